@@ -1,0 +1,31 @@
+"""What can be wrong with a definition or a state; each says what to do.
+
+    FlagfallError
+    ├── DefinitionError    a view or source says something impossible: mend the definition
+    ├── LayoutError        stored bytes of another layout: use the version that wrote them, or rebuild
+    └── StateError         a state and its log disagree: the task must stop, not guess
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+
+class FlagfallError(Exception):
+    """Base of every error that flagfall raises on purpose; its text is fit to show a user."""
+
+
+class DefinitionError(FlagfallError):
+    """Every mistake of a definition at once, one line each."""
+
+    def __init__(self, what: str, problems: Sequence[str]) -> None:
+        self.problems = tuple(problems)
+        super().__init__(f"{what}:\n" + "\n".join(f"  - {problem}" for problem in problems))
+
+
+class LayoutError(FlagfallError):
+    """Stored bytes do not follow the layout this version reads."""
+
+
+class StateError(FlagfallError):
+    """A task's state and the log do not fit together (a gap, another topic, log start beyond the state)."""

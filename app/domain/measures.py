@@ -1,0 +1,188 @@
+"""Measures that merge: count, sum, min, max, histogram, first and last, over integers.
+
+A measure is stored as *parts*. A part is one cell (a signed 64-bit integer) that is added, minimised
+or maximised, or three cells (event time, origin, value) of which the earlier or later triple wins.
+Each part has a neutral element, so that rows merge in any order and any grouping.
+Null values are skipped; a measure over a nullable column keeps its own count of values, `<name>_values`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from app.domain.fingerprint import signed
+
+INT64_MIN = -(1 << 63)
+INT64_MAX = (1 << 63) - 1
+
+
+class Op(StrEnum):
+    """How two values of a part become one."""
+
+    ADD = "add"
+    MIN = "min"
+    MAX = "max"
+    FIRST = "first"
+    LAST = "last"
+
+    @property
+    def width(self) -> int:
+        """Cells that a part of this kind takes."""
+        return 3 if self in (Op.FIRST, Op.LAST) else 1
+
+    @property
+    def neutral(self) -> tuple[int, ...]:
+        """The element that changes nothing."""
+        return _NEUTRAL[self]
+
+
+_NEUTRAL: dict[Op, tuple[int, ...]] = {
+    Op.ADD: (0,),
+    Op.MIN: (INT64_MAX,),
+    Op.MAX: (INT64_MIN,),
+    Op.FIRST: (INT64_MAX, INT64_MAX, INT64_MAX),
+    Op.LAST: (INT64_MIN, INT64_MIN, INT64_MIN),
+}
+
+
+class Take(StrEnum):
+    """What one record gives to a part."""
+
+    ONE = "one"  # 1 per record
+    FINGERPRINT = "fingerprint"  # mix(origin)
+    VALUE = "value"  # the column's value
+    PRESENT = "present"  # 1 where the column is not null
+    BIN = "bin"  # 1 where low <= value < high
+    STAMPED = "stamped"  # (reported_at, origin, value)
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One merging part of a row. `low` and `high` bound a bin, `high` exclusive; None is open."""
+
+    name: str
+    op: Op
+    take: Take
+    column: str | None = None
+    low: int | None = None
+    high: int | None = None
+
+    @property
+    def cells(self) -> tuple[str, ...]:
+        """Names of its cells in a stored row."""
+        if self.op.width == 1:
+            return (self.name,)
+        return (f"{self.name}_at", f"{self.name}_origin", self.name)
+
+
+COUNT = Part("count", Op.ADD, Take.ONE)
+FINGERPRINT = Part("fingerprint", Op.ADD, Take.FINGERPRINT)
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """Records applied; stored once per row whatever the number of such measures."""
+
+    name: str
+    help: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Sum:
+    """Sum over a column; 0 when empty."""
+
+    name: str
+    column: str
+    help: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Min:
+    """Least value; null when empty."""
+
+    name: str
+    column: str
+    help: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Max:
+    """Greatest value; null when empty."""
+
+    name: str
+    column: str
+    help: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class First:
+    """Value of the earliest record by (reported_at, origin); null when empty."""
+
+    name: str
+    column: str
+    help: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Last:
+    """Value of the latest record by (reported_at, origin); null when empty."""
+
+    name: str
+    column: str
+    help: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Histogram:
+    """Counts of values in fixed bins: below edges[0], [edges[i], edges[i+1]), from edges[-1] on."""
+
+    name: str
+    column: str
+    edges: tuple[int, ...]
+    help: str = ""
+
+
+Measure = Count | Sum | Min | Max | First | Last | Histogram
+
+_SIMPLE = {
+    Sum: (Op.ADD, Take.VALUE),
+    Min: (Op.MIN, Take.VALUE),
+    Max: (Op.MAX, Take.VALUE),
+    First: (Op.FIRST, Take.STAMPED),
+    Last: (Op.LAST, Take.STAMPED),
+}
+
+
+def parts_of(measure: Measure, *, nullable: bool) -> tuple[Part, ...]:
+    """The parts that store a measure, beside the row's own count and fingerprint."""
+    if isinstance(measure, Count):
+        return ()
+    if isinstance(measure, Histogram):
+        bounds = (None, *measure.edges, None)
+        return tuple(
+            Part(f"{measure.name}_{i}", Op.ADD, Take.BIN, measure.column, low, high)
+            for i, (low, high) in enumerate(zip(bounds, bounds[1:], strict=False))
+        )
+    op, take = _SIMPLE[type(measure)]
+    part = Part(measure.name, op, take, measure.column)
+    if not nullable:
+        return (part,)
+    return (part, Part(values_name(measure.name), Op.ADD, Take.PRESENT, measure.column))
+
+
+def values_name(name: str) -> str:
+    """Name of the count of non-null values behind a measure."""
+    return f"{name}_values"
+
+
+def merge_part(op: Op, left: Sequence[int], right: Sequence[int]) -> tuple[int, ...]:
+    """Two values of one part merged; associative, commutative, with `op.neutral` as neutral element."""
+    match op:
+        case Op.ADD:
+            return (signed(left[0] + right[0]),)
+        case Op.MIN | Op.FIRST:
+            return min(tuple(left), tuple(right))
+        case Op.MAX | Op.LAST:
+            return max(tuple(left), tuple(right))

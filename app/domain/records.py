@@ -1,0 +1,89 @@
+"""What a source record is to the domain: where it stands, when Kafka got it, what it says."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import NamedTuple
+
+from app.domain.source import Coalesce, Kind, Source
+
+Value = int | str | bool | None
+
+
+class TopicPartition(NamedTuple):
+    """A partition of a topic."""
+
+    topic: str
+    partition: int
+
+    def __str__(self) -> str:
+        return f"{self.topic}-{self.partition}"
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """A decoded record of a source. `timestamp_ms` is Kafka's own (CreateTime)."""
+
+    topic: str
+    partition: int
+    offset: int
+    timestamp_ms: int
+    values: Mapping[str, Value]
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """A record that cannot be used, and why; it goes to the quarantine topic with its bytes."""
+
+    topic: str
+    partition: int
+    offset: int
+    reason: str
+
+
+class Reason(StrEnum):
+    """Why a record is unusable; the first that applies, in this order."""
+
+    NULL_VALUE = "null_value"
+    TOO_SHORT = "too_short"
+    BAD_MAGIC = "bad_magic"
+    UNKNOWN_SCHEMA = "unknown_schema"
+    UNDECODABLE = "undecodable"
+    TRAILING_BYTES = "trailing_bytes"
+    OUT_OF_BOUNDS = "out_of_bounds"
+    NO_TIMESTAMP = "no_timestamp"
+    SKEWED = "skewed"
+
+
+def with_derived(source: Source, values: Mapping[str, Value]) -> dict[str, Value]:
+    """The record's values with the source's derived columns added."""
+    full = dict(values)
+    for derived in source.derived:
+        if isinstance(derived, Coalesce):
+            full[derived.column.name] = next((full[c] for c in derived.columns if full[c] is not None), None)
+        else:
+            left, right = full[derived.left], full[derived.right]
+            known = isinstance(left, int) and isinstance(right, int)
+            full[derived.column.name] = left - right if known else None  # type: ignore[operator]
+    return full
+
+
+def out_of_bounds(source: Source, values: Mapping[str, Value]) -> str | None:
+    """Name of the first column, in the record's order, whose value its bounds refuse; None if all are fine."""
+    for column in source.columns:
+        value = values[column.name]
+        if value is None:
+            if not column.nullable:
+                return column.name
+        elif column.kind not in (Kind.TEXT, Kind.FLAG):
+            low, high = column.low, column.high
+            if (low is not None and int(value) < low) or (high is not None and int(value) > high):
+                return column.name
+    return None
+
+
+def by_offset(records: Iterable[Record]) -> list[Record]:
+    """Records in the order in which their topic-partitions hold them."""
+    return sorted(records, key=lambda r: (r.topic, r.partition, r.offset))

@@ -1,0 +1,60 @@
+"""The views of the taxi domain. Adding one is adding it here, and nothing else."""
+
+from __future__ import annotations
+
+from app.domain.measures import Count, Histogram, Max, Sum
+from app.domain.view import AllTime, Group, Tumbling, View, check_views
+from app.rides.ride import RIDES
+
+MINUTE_US = 60_000_000
+DAY_SECONDS = 86_400
+
+ZONE_DEMAND = View(
+    number=1,
+    name="zone_demand",
+    source=RIDES,
+    groups=(Group("zone", "pickup_zone"),),
+    window=Tumbling("pickup_at_us", size_seconds=300),
+    measures=(
+        Count("rides", "rides begun"),
+        Sum("passengers", "passenger_count", "passengers, where the driver entered them"),
+        Sum("fare_cents", "fare_cents", "fares"),
+        Sum("tip_cents", "tip_cents", "card tips"),
+        Sum("total_cents", "total_cents", "totals charged"),
+        Sum("distance_hundredth_miles", "distance_hundredth_miles", "distance driven"),
+        Max("longest_us", "duration_us", "longest duration of a ride"),
+        Max("dearest_cents", "total_cents", "highest total of a ride"),
+        Histogram(
+            "duration_minutes",
+            "duration_us",
+            tuple(minutes * MINUTE_US for minutes in (0, 5, 10, 15, 20, 30, 45, 60, 90, 120)),
+            "rides by duration: below 0, [0, 5), [5, 10), ... [90, 120), 120 minutes and more",
+        ),
+    ),
+    grace_seconds=3 * 3600,
+    retention_seconds=400 * DAY_SECONDS,
+    help="Rides begun per pick-up zone in panes of 5 minutes.",
+)
+
+VENDOR_TRIPS = View(
+    number=2,
+    name="vendor_trips",
+    source=RIDES,
+    groups=(Group("vendor", "vendor"),),
+    window=AllTime(),
+    measures=(Count("trips", "trips so far"),),
+    grace_seconds=0,
+    retention_seconds=0,
+    help="Running count of trips per vendor, without a window.",
+)
+
+VIEWS: tuple[View, ...] = (ZONE_DEMAND, VENDOR_TRIPS)
+check_views(VIEWS)
+
+
+def view_named(name: str) -> View:
+    """The view of that name; KeyError naming those there are."""
+    for view in VIEWS:
+        if view.name == name:
+            return view
+    raise KeyError(f"no view {name!r}; there are: {', '.join(view.name for view in VIEWS)}")
