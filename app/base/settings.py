@@ -1,0 +1,260 @@
+"""Everything that can be set, in one frozen object built from the environment.
+
+Variables are named ``FLAGFALL_<FIELD>`` for the fields of :class:`Settings` and ``FLAGFALL_<GROUP>_<FIELD>`` for those
+of its groups: ``FLAGFALL_DATA_DIR``, ``FLAGFALL_KAFKA_BOOTSTRAP_SERVER``, ``FLAGFALL_SERVICES_KAFKA_PORT``. No other
+variable is read. Units stand in the names.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    SecretStr,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+PREFIX = "FLAGFALL_"
+LOOPBACK = "127.0.0.1"
+
+Port = Annotated[int, Field(ge=1, le=65535)]
+SecurityProtocol = Literal["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"]
+SaslMechanism = Literal["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"]
+
+
+class SettingsError(ValueError):
+    """A setting cannot be used. The message names the variable; correct it and start again."""
+
+
+class _Group(BaseModel):
+    """A mistyped variable of a group is refused: a security setting that is silently ignored is worse than a stop."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class KafkaSettings(_Group):
+    """How every client reaches the cluster; :mod:`app.base.kafka_clients` translates it for each library."""
+
+    bootstrap_server: str = ""
+    """``host:port[,host:port]``. Default: the broker of ``flagfall services``; set it to use another cluster."""
+    security_protocol: SecurityProtocol = "PLAINTEXT"
+    sasl_mechanism: SaslMechanism = "PLAIN"
+    """Used with ``SASL_*`` only."""
+    sasl_username: str = ""
+    sasl_password: SecretStr = SecretStr("")
+    ssl_ca_file: Path | None = None
+    """PEM file of the authorities that sign the brokers' certificates. Default: the ones the system trusts."""
+    ssl_cert_file: Path | None = None
+    """PEM file of this client's certificate, for brokers that ask for one; together with ``ssl_key_file``."""
+    ssl_key_file: Path | None = None
+    """PEM file of the certificate's private key, PKCS#8 (what Java reads)."""
+    ssl_key_password: SecretStr = SecretStr("")
+
+    @field_validator("bootstrap_server")
+    @classmethod
+    def _has_ports(cls, value: str) -> str:
+        for address in filter(None, value.split(",")):
+            host, _, port = address.strip().rpartition(":")
+            if not host or not port.isdigit():
+                raise ValueError(f"{address!r} is not host:port")
+        return value
+
+    @model_validator(mode="after")
+    def _is_complete(self) -> KafkaSettings:
+        if self.security_protocol.startswith("SASL_") and not (
+            self.sasl_username and self.sasl_password.get_secret_value()
+        ):
+            raise ValueError(f"{self.security_protocol} needs sasl_username and sasl_password")
+        if (self.ssl_cert_file is None) != (self.ssl_key_file is None):
+            raise ValueError("ssl_cert_file and ssl_key_file come together")
+        return self
+
+
+class WorkerSettings(_Group):
+    """One Faust worker: its HTTP address and how it fetches."""
+
+    http_host: str = LOOPBACK
+    """Address to listen on. Loopback, as the queries ask for no password."""
+    http_port: Port = 18081
+    """A second worker on the same machine needs another one."""
+    session_timeout_seconds: float = Field(default=10.0, gt=0)
+    """A dead worker's tasks are given away after this time. Shorter moves faster and mistakes a pause for a death."""
+    heartbeat_interval_seconds: float = Field(default=3.0, gt=0)
+    """A third of the session time, so that two lost heartbeats do no harm."""
+    rebalance_timeout_seconds: float = Field(default=30.0, gt=0)
+    """Time in which every worker must answer a rebalance; longer than the longest batch."""
+    fetch_max_wait_ms: int = Field(default=30, ge=1)
+    """How long the broker gathers records before it answers; a bound on the delay of a slow stream."""
+    fetch_min_bytes: int = Field(default=100_000, ge=1)
+    """Bytes for which the broker answers at once; large batches are what makes the worker fast."""
+    hold_records: int = Field(default=20_000, ge=1)
+    """Records in the largest batch. More is no faster, and holds back queries and rebalances."""
+
+    @model_validator(mode="after")
+    def _beats_often_enough(self) -> WorkerSettings:
+        if self.heartbeat_interval_seconds >= self.session_timeout_seconds:
+            raise ValueError("heartbeat_interval_seconds must be smaller than session_timeout_seconds")
+        return self
+
+
+class TopicSettings(_Group):
+    """What new topics are created with; existing ones are checked against it, never changed."""
+
+    partitions: int = Field(default=4, ge=1)
+    """Partitions of each ride topic, thereby the number of tasks, thereby the most workers that share the work."""
+    replication_factor: int = Field(default=1, ge=1)
+    """1 fits the single local broker; 3 is usual on a real cluster."""
+
+
+class ServicesSettings(_Group):
+    """The local broker and registry that ``flagfall services up`` starts. All listen on loopback only.
+
+    The default ports are uncommon on purpose: a Kafka that is already here keeps its own.
+    """
+
+    kafka_port: Port = 19092
+    kafka_controller_port: Port = 19093
+    sasl_port: Port | None = None
+    """Opens a second listener that asks for name and password (SASL_PLAINTEXT: PLAIN or SCRAM). Default: none."""
+    sasl_username: str = "flagfall"
+    sasl_password: SecretStr = SecretStr("")
+    """Required with ``sasl_port``. SCRAM takes the one that was set when the data directory was first used."""
+    registry_port: Port = 18080
+    registry_management_port: Port = 18079
+    """Health and metrics of the registry."""
+    kafka_heap_mb: int = Field(default=512, ge=128)
+    """320 MB are resident after a demo."""
+    registry_heap_mb: int = Field(default=384, ge=128)
+    """240 MB are resident after a demo."""
+    min_session_timeout_ms: int = Field(default=1_000, ge=1)
+    """The shortest session a worker may ask for; Kafka's own 6 s would make every test of a dead worker slow."""
+    start_timeout_seconds: float = Field(default=60.0, gt=0)
+    """Time for both to answer; 4 to 8 s are usual, a slow or busy machine takes longer."""
+    stop_timeout_seconds: float = Field(default=20.0, gt=0)
+    """Time between TERM and KILL; Kafka closes its logs in it, and starts faster for it."""
+
+    @model_validator(mode="after")
+    def _fits_together(self) -> ServicesSettings:
+        named = {name: getattr(self, name) for name in PORT_FIELDS if getattr(self, name) is not None}
+        for name, port in named.items():
+            others = [other for other in named if other != name and named[other] == port]
+            if others:
+                raise ValueError(f"{name} and {others[0]} are both {port}")
+        if self.sasl_port is not None and not self.sasl_password.get_secret_value():
+            raise ValueError("sasl_port needs sasl_password")
+        return self
+
+
+PORT_FIELDS = ("kafka_port", "kafka_controller_port", "sasl_port", "registry_port", "registry_management_port")
+
+
+class Settings(BaseSettings):
+    """All settings. Make it with :meth:`load`, once, at the edge, and pass it (or a group of it) on."""
+
+    model_config = SettingsConfigDict(
+        env_prefix=PREFIX, env_nested_delimiter="_", env_nested_max_split=1, frozen=True, extra="forbid"
+    )
+
+    app_id: str = Field(default="flagfall", pattern=r"^[a-z][a-z0-9-]*$")
+    """Begins the consumer group, the transactional ids and the changelogs' names: two applications need two."""
+    data_dir: Path = Field(default_factory=lambda: _home("XDG_STATE_HOME", ".local/state"))
+    """What the services store, their logs and pid files; runs and reports."""
+    cache_dir: Path = Field(default_factory=lambda: _home("XDG_CACHE_HOME", ".cache"))
+    """The jars. Safe to delete: they are fetched again."""
+    registry_url: str = Field(default="", pattern=r"^(https?://.+)?$")
+    """The schema registry's Confluent API. Default: the registry of ``flagfall services``."""
+    registry_username: str = ""
+    registry_password: SecretStr = SecretStr("")
+
+    kafka: KafkaSettings = KafkaSettings()
+    worker: WorkerSettings = WorkerSettings()
+    topics: TopicSettings = TopicSettings()
+    services: ServicesSettings = ServicesSettings()
+
+    @classmethod
+    def load(cls, **overrides: Any) -> Settings:
+        """Read the environment; ``overrides`` win over it.
+
+        Raises SettingsError naming each wrong variable, what it holds (never a password) and what is expected.
+        """
+        try:
+            return cls(**overrides)
+        except ValidationError as error:
+            raise SettingsError("\n".join(_explain(error))) from None
+
+    @model_validator(mode="after")
+    def _fill_local_addresses(self) -> Settings:
+        """Addresses that were not set follow the local services' ports."""
+        if not self.kafka.bootstrap_server:
+            kafka = self.kafka.model_copy(update={"bootstrap_server": self.local_kafka})
+            object.__setattr__(self, "kafka", kafka)
+        if not self.registry_url:
+            object.__setattr__(self, "registry_url", self.local_registry)
+        return self
+
+    @property
+    def local_kafka(self) -> str:
+        """Where the broker of ``flagfall services`` answers without a password."""
+        return f"{LOOPBACK}:{self.services.kafka_port}"
+
+    @property
+    def local_registry(self) -> str:
+        """Where the registry of ``flagfall services`` answers."""
+        return f"http://{LOOPBACK}:{self.services.registry_port}/apis/ccompat/v7"
+
+    def environment(self) -> dict[str, str]:
+        """The variables from which :meth:`load` makes these settings again: for a child process. Holds passwords."""
+        flat: dict[str, Any] = {}
+        for name in type(self).model_fields:
+            value = getattr(self, name)
+            if isinstance(value, _Group):
+                flat |= {f"{name}_{field}": getattr(value, field) for field in type(value).model_fields}
+            else:
+                flat[name] = value
+        return {
+            variable(name): value.get_secret_value() if isinstance(value, SecretStr) else str(value)
+            for name, value in flat.items()
+            if value is not None
+        }
+
+
+def variable(name: str) -> str:
+    """The environment variable of a field: ``variable("services_kafka_port")``."""
+    return (PREFIX + name).upper()
+
+
+def unknown_variables(environ: Mapping[str, str] = os.environ) -> list[str]:
+    """Variables that begin like ours and set nothing, mistyped most likely, sorted."""
+    known = Settings.load().environment().keys() | {variable("services_sasl_port")}
+    known |= {variable(f"kafka_ssl_{part}_file") for part in ("ca", "cert", "key")}
+    known |= {variable(name) for name in Settings.model_fields}
+    return sorted(name for name in environ if name.startswith(PREFIX) and name not in known)
+
+
+def _home(xdg_variable: str, below_home: str) -> Path:
+    base = os.environ.get(xdg_variable)
+    return (Path(base) if base else Path.home() / below_home) / "flagfall"
+
+
+def _explain(error: ValidationError) -> list[str]:
+    """One line for each mistake. The offered value is shown unless the field may hold a secret."""
+    lines = []
+    for mistake in error.errors(include_url=False):
+        where = variable("_".join(str(part) for part in mistake["loc"]))
+        if mistake["type"] == "extra_forbidden":
+            lines.append(f"{where}: there is no such setting; `flagfall doctor` and docs/services.md list them")
+            continue
+        given = mistake["input"]
+        shown = f" (it is {given!r})" if isinstance(given, str | int | float) and "PASSWORD" not in where else ""
+        hint = mistake["msg"].removeprefix("Value error, ")
+        lines.append(f"{where}{'_*' if isinstance(given, dict | _Group) else ''}: {hint}{shown}")
+    return lines
