@@ -1,0 +1,68 @@
+"""Frames to Avro values in the Confluent framing, a block at a time.
+
+Byte for byte what fastavro's `schemaless_writer` gives for the same row behind the five framing bytes.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any, cast
+
+import polars as pl
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyruhvro
+
+MAGIC = b"\x00"
+SCHEMA_ID_BYTES = 4
+
+_ARROW_TYPES: dict[str, pa.DataType] = {"long": pa.int64(), "string": pa.string(), "boolean": pa.bool_()}
+
+
+def framing(schema_id: int) -> bytes:
+    """The five bytes before every value: magic zero and the registry's schema id, big-endian."""
+    return MAGIC + schema_id.to_bytes(SCHEMA_ID_BYTES, "big")
+
+
+def encode_block(frame: pl.DataFrame, schema: Mapping[str, Any], schema_id: int) -> list[bytes]:
+    """One framed value per row of `frame`, in order, ready to be produced.
+
+    `schema` is an Avro record of longs, strings and booleans, each plain or `["null", type]`; each field is
+    a column of the frame, which may have others beside. Raises ValueError where a field has no column, has a
+    type not listed, or is null though its field may not be.
+    """
+    return cast(list[bytes], encode_arrow(frame, schema, schema_id).to_pylist())
+
+
+def encode_arrow(frame: pl.DataFrame, schema: Mapping[str, Any], schema_id: int) -> pa.BinaryArray:
+    """As `encode_block`, as one Arrow array."""
+    values = pyruhvro.serialize_record_batch(_record_batch(frame, schema), json.dumps(schema), 1)
+    prefix = pa.scalar(framing(schema_id), pa.binary())
+    framed = [pc.binary_join_element_wise(prefix, chunk, pa.scalar(b"", pa.binary())) for chunk in values]
+    return cast(pa.BinaryArray, pa.concat_arrays(framed))
+
+
+def _record_batch(frame: pl.DataFrame, schema: Mapping[str, Any]) -> pa.RecordBatch:
+    fields = [_arrow_field(frame, schema["name"], field) for field in schema["fields"]]
+    table = frame.select(field.name for field in fields).to_arrow().cast(pa.schema(fields))
+    return (
+        table.combine_chunks().to_batches()[0]
+        if table.num_rows
+        else pa.RecordBatch.from_pylist([], pa.schema(fields))
+    )
+
+
+def _arrow_field(frame: pl.DataFrame, record: str, field: Mapping[str, Any]) -> pa.Field[pa.DataType]:
+    name, avro_type = field["name"], field["type"]
+    nullable = isinstance(avro_type, list)
+    branches = avro_type if nullable else ["null", avro_type]
+    if len(branches) != 2 or branches[0] != "null" or branches[1] not in _ARROW_TYPES:
+        raise ValueError(
+            f"{record}.{name}: cannot encode {avro_type}, only {', '.join(_ARROW_TYPES)} or [null, one]"
+        )
+    if name not in frame.columns:
+        raise ValueError(f"{record}.{name}: the frame has no such column; it has {', '.join(frame.columns)}")
+    if not nullable and (nulls := frame[name].null_count()):
+        raise ValueError(f"{record}.{name}: {nulls} rows are null, and the field may not be")
+    return pa.field(name, _ARROW_TYPES[branches[1]], nullable=nullable)
