@@ -85,10 +85,16 @@ def encode_key(view: View, key: RowKey) -> bytes:
     return row_prefix(view) + window + b"".join(map(_encode_group, _is_text(view), key.group))
 
 
-def encode_keys(view: View, windows: Int64s | None, groups: Sequence[Sequence[Value] | Int64s]) -> list[bytes]:
-    """Keys of many rows: integer groups as int64 arrays with NULL_INTEGER for null, text as sequences."""
+def encode_keys(
+    view: View, windows: Int64s | None, groups: Sequence[Sequence[Value] | Int64s], count: int = 0
+) -> list[bytes]:
+    """Keys of many rows: integer groups as int64 arrays with NULL_INTEGER for null, text as sequences.
+
+    `count` matters only to a view without window and groups, whose rows have no column to count.
+    """
     texts = _is_text(view)
-    count = len(groups[0]) if groups else len(windows if windows is not None else ())
+    if groups or windows is not None:
+        count = len(groups[0] if groups else windows)  # type: ignore[arg-type]
     pieces = [_fixed_pieces(np.frombuffer(row_prefix(view), np.uint8)[None, :].repeat(count, 0))]
     if windows is not None:
         pieces.append(_fixed_pieces(_big_endian(windows)))

@@ -112,7 +112,7 @@ class ViewState:
     def stored(self) -> tuple[list[bytes], list[bytes]]:
         """Keys and values of all rows as the changelog holds them."""
         rows = self.select()
-        return encode_keys(self.view, rows.windows, rows.groups), encode_rows(rows.cells)
+        return encode_keys(self.view, rows.windows, rows.groups, len(rows)), encode_rows(rows.cells)
 
     def _grow_to(self, size: int) -> None:
         if size <= len(self._cells):

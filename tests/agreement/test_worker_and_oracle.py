@@ -1,0 +1,142 @@
+"""The worker's core gives what the naive fold gives, for any history and any way it is cut into batches."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.codecs.changelog import NULL_INTEGER, decode_key
+from app.domain.fold import fold
+from app.domain.marker import InputPosition
+from app.domain.measures import Count, First, Histogram, Last, Max, Min, Sum
+from app.domain.records import TopicPartition
+from app.domain.view import AllTime, Group, Tumbling, View
+from app.engine.task import TaskCore, TaskDefinition
+from app.rides.ride import RIDES
+from app.rides.views import VIEWS
+from tests.support.histories import SCHEMAS, TOPIC_NAMES, Log, random_log, random_splits
+
+EVERYTHING = View(
+    number=99,
+    name="everything",
+    source=RIDES,
+    groups=(Group("zone", "pickup_zone"), Group("vendor", "vendor")),
+    window=Tumbling("dropoff_at_us", 3600),
+    measures=(
+        Count("rides"),
+        Sum("fare", "fare_cents"),
+        Min("least", "fare_cents"),
+        Max("most", "fare_cents"),
+        First("first_fare", "fare_cents"),
+        Last("last_fare", "fare_cents"),
+        First("first_pickup", "pickup_at_us"),
+        Last("last_total", "total_cents"),
+        Histogram("passengers", "passenger_count", (0, 1, 255)),
+    ),
+    grace_seconds=60,
+    retention_seconds=0,
+    help="every kind of measure, by a nullable window column",
+)
+UNGROUPED = View(98, "ungrouped", RIDES, (), AllTime(), (Count("rides"), Max("last", "dropoff_at_us")), 0, 0, "one row")
+ALL_VIEWS = (*VIEWS, EVERYTHING, UNGROUPED)
+
+
+def new_core(partition: int) -> TaskCore:
+    definition = TaskDefinition("flagfall", RIDES, ALL_VIEWS)
+    inputs = {topic: InputPosition("id", 0, 0) for topic in definition.topics}
+    return TaskCore(definition, definition.empty_state(partition, inputs))
+
+
+def rows_of(core: TaskCore, view: View) -> dict[object, tuple[int, ...]]:
+    state = core.state.views[view.name]
+    keys, _ = state.stored()
+    cells = state.select().cells
+    return {decode_key(view, key): tuple(int(c) for c in row) for key, row in zip(keys, cells, strict=True)}
+
+
+def run(core: TaskCore, logs: list[Log], rng: random.Random) -> None:
+    for log in logs:
+        for base, until in random_splits(rng, log.next_offset):
+            transaction = core.plan(log.batch(base, until), SCHEMAS)
+            assert transaction is not None
+            core.commit(transaction, marker_offset=0)
+
+
+@given(seed=st.integers(0, 2**32), count=st.integers(0, 150))
+def test_rows_fates_and_watermarks_are_those_of_the_naive_fold(seed: int, count: int) -> None:
+    rng = random.Random(seed)
+    logs = [random_log(rng, topic, 3, count) for topic in TOPIC_NAMES[:2]]
+    core = new_core(3)
+    run(core, logs, rng)
+    records = [record for log in logs for record in log.records]
+    for view in ALL_VIEWS:
+        expected = fold(view, records)
+        assert rows_of(core, view) == dict(expected.rows[3])
+        fates = core.state.marker.views[view.name].fates
+        assert sum(f.applied for f in fates.values()) == len(expected.applied)
+        assert sum(f.late for f in fates.values()) == len(expected.late)
+        assert sum(f.out_of_scope for f in fates.values()) == len(expected.out_of_scope)
+    for log in logs:
+        position = core.state.marker.inputs[log.topic]
+        assert position.adds_up
+        assert position.next_offset == count
+        refused = [r for r in expected.quarantined if r.topic == log.topic]
+        assert position.quarantined == len(refused) + len(log.poisoned)
+        if count:
+            assert position.watermark_us == expected.watermarks.get(TopicPartition(log.topic, 3), -(1 << 63))
+
+
+@given(seed=st.integers(0, 2**32))
+def test_any_split_into_batches_gives_the_same_changelog_state(seed: int) -> None:
+    rng = random.Random(seed)
+    logs = [random_log(rng, topic, 0, 120) for topic in TOPIC_NAMES]
+    one, other = new_core(0), new_core(0)
+    run(one, logs, rng)
+    run(other, logs, rng)
+    for view in ALL_VIEWS:
+        assert rows_of(one, view) == rows_of(other, view)
+    assert one.state.blocks == other.state.blocks
+    assert replace(one.state.marker, sequence=0) == replace(other.state.marker, sequence=0)
+
+
+@given(seed=st.integers(0, 2**32))
+def test_a_batch_that_was_already_covered_changes_nothing(seed: int) -> None:
+    rng = random.Random(seed)
+    log = random_log(rng, TOPIC_NAMES[0], 0, 100)
+    core = new_core(0)
+    run(core, [log], rng)
+    assert core.plan(log.batch(20, 90), SCHEMAS) is None
+    again = new_core(0)
+    first = again.plan(log.batch(0, 60), SCHEMAS)
+    assert first is not None
+    again.commit(first, 0)
+    overlapping = again.plan(log.batch(30, 100), SCHEMAS)
+    assert overlapping is not None
+    again.commit(overlapping, 0)
+    for view in ALL_VIEWS:
+        assert rows_of(core, view) == rows_of(again, view)
+
+
+def test_a_gap_before_a_batch_stops_the_task() -> None:
+    core = new_core(0)
+    log = random_log(random.Random(1), TOPIC_NAMES[0], 0, 50)
+    with pytest.raises(Exception, match="begins at offset 10, but the state covers only what is below 0"):
+        core.plan(log.batch(10, 50), SCHEMAS)
+
+
+def test_planning_leaves_the_committed_state_alone() -> None:
+    core = new_core(0)
+    log = random_log(random.Random(1), TOPIC_NAMES[0], 0, 50)
+    before = core.state.marker
+    core.plan(log.batch(0, 50), SCHEMAS)
+    assert core.state.marker is before
+    assert all(len(view) == 0 for view in core.state.views.values())
+
+
+def test_no_group_value_can_be_taken_for_null() -> None:
+    low = min(c.low for c in RIDES.columns if c.low is not None)
+    assert low > NULL_INTEGER
