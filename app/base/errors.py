@@ -1,0 +1,47 @@
+"""What can be wrong with the cluster or the registry, as seen from here.
+
+    FlagfallError
+    ├── KafkaUnavailable      no broker answers: start one, or correct its address
+    ├── TopicsMissing         `flagfall topics create` makes them
+    ├── TopicsDiffer          a topic exists and is not what it should be: never used, never changed
+    ├── DeliveryFailed        the broker refused records, or never confirmed them
+    ├── RegistryUnavailable   cannot be asked now: wait and ask again, decide nothing
+    ├── SchemaRefused         the registry knows the subject and will not take this schema
+    └── UnknownSchema         the registry was asked and says there is no such id: a definite answer
+"""
+
+from __future__ import annotations
+
+from app.domain.errors import FlagfallError
+
+
+class KafkaUnavailable(FlagfallError):
+    """No broker answers at the address. Start one (`flagfall services up`) or set FLAGFALL_KAFKA_BOOTSTRAP_SERVER."""
+
+
+class TopicsMissing(FlagfallError):
+    """Topics that are needed do not exist. `flagfall topics create` makes them; nothing else does."""
+
+
+class TopicsDiffer(FlagfallError):
+    """Topics exist with other properties than their entries say. Change the topic or the settings by hand."""
+
+
+class DeliveryFailed(FlagfallError):
+    """Records were not confirmed by the broker. Idempotence makes sending all of them again the wrong cure."""
+
+
+class RegistryUnavailable(FlagfallError):
+    """The registry gave no answer that means anything. Wait and ask again; nothing follows from it."""
+
+
+class SchemaRefused(FlagfallError):
+    """The registry will not take a schema under its subject's compatibility rule. Change the schema."""
+
+
+class UnknownSchema(FlagfallError):
+    """The registry says that it has no schema of this id. Records that name it can be quarantined."""
+
+    def __init__(self, schema_id: int, url: str) -> None:
+        self.schema_id = schema_id
+        super().__init__(f"the registry at {url} has no schema of id {schema_id}")

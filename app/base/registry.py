@@ -1,0 +1,115 @@
+"""The schema registry: register under a strict rule, look up by id, and never take silence for an answer."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any, Literal
+
+from confluent_kafka.schema_registry import Schema, SchemaRegistryClient
+from confluent_kafka.schema_registry.error import SchemaRegistryError
+
+from app.base.errors import RegistryUnavailable, SchemaRefused, UnknownSchema
+from app.base.settings import Settings
+
+COMPATIBILITY = "FULL_TRANSITIVE"
+"""Every reader, old or new, reads every record, old or new: a replay may hold all of them."""
+SUBJECT_NOT_FOUND, SCHEMA_NOT_FOUND = 40401, 40403
+INCOMPATIBLE, UNPROCESSABLE = 409, 422
+TIMEOUT_SECONDS = 10
+RETRIES = 1
+
+SubjectState = Literal["registered", "other schema", "missing"]
+
+
+class Registry:
+    """A client of one registry. Ids and schemas never change, so each is asked for once."""
+
+    def __init__(self, settings: Settings, client: SchemaRegistryClient | None = None) -> None:
+        self.url = settings.registry_url
+        self._client = client or SchemaRegistryClient(_client_options(settings))
+        self._ids: dict[tuple[str, str], int] = {}
+        self._schemas: dict[int, dict[str, Any]] = {}
+
+    def register(self, subject: str, schema: Mapping[str, Any]) -> int:
+        """The schema's id under the subject, registered if it was not. Raises SchemaRefused, RegistryUnavailable.
+
+        The subject is held to COMPATIBILITY from its first version on, whatever the registry's own default.
+        """
+        text = _canonical(schema)
+        if (subject, text) not in self._ids:
+            self._ids[subject, text] = self._register(subject, text)
+        return self._ids[subject, text]
+
+    def schema_by_id(self, schema_id: int) -> dict[str, Any]:
+        """The schema that was registered under the id. Raises UnknownSchema, RegistryUnavailable."""
+        if schema_id not in self._schemas:
+            try:
+                text = self._client.get_schema(schema_id).schema_str
+            except SchemaRegistryError as error:
+                if error.error_code == SCHEMA_NOT_FOUND:
+                    raise UnknownSchema(schema_id, self.url) from error
+                raise self._unavailable(error) from error
+            except Exception as error:  # the client lets its HTTP library's own errors through
+                raise self._unavailable(error) from error
+            self._schemas[schema_id] = json.loads(text or "")
+        return self._schemas[schema_id]
+
+    def state(self, subject: str, schema: Mapping[str, Any]) -> SubjectState:
+        """Whether the subject holds exactly this schema. Raises RegistryUnavailable."""
+        if not self._versions(subject):
+            return "missing"
+        try:
+            self._client.lookup_schema(subject, Schema(_canonical(schema), "AVRO"))
+        except SchemaRegistryError as error:
+            if error.error_code == SCHEMA_NOT_FOUND:
+                return "other schema"
+            raise self._unavailable(error) from error
+        return "registered"
+
+    def _register(self, subject: str, text: str) -> int:
+        first = not self._versions(subject)
+        try:
+            if not first:
+                self._client.set_compatibility(subject, COMPATIBILITY)
+            schema_id = self._client.register_schema(subject, Schema(text, "AVRO"))
+            if first:  # a subject without a version has nothing to hold the rule
+                self._client.set_compatibility(subject, COMPATIBILITY)
+        except SchemaRegistryError as error:
+            if error.http_status_code in (INCOMPATIBLE, UNPROCESSABLE):
+                raise SchemaRefused(
+                    f"the registry at {self.url} refuses the schema of {subject} under {COMPATIBILITY}: "
+                    f"{error.error_message}. Fields may be added with a default, never removed or retyped."
+                ) from error
+            raise self._unavailable(error) from error
+        except Exception as error:  # the client lets its HTTP library's own errors through
+            raise self._unavailable(error) from error
+        return schema_id
+
+    def _versions(self, subject: str) -> list[int]:
+        try:
+            return self._client.get_versions(subject)
+        except SchemaRegistryError as error:
+            if error.error_code == SUBJECT_NOT_FOUND:
+                return []
+            raise self._unavailable(error) from error
+        except Exception as error:  # the client lets its HTTP library's own errors through
+            raise self._unavailable(error) from error
+
+    def _unavailable(self, error: Exception) -> RegistryUnavailable:
+        return RegistryUnavailable(
+            f"the registry at {self.url} does not answer as one ({error}): start it with `flagfall services up`, "
+            f"or set FLAGFALL_REGISTRY_URL to a running one"
+        )
+
+
+def _client_options(settings: Settings) -> dict[str, Any]:
+    options: dict[str, Any] = {"url": settings.registry_url, "timeout": TIMEOUT_SECONDS, "max.retries": RETRIES}
+    if settings.registry_username:
+        password = settings.registry_password.get_secret_value()
+        options["basic.auth.user.info"] = f"{settings.registry_username}:{password}"
+    return options
+
+
+def _canonical(schema: Mapping[str, Any]) -> str:
+    return json.dumps(schema, separators=(",", ":"))

@@ -1,0 +1,128 @@
+"""Create topics, and compare those that exist with their entries. Nothing here changes or deletes a topic.
+
+Auto-creation is not relied upon and not wanted: a topic with seven days' retention silently loses rides of 2019.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from confluent_kafka import KafkaError, KafkaException, TopicCollection
+from confluent_kafka.admin import AdminClient, ConfigResource, NewTopic, ResourceType
+
+from app.base.errors import KafkaUnavailable, TopicsDiffer, TopicsMissing
+from app.base.kafka_clients import librdkafka_options
+from app.base.settings import KafkaSettings
+from app.base.topic import Topic
+
+REQUEST_TIMEOUT_SECONDS = 30.0
+FIRST_ANSWER_SECONDS = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class TopicState:
+    """An entry beside what the cluster has. `differences` is empty where they agree or the topic is missing."""
+
+    topic: Topic
+    exists: bool
+    differences: tuple[str, ...] = ()
+
+
+def admin_client(kafka: KafkaSettings) -> AdminClient:
+    """A client for administration; it reports through exceptions and stays silent otherwise."""
+    return AdminClient({**librdkafka_options(kafka), "log_level": 0, "socket.timeout.ms": 10_000})
+
+
+def topic_states(kafka: KafkaSettings, topics: Sequence[Topic]) -> list[TopicState]:
+    """Each entry compared with the cluster, in order. Raises KafkaUnavailable."""
+    admin = admin_client(kafka)
+    existing = _existing_names(admin, kafka)
+    present = [topic for topic in topics if topic.name in existing]
+    found = _describe(admin, [topic.name for topic in present])
+    differences = {topic.name: tuple(_differences(topic, *found[topic.name])) for topic in present}
+    return [TopicState(t, t.name in existing, differences.get(t.name, ())) for t in topics]
+
+
+def create_topics(kafka: KafkaSettings, topics: Sequence[Topic]) -> list[str]:
+    """Create those that are missing; returns their names, [] if all were there.
+
+    Raises TopicsDiffer, before anything is created, if one exists with other properties.
+    """
+    states = topic_states(kafka, topics)
+    refuse_different(states)
+    missing = [state.topic for state in states if not state.exists]
+    if not missing:
+        return []
+    requests = [
+        NewTopic(t.name, num_partitions=t.partitions, replication_factor=t.replication_factor, config=t.settings)
+        for t in missing
+    ]
+    created = []
+    for name, future in admin_client(kafka).create_topics(requests, operation_timeout=30.0).items():
+        try:
+            future.result(REQUEST_TIMEOUT_SECONDS)
+            created.append(name)
+        except KafkaException as error:
+            if error.args[0].code() != KafkaError.TOPIC_ALREADY_EXISTS:  # else: somebody was quicker
+                raise KafkaUnavailable(f"topic {name} could not be created: {error.args[0].str()}") from error
+    refuse_different(topic_states(kafka, missing))
+    return created
+
+
+def require_topics(kafka: KafkaSettings, topics: Sequence[Topic]) -> None:
+    """Raises TopicsMissing or TopicsDiffer unless every topic exists as its entry says."""
+    states = topic_states(kafka, topics)
+    missing = [state.topic.name for state in states if not state.exists]
+    if missing:
+        raise TopicsMissing(
+            f"{kafka.bootstrap_server} has no topic {', '.join(missing)}; `flagfall topics create` makes them"
+        )
+    refuse_different(states)
+
+
+def refuse_different(states: Iterable[TopicState]) -> None:
+    """Raises TopicsDiffer naming every property in which an existing topic is not what its entry says."""
+    lines = [f"  {state.topic.name}: {one}" for state in states for one in state.differences]
+    if lines:
+        raise TopicsDiffer(
+            "Topics exist and are not as they should be:\n"
+            + "\n".join(lines)
+            + "\nCorrect them with Kafka's own tools, or set FLAGFALL_TOPICS_* (or another FLAGFALL_APP_ID) to fit."
+        )
+
+
+def _existing_names(admin: AdminClient, kafka: KafkaSettings) -> set[str]:
+    try:
+        return set(admin.list_topics(timeout=FIRST_ANSWER_SECONDS).topics)
+    except KafkaException as error:
+        raise KafkaUnavailable(
+            f"no broker answers at {kafka.bootstrap_server} ({error.args[0].str()}): start one with "
+            f"`flagfall services up`, or set FLAGFALL_KAFKA_BOOTSTRAP_SERVER to a running cluster"
+        ) from error
+
+
+def _describe(admin: AdminClient, names: Sequence[str]) -> dict[str, tuple[int, int, dict[str, str]]]:
+    """Partitions, replication factor and configuration of each topic."""
+    if not names:
+        return {}
+    described = admin.describe_topics(TopicCollection(list(names)))
+    resources = [ConfigResource(ResourceType.TOPIC, name) for name in names]
+    configured = {resource.name: future for resource, future in admin.describe_configs(resources).items()}
+    found = {}
+    for name in names:
+        partitions = described[name].result(REQUEST_TIMEOUT_SECONDS).partitions
+        entries = configured[name].result(REQUEST_TIMEOUT_SECONDS)
+        replicas = min(len(partition.replicas) for partition in partitions)
+        found[name] = (len(partitions), replicas, {key: entry.value for key, entry in entries.items()})
+    return found
+
+
+def _differences(topic: Topic, partitions: int, replicas: int, config: dict[str, str]) -> Iterable[str]:
+    if partitions != topic.partitions:
+        yield f"has {partitions} partitions, not {topic.partitions}"
+    if replicas < topic.replication_factor:
+        yield f"has replication factor {replicas}, not {topic.replication_factor}"
+    for key, wanted in topic.settings.items():
+        if config.get(key) != wanted:
+            yield f"has {key}={config.get(key)}, not {wanted}"

@@ -1,0 +1,53 @@
+"""What commands share: the options that name the cluster, the way to print, and the settings they lead to."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+if TYPE_CHECKING:
+    from app.base.settings import Settings
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+def bootstrap_option(command: Command) -> Command:
+    """`--bootstrap-server`, as Kafka's own tools call it; passes `bootstrap_server`."""
+    return click.option(
+        "--bootstrap-server", metavar="HOST:PORT", help="The cluster. Default: FLAGFALL_KAFKA_BOOTSTRAP_SERVER."
+    )(command)
+
+
+def json_option(command: Command) -> Command:
+    """`--json`: facts for programs; passes `as_json`."""
+    return click.option("--json", "as_json", is_flag=True, help="Print JSON.")(command)
+
+
+def load_settings(bootstrap_server: str | None = None) -> Settings:
+    """The environment's settings, with what the command line says about the cluster."""
+    from app.base.settings import Settings
+
+    return Settings.load(**({"kafka": {"bootstrap_server": bootstrap_server}} if bootstrap_server else {}))
+
+
+def echo_json(facts: Any) -> None:
+    click.echo(json.dumps(facts, indent=2, default=str))
+
+
+def echo_table(headings: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+    """Columns under headings; numbers to the right. Nothing is cut, whatever the terminal's width."""
+    cells = [list(row) for row in rows]
+    texts = [["" if cell is None else str(cell) for cell in row] for row in cells]
+    widths = [max(map(len, column)) for column in zip(headings, *texts, strict=True)]
+    right = [bool(cells) and all(isinstance(row[i], int) for row in cells) for i in range(len(headings))]
+
+    def line(texts: Sequence[str]) -> str:
+        padded = (c.rjust(w) if r else c.ljust(w) for c, w, r in zip(texts, widths, right, strict=True))
+        return "  ".join(padded).rstrip()
+
+    click.secho(line(headings), bold=True)
+    for row in texts:
+        click.echo(line(row))

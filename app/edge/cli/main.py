@@ -1,0 +1,88 @@
+"""`flagfall`: the commands, found by name and imported only when one is run.
+
+Exit codes: 0 done, 1 could not (the message says what to do), 2 wrong usage, 130 interrupted; `reconcile` adds
+10 MISMATCH, 11 INCONCLUSIVE, 12 INVALID.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from typing import Final
+
+import click
+
+COMMANDS: Final[dict[str, str]] = {
+    "services": "Start, stop and watch Kafka and the registry on this machine.",
+    "doctor": "Say what is missing here or wrong with the cluster, and what to do.",
+    "topics": "List, create and check the topics.",
+    "schemas": "List, register and check the schemas.",
+    "views": "List the views, and describe one.",
+    "generate": "Write rides made from a seed, with the dirt of real data.",
+    "replay": "Write the rides of TLC files.",
+    "advance": "Close windows by hand: raise the watermarks.",
+    "worker": "Run one worker.",
+    "query": "Ask a running worker for rows of a view.",
+    "reconcile": "Recompute the views from the topics, and say whether the tables are right.",
+    "status": "Position, lag and watermark at a glance.",
+    "demo": "The whole flow, once, leaving nothing running (what `make demo` runs).",
+}
+INTERRUPTED: Final = 130
+OWN_PACKAGES: Final = ("app.", "agents.", "tables.", "spark_batch.")
+
+
+class LazyGroup(click.Group):
+    """Commands of `app.edge.cli.<name>`, each an attribute `command`; the list needs none of them."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        command: click.Command = importlib.import_module(f"app.edge.cli.{cmd_name}").command
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+@click.version_option(package_name="flagfall", message="flagfall %(version)s")
+def cli() -> None:
+    """Live taxi figures that can be checked.
+
+    Everything is set by environment variables FLAGFALL_*; `flagfall doctor` lists them.
+
+    \b
+    flagfall services up
+    flagfall topics create && flagfall schemas register
+    flagfall worker &
+    flagfall generate --rides 200000 --seed 7 --close
+    flagfall query zone_demand --zone 132
+    flagfall reconcile
+    """
+
+
+def main() -> None:
+    """Run the command line and exit with its code."""
+    sys.exit(run(sys.argv[1:]))
+
+
+def run(arguments: list[str]) -> int:
+    """The exit code of a command line. What flagfall raises on purpose is told in one line, not as a traceback."""
+    try:
+        code = cli.main(arguments, prog_name="flagfall", standalone_mode=False)
+    except click.ClickException as error:
+        error.show()
+        return error.exit_code
+    except (click.Abort, KeyboardInterrupt):
+        click.echo("interrupted", err=True)
+        return INTERRUPTED
+    except Exception as error:
+        if not type(error).__module__.startswith(OWN_PACKAGES):
+            raise
+        click.echo(f"{click.style('error:', fg='red', bold=True)} {error}", err=True)
+        return 1
+    return code if isinstance(code, int) else 0
