@@ -1,8 +1,8 @@
 """Everything that can be set, in one frozen object built from the environment.
 
-Variables are named ``FLAGFALL_<FIELD>`` for the fields of :class:`Settings` and ``FLAGFALL_<GROUP>_<FIELD>`` for those
-of its groups: ``FLAGFALL_DATA_DIR``, ``FLAGFALL_KAFKA_BOOTSTRAP_SERVER``, ``FLAGFALL_SERVICES_KAFKA_PORT``. No other
-variable is read. Units stand in the names.
+Variables are named ``FLAGFALL_<FIELD>`` for the fields of :class:`Settings` and ``FLAGFALL_<GROUP>_<FIELD>``
+for those of its groups: ``FLAGFALL_DATA_DIR``, ``FLAGFALL_KAFKA_BOOTSTRAP_SERVER``,
+``FLAGFALL_SERVICES_KAFKA_PORT``. No other variable is read. Units stand in the names.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class SettingsError(ValueError):
 
 
 class _Group(BaseModel):
-    """A mistyped variable of a group is refused: a security setting that is silently ignored is worse than a stop."""
+    """Refuses what it does not know: a mistyped security setting must not be silently ignored."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -45,14 +45,14 @@ class KafkaSettings(_Group):
     """How every client reaches the cluster; :mod:`app.base.kafka_clients` translates it for each library."""
 
     bootstrap_server: str = ""
-    """``host:port[,host:port]``. Default: the broker of ``flagfall services``; set it to use another cluster."""
+    """``host:port[,host:port]``. Default: the broker of ``flagfall services``."""
     security_protocol: SecurityProtocol = "PLAINTEXT"
     sasl_mechanism: SaslMechanism = "PLAIN"
     """Used with ``SASL_*`` only."""
     sasl_username: str = ""
     sasl_password: SecretStr = SecretStr("")
     ssl_ca_file: Path | None = None
-    """PEM file of the authorities that sign the brokers' certificates. Default: the ones the system trusts."""
+    """PEM file of the brokers' certificate authorities. Default: the ones that the system trusts."""
     ssl_cert_file: Path | None = None
     """PEM file of this client's certificate, for brokers that ask for one; together with ``ssl_key_file``."""
     ssl_key_file: Path | None = None
@@ -87,7 +87,7 @@ class WorkerSettings(_Group):
     http_port: Port = 18081
     """A second worker on the same machine needs another one."""
     session_timeout_seconds: float = Field(default=10.0, gt=0)
-    """A dead worker's tasks are given away after this time. Shorter moves faster and mistakes a pause for a death."""
+    """A dead worker's tasks are given away after this time; a shorter one takes a pause for a death."""
     heartbeat_interval_seconds: float = Field(default=3.0, gt=0)
     """A third of the session time, so that two lost heartbeats do no harm."""
     rebalance_timeout_seconds: float = Field(default=30.0, gt=0)
@@ -110,7 +110,7 @@ class TopicSettings(_Group):
     """What new topics are created with; existing ones are checked against it, never changed."""
 
     partitions: int = Field(default=4, ge=1)
-    """Partitions of each ride topic, thereby the number of tasks, thereby the most workers that share the work."""
+    """Partitions of each ride topic: the number of tasks, and the most workers that can share them."""
     replication_factor: int = Field(default=1, ge=1)
     """1 fits the single local broker; 3 is usual on a real cluster."""
 
@@ -124,10 +124,10 @@ class ServicesSettings(_Group):
     kafka_port: Port = 19092
     kafka_controller_port: Port = 19093
     sasl_port: Port | None = None
-    """Opens a second listener that asks for name and password (SASL_PLAINTEXT: PLAIN or SCRAM). Default: none."""
+    """Opens a second listener that asks for a password (SASL_PLAINTEXT with PLAIN or SCRAM)."""
     sasl_username: str = "flagfall"
     sasl_password: SecretStr = SecretStr("")
-    """Required with ``sasl_port``. SCRAM takes the one that was set when the data directory was first used."""
+    """Required with ``sasl_port``."""
     registry_port: Port = 18080
     registry_management_port: Port = 18079
     """Health and metrics of the registry."""
@@ -136,7 +136,7 @@ class ServicesSettings(_Group):
     registry_heap_mb: int = Field(default=384, ge=128)
     """240 MB are resident after a demo."""
     min_session_timeout_ms: int = Field(default=1_000, ge=1)
-    """The shortest session a worker may ask for; Kafka's own 6 s would make every test of a dead worker slow."""
+    """The shortest session a worker may ask for; Kafka's own 6 s makes tests of dead workers slow."""
     start_timeout_seconds: float = Field(default=60.0, gt=0)
     """Time for both to answer; 4 to 8 s are usual, a slow or busy machine takes longer."""
     stop_timeout_seconds: float = Field(default=20.0, gt=0)
@@ -154,7 +154,13 @@ class ServicesSettings(_Group):
         return self
 
 
-PORT_FIELDS = ("kafka_port", "kafka_controller_port", "sasl_port", "registry_port", "registry_management_port")
+PORT_FIELDS = (
+    "kafka_port",
+    "kafka_controller_port",
+    "sasl_port",
+    "registry_port",
+    "registry_management_port",
+)
 
 
 class Settings(BaseSettings):
@@ -165,7 +171,7 @@ class Settings(BaseSettings):
     )
 
     app_id: str = Field(default="flagfall", pattern=r"^[a-z][a-z0-9-]*$")
-    """Begins the consumer group, the transactional ids and the changelogs' names: two applications need two."""
+    """Begins the names of consumer group, transactional ids and changelogs."""
     data_dir: Path = Field(default_factory=lambda: _home("XDG_STATE_HOME", ".local/state"))
     """What the services store, their logs and pid files; runs and reports."""
     cache_dir: Path = Field(default_factory=lambda: _home("XDG_CACHE_HOME", ".cache"))
@@ -184,7 +190,8 @@ class Settings(BaseSettings):
     def load(cls, **overrides: Any) -> Settings:
         """Read the environment; ``overrides`` win over it.
 
-        Raises SettingsError naming each wrong variable, what it holds (never a password) and what is expected.
+        Raises SettingsError naming each wrong variable, what it holds (never a password) and what is
+        expected.
         """
         try:
             return cls(**overrides)
@@ -212,7 +219,8 @@ class Settings(BaseSettings):
         return f"http://{LOOPBACK}:{self.services.registry_port}/apis/ccompat/v7"
 
     def environment(self) -> dict[str, str]:
-        """The variables from which :meth:`load` makes these settings again: for a child process. Holds passwords."""
+        """The variables from which :meth:`load` makes these settings again: for a child process. Holds
+        passwords."""
         flat: dict[str, Any] = {}
         for name in type(self).model_fields:
             value = getattr(self, name)
@@ -251,10 +259,12 @@ def _explain(error: ValidationError) -> list[str]:
     for mistake in error.errors(include_url=False):
         where = variable("_".join(str(part) for part in mistake["loc"]))
         if mistake["type"] == "extra_forbidden":
-            lines.append(f"{where}: there is no such setting; `flagfall doctor` and docs/services.md list them")
+            lines.append(f"{where}: there is no such setting (docs/services.md lists them)")
             continue
         given = mistake["input"]
-        shown = f" (it is {given!r})" if isinstance(given, str | int | float) and "PASSWORD" not in where else ""
+        shown = (
+            f" (it is {given!r})" if isinstance(given, str | int | float) and "PASSWORD" not in where else ""
+        )
         hint = mistake["msg"].removeprefix("Value error, ")
         lines.append(f"{where}{'_*' if isinstance(given, dict | _Group) else ''}: {hint}{shown}")
     return lines

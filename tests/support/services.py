@@ -1,0 +1,54 @@
+"""Real services for tests: own directory, own ports, gone with the test process even if that is killed."""
+
+from __future__ import annotations
+
+import contextlib
+import random
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from pydantic import SecretStr
+
+from app.base.services.local import supervised
+from app.base.settings import LOOPBACK, ServicesSettings, Settings, WorkerSettings
+
+BELOW_EPHEMERAL = range(20_000, 32_000)
+"""Ports that the kernel gives to no outgoing connection, so that nothing takes one between choice and use."""
+
+
+def free_ports(count: int) -> list[int]:
+    """Ports that are free now, chosen at random so that tests that run beside each other differ."""
+    with contextlib.ExitStack() as held:
+        ports: list[int] = []
+        while len(ports) < count:
+            probe = held.enter_context(socket.socket())
+            with contextlib.suppress(OSError):
+                probe.bind((LOOPBACK, random.choice(BELOW_EPHEMERAL)))
+                ports.append(probe.getsockname()[1])
+    return ports
+
+
+def local_settings(tmp_dir: Path, *, sasl: bool = False, **overrides: Any) -> Settings:
+    """Settings for services of a test's own; jars come from the user's cache."""
+    kafka, controller, registry, management, worker, sasl_port = free_ports(6)
+    services = ServicesSettings(
+        kafka_port=kafka,
+        kafka_controller_port=controller,
+        registry_port=registry,
+        registry_management_port=management,
+        sasl_port=sasl_port if sasl else None,
+        sasl_password=SecretStr('a "quoted" \\ password' if sasl else ""),
+        stop_timeout_seconds=10,
+    )
+    fast = WorkerSettings(http_port=worker, session_timeout_seconds=3, heartbeat_interval_seconds=0.5)
+    return Settings.load(**{"data_dir": tmp_dir, "services": services, "worker": fast, **overrides})
+
+
+@contextlib.contextmanager
+def running_services(tmp_dir: Path, *, sasl: bool = False, **overrides: Any) -> Iterator[Settings]:
+    """A broker and a registry that answer, with the settings that reach them."""
+    settings = local_settings(tmp_dir, sasl=sasl, **overrides)
+    with supervised(settings):
+        yield settings
