@@ -1,0 +1,114 @@
+"""Merged rows as users read them: instants as text, zones by name, and the position they rest on."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from app.domain.event_time import NO_WATERMARK
+from app.domain.fold import RowKey
+from app.domain.records import Value
+from app.domain.view import View
+from app.edge.http.context import Edge
+from app.edge.http.fold_rows import concatenated, key_at, merged, page
+from app.edge.http.gather import Gathered, missing_facts
+from app.edge.http.instants import to_iso
+from app.edge.http.rows_query import RowsQuery
+from app.engine.state import Rows, ViewState
+from app.rides.zones import ZONE_COLUMNS, edition, zones
+
+
+def rows_answer(edge: Edge, query: RowsQuery, gathered: Gathered) -> dict[str, Any]:
+    """`data` and `meta` of an answer; `meta.next_cursor` is null on the last page."""
+    rows = _whole_page(query, gathered)
+    more = len(rows) > query.limit
+    shown = range(min(len(rows), query.limit))
+    as_of_us = lowest_watermark_us(gathered)
+    return {
+        "data": [row_document(query, key_at(rows, at), rows.cells[at].tolist(), as_of_us) for at in shown],
+        "meta": {
+            **meta_document(edge, query.view, gathered),
+            "next_cursor": query.cursor_after(key_at(rows, shown[-1])) if more else None,
+        },
+    }
+
+
+def meta_document(edge: Edge, view: View, gathered: Gathered) -> dict[str, Any]:
+    """What an answer rests on: positions (next offsets), watermarks and lags by topic-partition."""
+    states = {
+        f"{topic}-{partition}": state
+        for partition, part in sorted(gathered.parts.items())
+        for topic, state in sorted(part.inputs.items())
+    }
+    as_of_us = lowest_watermark_us(gathered)
+    return {
+        "view": view.name,
+        "version": view.version,
+        "as_of": None if as_of_us == NO_WATERMARK else to_iso(as_of_us),
+        "position": {at: state.next_offset for at, state in states.items()},
+        "watermark": {at: watermark_text(state.watermark_us) for at, state in states.items()},
+        "lag_records": {at: state.lag_records for at, state in states.items()},
+        "partial": gathered.is_partial,
+        "missing": missing_facts(edge, gathered),
+        "zones": edition(),
+    }
+
+
+def row_document(query: RowsQuery, key: RowKey, cells: list[int], as_of_us: int) -> dict[str, Any]:
+    """One row. It is closed when no partition of the view takes records for its window any more."""
+    view = query.view
+    stored = dict(zip(view.cells, cells, strict=True))
+    end_us = _end_us(query, key)
+    closed = end_us is not None and end_us + view.grace_us <= as_of_us
+    return {
+        "window": _window_document(query, key),
+        "group": group_document(view, key),
+        "measures": view.present(cells),
+        "count": stored["count"],
+        "fingerprint": f"{stored['fingerprint'] & 0xFFFF_FFFF_FFFF_FFFF:016x}",
+        "state": "closed" if closed else "open",
+        "final": closed and not query.is_folded,
+    }
+
+
+def group_document(view: View, key: RowKey) -> dict[str, Value]:
+    """The group's values; where one is a zone, its name and borough beside it."""
+    told: dict[str, Value] = {}
+    for group, value in zip(view.groups, key.group, strict=True):
+        told[group.name] = value
+        if group.column in ZONE_COLUMNS:
+            zone = zones().get(value) if isinstance(value, int) else None
+            told[f"{group.name}_name"] = None if zone is None else zone.name
+            told[f"{group.name}_borough"] = None if zone is None else zone.borough
+    return told
+
+
+def lowest_watermark_us(gathered: Gathered) -> int:
+    """Up to where every input of every partition was seen; NO_WATERMARK if one is missing or still empty."""
+    seen = [state.watermark_us for part in gathered.parts.values() for state in part.inputs.values()]
+    return NO_WATERMARK if gathered.is_partial or not seen else min(seen)
+
+
+def watermark_text(watermark_us: int) -> str | None:
+    return None if watermark_us == NO_WATERMARK else to_iso(watermark_us)
+
+
+def _whole_page(query: RowsQuery, gathered: Gathered) -> Rows:
+    """The page's rows and one more, if there is one, from the pages of the parts."""
+    pieces = [gathered.parts[partition].rows for partition in sorted(gathered.parts)]
+    if not pieces:
+        return ViewState(query.view).select()
+    rows = merged(query.view, concatenated(query.view, pieces), query.window_us)
+    return page(query.view, rows, query.after, query.limit + 1, newest_first=query.newest_first)
+
+
+def _end_us(query: RowsQuery, key: RowKey) -> int | None:
+    if key.window_start_us is None or query.window_us is None:
+        return None
+    return key.window_start_us + query.window_us
+
+
+def _window_document(query: RowsQuery, key: RowKey) -> dict[str, str] | None:
+    end_us = _end_us(query, key)
+    if key.window_start_us is None or end_us is None:
+        return None
+    return {"start": to_iso(key.window_start_us), "end": to_iso(end_us)}

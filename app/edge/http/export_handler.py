@@ -1,0 +1,105 @@
+"""The export: all rows of one task, of one marker, as an Arrow stream.
+
+The rows are copied before the first await, so they are of one committed state; digest and encoding then go
+in slices that give the loop back, and a task that moves on, or away, in the meantime changes nothing in the copy.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Iterator
+
+from aiohttp import web
+
+from app.codecs.export import (
+    MEDIA_TYPE,
+    ExportMetadata,
+    ExportWriter,
+    add_digests,
+    digest_of_columns,
+)
+from app.domain.view import View
+from app.edge.http.context import Edge, edge_of
+from app.edge.http.gather import serves
+from app.edge.http.problems import Problem, bad_parameter
+from app.edge.http.view_handlers import read_partition
+from app.engine.state import Rows
+
+SLICE_ROWS = 4_096
+"""About 15 ms of digest or encoding: the loop is needed for heartbeats and batches."""
+HOP = "hop"
+"""Marks an address that a worker sent the client to; it is not sent on a second time."""
+
+log = logging.getLogger(__name__)
+
+
+async def export(request: web.Request) -> web.StreamResponse:
+    """`?partition=p`: streamed if the task is here, else 307 to its owner."""
+    edge = edge_of(request)
+    view = edge.view(request.match_info["view"])
+    partition = _read(edge, request)
+    task = edge.directory.tasks.get(partition)
+    if task is None or not serves(task, view):
+        raise _elsewhere(edge, request, view, partition)
+    rows, marker, offset = task.views[view.name].select(), task.marker, task.marker_offset
+    digest = add_digests(*[part async for part in _digests(view, rows)])
+    metadata = ExportMetadata(view.name, view.version, partition, marker, offset, len(rows), digest)
+    response = web.StreamResponse(headers={"Content-Type": MEDIA_TYPE})
+    await response.prepare(request)
+    try:
+        async for piece in _encoded(view, metadata, rows):
+            await response.write(piece)
+        await response.write_eof()
+    except ConnectionError:
+        log.info("export of %s partition %d: the client left", view.name, partition)
+    except Exception:  # the head is sent, so no problem can be: cut the stream, which the reader notices
+        log.exception("export of %s partition %d failed", view.name, partition)
+        if request.transport is not None:
+            request.transport.abort()
+    return response
+
+
+def slices(rows: Rows) -> Iterator[Rows]:
+    """The rows in slices; one empty slice where there are none, as a stream needs its head."""
+    for start in range(0, max(len(rows), 1), SLICE_ROWS):
+        at = slice(start, start + SLICE_ROWS)
+        windows = None if rows.windows is None else rows.windows[at]
+        yield Rows(windows, [held[at] for held in rows.groups], rows.cells[at])
+
+
+async def _digests(view: View, rows: Rows) -> AsyncIterator[int]:
+    for piece in slices(rows):
+        yield digest_of_columns(view, *piece)
+        await asyncio.sleep(0)
+
+
+async def _encoded(view: View, metadata: ExportMetadata, rows: Rows) -> AsyncIterator[bytes]:
+    writer = ExportWriter(view, metadata)
+    for piece in slices(rows):
+        yield writer.rows(*piece)
+        await asyncio.sleep(0)
+    yield writer.end()
+
+
+def _read(edge: Edge, request: web.Request) -> int:
+    for name, value in request.query.items():
+        if name not in ("partition", HOP):
+            raise bad_parameter(name, value, "unknown; an export takes partition")
+    asked = request.query.getall("partition", [])
+    edge.require_ready()
+    if len(asked) != 1:
+        allowed = f"give one, 0 to {edge.directory.partitions - 1}; an export is of one task"
+        raise bad_parameter("partition", ", ".join(asked), allowed)
+    return read_partition(edge, asked[0])
+
+
+def _elsewhere(edge: Edge, request: web.Request, view: View, partition: int) -> Exception:
+    owner = edge.directory.owners.get(partition)
+    if owner is None or owner == edge.directory.url or HOP in request.query:
+        detail = (
+            f"{view.name} partition {partition} is not whole on any worker that this one knows. Ask again."
+        )
+        missing = [{"partition": partition, "owner": owner, "why": "being taken over or built"}]
+        return Problem("partitions-missing", detail, missing=missing)
+    return web.HTTPTemporaryRedirect(f"{owner.rstrip('/')}{request.path}?partition={partition}&{HOP}=1")

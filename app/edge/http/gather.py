@@ -1,0 +1,144 @@
+"""One answer from all tasks: those owned here are copied, the others asked of their owners, in one hop.
+
+A worker that is asked by another answers for its own tasks only; nothing is ever forwarded twice. What could
+not be had is named, with why: the caller refuses, or says that the answer is partial.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import defaultdict
+from dataclasses import dataclass, field
+
+from aiohttp import ClientError, ClientTimeout
+
+from app.domain.view import View
+from app.edge.http.context import Edge
+from app.edge.http.parts import Part, decode_parts, part_of
+from app.edge.http.problems import Problem
+from app.edge.http.rows_query import RowsQuery
+from app.engine.state import TaskState
+
+ATTEMPTS = 2
+TIMEOUT_SECONDS = 1.0
+"""Of one attempt; a query takes no longer than the two of them."""
+
+
+@dataclass
+class Gathered:
+    """Parts by partition, and why each of the other partitions is missing."""
+
+    parts: dict[int, Part] = field(default_factory=dict)
+    missing: dict[int, str] = field(default_factory=dict)
+
+    @property
+    def is_partial(self) -> bool:
+        return bool(self.missing)
+
+
+async def gather(edge: Edge, query: RowsQuery) -> Gathered:
+    """The parts of every partition of the source that can be had within two attempts.
+
+    Raises the `partitions-missing` problem if some are missing and the query does not allow it.
+    """
+    gathered = Gathered()
+    for _ in range(ATTEMPTS):
+        _take_own(edge, query, gathered)
+        away = _by_owner(edge, gathered)
+        if not away:
+            break
+        await asyncio.gather(*(_ask(edge, url, asked, query, gathered) for url, asked in away.items()))
+    if gathered.is_partial and not query.partial_allowed:
+        raise _refusal(edge, query.view, gathered)
+    return gathered
+
+
+def own_parts(edge: Edge, query: RowsQuery, partitions: list[int]) -> list[Part]:
+    """Parts of those partitions that are owned here."""
+    held = edge.directory.tasks
+    return [
+        part_of(edge.directory, held[p], query)
+        for p in partitions
+        if p in held and serves(held[p], query.view)
+    ]
+
+
+def serves(task: TaskState, view: View) -> bool:
+    """Whether the task holds this very version of the view, whole."""
+    position = task.marker.views.get(view.name)
+    whole = position is None or (position.version == view.version and position.state != "building")
+    return whole and view.name in task.views
+
+
+def _take_own(edge: Edge, query: RowsQuery, gathered: Gathered) -> None:
+    wanted = [p for p in range(edge.directory.partitions) if p not in gathered.parts]
+    own = own_parts(edge, query, wanted) if edge.directory.ready else []
+    gathered.parts |= {part.partition: part for part in own}
+    gathered.missing = {p: _why_not_here(edge, p) for p in wanted if p not in gathered.parts}
+
+
+def _why_not_here(edge: Edge, partition: int) -> str:
+    if not edge.directory.ready:
+        return f"this worker is {edge.directory.standing}"
+    if partition in edge.directory.tasks:
+        return "the view is still being built here"
+    if partition not in edge.directory.owners:
+        return "no worker owns it"
+    return "its owner has not taken it over yet"
+
+
+def _by_owner(edge: Edge, gathered: Gathered) -> dict[str, list[int]]:
+    """The missing partitions that another worker owns, by its URL."""
+    away: dict[str, list[int]] = defaultdict(list)
+    for partition in gathered.missing:
+        owner = edge.directory.owners.get(partition)
+        if owner is not None and owner != edge.directory.url:
+            away[owner].append(partition)
+    return away
+
+
+async def _ask(edge: Edge, url: str, partitions: list[int], query: RowsQuery, gathered: Gathered) -> None:
+    """Add what one other worker gives; an owner that fails leaves its partitions missing, and why."""
+    view = query.view
+    assert edge.session is not None  # open from the application's start to its end
+    parameters = [*query.parameters(), *(("partition", str(p)) for p in partitions)]
+    address = f"{url.rstrip('/')}/v1/internal/views/{view.name}/parts"
+    try:
+        timeout = ClientTimeout(total=TIMEOUT_SECONDS)
+        async with edge.session.get(
+            address, params=parameters, timeout=timeout, allow_redirects=False
+        ) as answer:
+            body = await answer.read()
+            if answer.status != 200:
+                raise ValueError(f"it answered {answer.status}")
+            given = decode_parts(view, body)
+    except TimeoutError:
+        why = f"its owner {url} did not answer within {TIMEOUT_SECONDS:g} s"
+    except (ClientError, OSError) as error:
+        why = f"its owner {url} cannot be reached ({type(error).__name__})"
+    except (ValueError, KeyError, TypeError) as error:
+        why = f"its owner {url} gave no usable answer ({error})"
+    else:
+        gathered.parts |= {
+            p.partition: p for p in given if p.partition in partitions and p.version == view.version
+        }
+        why = f"its owner {url} does not hold version {view.version} of it now"
+    for partition in partitions:
+        if partition in gathered.parts:
+            gathered.missing.pop(partition, None)
+        else:
+            gathered.missing[partition] = why
+
+
+def missing_facts(edge: Edge, gathered: Gathered) -> list[dict[str, object]]:
+    """The missing partitions as answers and problems name them."""
+    owners = edge.directory.owners
+    return [
+        {"partition": p, "owner": owners.get(p), "why": why} for p, why in sorted(gathered.missing.items())
+    ]
+
+
+def _refusal(edge: Edge, view: View, gathered: Gathered) -> Problem:
+    named = "; ".join(f"partition {p}: {why}" for p, why in sorted(gathered.missing.items()))
+    detail = f"{view.name} is not whole: {named}. Ask again, or take what there is with partial=allow."
+    return Problem("partitions-missing", detail, missing=missing_facts(edge, gathered))

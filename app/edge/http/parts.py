@@ -1,0 +1,125 @@
+"""A part: what one task gives to an answer, copied from one committed state, and its form between workers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import orjson
+
+from app.domain.event_time import NO_WATERMARK
+from app.domain.source import Kind
+from app.domain.view import View
+from app.edge.http.fold_rows import merged, page
+from app.edge.http.rows_query import RowsQuery
+from app.engine.directory import Directory
+from app.engine.state import Rows, TaskState
+
+
+@dataclass(frozen=True, slots=True)
+class InputState:
+    """How far a task had read one topic. `lag_records` is None where the log's end is not known."""
+
+    next_offset: int
+    watermark_us: int = NO_WATERMARK
+    lag_records: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Rows of one task, merged and cut to the query's page, with the position they belong to."""
+
+    partition: int
+    version: str
+    sequence: int
+    changelog_offset: int
+    row_count: int
+    inputs: dict[str, InputState]
+    rows: Rows
+
+
+def part_of(directory: Directory, task: TaskState, query: RowsQuery) -> Part:
+    """The task's part of an answer. Awaits nothing: position and rows are of one commit.
+
+    A page needs no more than the task's own first `limit` + 1 rows: none behind is among the first of all.
+    """
+    view, state = query.view, task.views[query.view.name]
+    from_us, until_us = bounds_us(query)
+    rows = state.select(from_us=from_us, until_us=until_us, groups=query.groups)
+    folded = merged(view, rows, query.window_us)
+    return Part(
+        partition=task.partition,
+        version=view.version,
+        sequence=task.marker.sequence,
+        changelog_offset=task.marker_offset,
+        row_count=len(state),
+        inputs={topic: _input_state(directory, task, topic) for topic in task.marker.inputs},
+        rows=page(view, folded, query.after, query.limit + 1, newest_first=query.newest_first),
+    )
+
+
+def bounds_us(query: RowsQuery) -> tuple[int | None, int | None]:
+    """Which panes to read: windows that start in `[from, to)`, whole, and not before the cursor's."""
+    size, from_us, until_us = query.window_us, query.from_us, query.until_us
+    if size is None:
+        return None, None
+    from_us = None if from_us is None else -(-from_us // size) * size
+    until_us = None if until_us is None else -(-until_us // size) * size
+    if query.after is not None and query.after.window_start_us is not None:
+        if query.newest_first:
+            last = query.after.window_start_us + size
+            until_us = last if until_us is None else min(until_us, last)
+        else:
+            from_us = max(query.after.window_start_us, from_us or query.after.window_start_us)
+    return from_us, until_us
+
+
+def _input_state(directory: Directory, task: TaskState, topic: str) -> InputState:
+    position = task.marker.inputs[topic]
+    end = directory.log_end.get((topic, task.partition))
+    lag = None if end is None else max(0, end - position.next_offset)
+    return InputState(position.next_offset, position.watermark_us, lag)
+
+
+def encode_parts(parts: list[Part]) -> bytes:
+    """Parts as one worker sends them to another: JSON, 64-bit integers as they are."""
+    return orjson.dumps([_told(part) for part in parts], option=orjson.OPT_SERIALIZE_NUMPY)
+
+
+def decode_parts(view: View, body: bytes) -> list[Part]:
+    """Inverse of `encode_parts`; ValueError, KeyError or TypeError if it is something else."""
+    return [_read(view, told) for told in orjson.loads(body)]
+
+
+def _told(part: Part) -> dict[str, Any]:
+    rows = part.rows
+    return {
+        "partition": part.partition,
+        "version": part.version,
+        "sequence": part.sequence,
+        "changelog_offset": part.changelog_offset,
+        "row_count": part.row_count,
+        "inputs": part.inputs,
+        "windows": rows.windows,
+        "groups": [held.tolist() for held in rows.groups],
+        "cells": np.ascontiguousarray(rows.cells),
+    }
+
+
+def _read(view: View, told: dict[str, Any]) -> Part:
+    texts = [view.source.by_name[group.column].kind is Kind.TEXT for group in view.groups]
+    windows = None if told["windows"] is None else np.array(told["windows"], np.int64)
+    groups = [
+        np.array(v, object if text else np.int64) for v, text in zip(told["groups"], texts, strict=True)
+    ]
+    cells = np.array(told["cells"], np.int64).reshape(len(told["cells"]), len(view.cells))
+    return Part(
+        partition=told["partition"],
+        version=told["version"],
+        sequence=told["sequence"],
+        changelog_offset=told["changelog_offset"],
+        row_count=told["row_count"],
+        inputs={topic: InputState(**state) for topic, state in told["inputs"].items()},
+        rows=Rows(windows, list(groups), cells),
+    )

@@ -1,0 +1,108 @@
+"""Every error as a problem document of RFC 9457; the types are listed in docs/http.md.
+
+raise Problem("bad-parameter", "limit=0: 1 to 10000", parameter="limit")
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable
+from typing import Any, NamedTuple
+
+import orjson
+from aiohttp import web
+
+MEDIA_TYPE = "application/problem+json"
+Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+
+log = logging.getLogger(__name__)
+
+
+class ProblemType(NamedTuple):
+    """What all problems of a type share. `retryable`: the same request may succeed later."""
+
+    status: int
+    title: str
+    retryable: bool = False
+
+
+TYPES = {
+    "bad-parameter": ProblemType(400, "A parameter cannot be used"),
+    "bad-cursor": ProblemType(400, "The cursor does not belong to this request"),
+    "bad-request": ProblemType(400, "The request cannot be understood"),
+    "not-found": ProblemType(404, "There is nothing at this address"),
+    "unknown-view": ProblemType(404, "There is no such view"),
+    "method-not-allowed": ProblemType(405, "This address does not take this method"),
+    "too-long": ProblemType(414, "The address is too long"),
+    "internal-error": ProblemType(500, "The worker failed to answer"),
+    "not-ready": ProblemType(503, "The worker cannot answer now", retryable=True),
+    "partitions-missing": ProblemType(503, "Some partitions could not be had", retryable=True),
+}
+RETRY_AFTER_SECONDS = 2
+
+
+class Problem(Exception):  # noqa: N818  # RFC 9457's own word
+    """An answer that is an error. `detail` is for the reader of this one case; `extensions` for programs."""
+
+    def __init__(
+        self, slug: str, detail: str, *, headers: dict[str, str] | None = None, **extensions: Any
+    ) -> None:
+        super().__init__(detail)
+        self.slug = slug
+        self.type = TYPES[slug]
+        self.detail = detail
+        self.extensions = extensions
+        self.headers = dict(headers or {})
+        if self.type.retryable:
+            self.headers.setdefault("Retry-After", str(RETRY_AFTER_SECONDS))
+
+    def document(self, instance: str) -> dict[str, Any]:
+        """The problem document for the request at `instance`."""
+        return {
+            "type": f"urn:flagfall:problem:{self.slug}",
+            "title": self.type.title,
+            "status": self.type.status,
+            "detail": self.detail,
+            "instance": instance,
+            "retryable": self.type.retryable,
+            **self.extensions,
+        }
+
+    def response(self, request: web.Request) -> web.Response:
+        """The answer to send."""
+        body = orjson.dumps(self.document(request.path_qs))
+        return web.Response(body=body, status=self.type.status, content_type=MEDIA_TYPE, headers=self.headers)
+
+
+def bad_parameter(name: str, value: str, allowed: str) -> Problem:
+    """A parameter that cannot be used: which, what it said, what it may say."""
+    return Problem(
+        "bad-parameter", f"{name}={value}: {allowed}", parameter=name, value=value, allowed=allowed
+    )
+
+
+@web.middleware
+async def problem_middleware(request: web.Request, handler: Handler) -> web.StreamResponse:
+    """Whatever goes wrong leaves as a problem; what nobody foresaw is logged here and not shown."""
+    try:
+        return await handler(request)
+    except Problem as problem:
+        return problem.response(request)
+    except web.HTTPException as error:
+        if error.status < 400:
+            raise
+        return _from_http(error, request).response(request)
+    except Exception:
+        log.exception("unexpected failure while answering %s %s", request.method, request.path)
+        detail = "An unexpected failure; the worker's log has the cause. Nothing was changed."
+        return Problem("internal-error", detail).response(request)
+
+
+def _from_http(error: web.HTTPException, request: web.Request) -> Problem:
+    if isinstance(error, web.HTTPMethodNotAllowed):
+        allowed = ", ".join(sorted(error.allowed_methods))
+        detail = f"{request.path} takes {allowed}, not {request.method}."
+        return Problem("method-not-allowed", detail, headers={"Allow": allowed})
+    if isinstance(error, web.HTTPNotFound):
+        return Problem("not-found", f"There is nothing at {request.path}; /openapi.json lists what there is.")
+    return Problem("bad-request", error.reason)

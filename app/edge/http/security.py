@@ -1,0 +1,35 @@
+"""What every answer carries, and what no request may be: headers, no banner, bounded addresses."""
+
+from __future__ import annotations
+
+from aiohttp import hdrs, web
+
+from app.edge.http.problems import Handler, Problem
+
+MAX_ADDRESS_BYTES = 4096
+MAX_PARAMETERS = 300
+HEADERS = {
+    "Cache-Control": "no-store",
+    "Content-Security-Policy": (
+        "default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; form-action 'none'; "
+        "frame-ancestors 'none'"
+    ),
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+}
+
+
+async def secure_headers(request: web.Request, response: web.StreamResponse) -> None:
+    """Runs before any answer's head is sent, errors and streams included."""
+    response.headers.update(HEADERS)
+    response.headers.popall(hdrs.SERVER, None)
+
+
+@web.middleware
+async def bounded_address(request: web.Request, handler: Handler) -> web.StreamResponse:
+    """Refuse long addresses, and more parameters than any query needs."""
+    if len(request.raw_path) > MAX_ADDRESS_BYTES or request.query_string.count("&") >= MAX_PARAMETERS:
+        allowed = f"{MAX_ADDRESS_BYTES} bytes and {MAX_PARAMETERS} parameters"
+        raise Problem("too-long", f"An address has at most {allowed}; ask in several requests.")
+    return await handler(request)

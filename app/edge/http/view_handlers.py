@@ -1,0 +1,72 @@
+"""Views, their rows, and the parts that one worker gives to another."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import orjson
+from aiohttp import web
+
+from app.edge.http.answers import rows_answer
+from app.edge.http.context import Edge, edge_of
+from app.edge.http.gather import gather, own_parts
+from app.edge.http.parts import encode_parts
+from app.edge.http.problems import bad_parameter
+from app.edge.http.rows_query import no_rows_query, read_partial, read_query
+from app.edge.http.view_documents import state_document, view_document
+
+
+async def list_views(request: web.Request) -> web.Response:
+    """Every definition; needs no state, so it is answered whatever the worker's standing."""
+    read_no_parameters(request)
+    return json_response({"data": [view_document(view) for view in edge_of(request).views.values()]})
+
+
+async def show_view(request: web.Request) -> web.Response:
+    """One definition, and where its tasks stand."""
+    edge = edge_of(request)
+    view = edge.view(request.match_info["view"])
+    partial_allowed = read_partial(request.query)
+    edge.require_ready()
+    gathered = await gather(edge, no_rows_query(view, partial_allowed=partial_allowed))
+    return json_response(state_document(edge, view, gathered))
+
+
+async def show_rows(request: web.Request) -> web.Response:
+    """A page of rows, merged over all tasks."""
+    edge = edge_of(request)
+    query = read_query(edge.view(request.match_info["view"]), request.query)
+    edge.require_ready()
+    gathered = await gather(edge, query)
+    return json_response(rows_answer(edge, query, gathered))
+
+
+async def give_parts(request: web.Request) -> web.Response:
+    """The parts of the asked partitions that are owned here; the others are left out, never forwarded."""
+    edge = edge_of(request)
+    query = read_query(edge.view(request.match_info["view"]), request.query, also=("partition",))
+    partitions = [read_partition(edge, text) for text in request.query.getall("partition", [])]
+    edge.require_ready()
+    return web.Response(
+        body=encode_parts(own_parts(edge, query, partitions)), content_type="application/json"
+    )
+
+
+def read_partition(edge: Edge, text: str) -> int:
+    """A partition number of the source; a 503 problem while the worker does not know how many there are."""
+    edge.require_ready()
+    last = edge.directory.partitions - 1
+    if text.isascii() and text.isdigit() and len(text) < 6 and int(text) <= last:
+        return int(text)
+    raise bad_parameter("partition", text, f"0 to {last}")
+
+
+def read_no_parameters(request: web.Request) -> None:
+    """Refuse any parameter, where there is none to give."""
+    for name, value in request.query.items():
+        raise bad_parameter(name, value, f"unknown; {request.path} takes no parameters")
+
+
+def json_response(document: Any, *, status: int = 200) -> web.Response:
+    """JSON in UTF-8; integers up to 64 bits as they are."""
+    return web.Response(body=orjson.dumps(document), status=status, content_type="application/json")
