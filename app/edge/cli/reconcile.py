@@ -1,0 +1,121 @@
+"""`flagfall reconcile`: recompute the views from the topics, and say whether the tables are right."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from app.edge.cli.common import bootstrap_option, echo_json, json_option, load_settings
+
+if TYPE_CHECKING:
+    from app.base.settings import Settings
+    from app.domain.view import View
+    from spark_batch.report import Report
+
+
+@click.command()
+@click.option(
+    "--view",
+    "names",
+    multiple=True,
+    metavar="NAME",
+    help="Check this view; may be given again. Default: all.",
+)
+@click.option(
+    "--worker",
+    "worker_url",
+    metavar="URL",
+    help="Any worker. Default: FLAGFALL_WORKER_HTTP_PORT on this machine.",
+)
+@click.option(
+    "--output",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Where the run's directory is made. Default: reconciliation/ in FLAGFALL_DATA_DIR.",
+)
+@bootstrap_option
+@json_option
+def command(
+    names: tuple[str, ...],
+    worker_url: str | None,
+    output: Path | None,
+    bootstrap_server: str | None,
+    as_json: bool,
+) -> int:
+    """Recompute the views from the topics with Spark, and say whether the workers' tables are right.
+
+    \b
+    exit 0   MATCH         every row is right
+         10  MISMATCH      rows or ledgers differ; the report names the records
+         11  INCONCLUSIVE  not ready or too slow: run it again
+         12  INVALID       the topics do not hold what the tables claim to cover
+    """
+    settings = load_settings(bootstrap_server)
+    views = _views(names)
+    url = worker_url or f"http://{settings.worker.http_host}:{settings.worker.http_port}"
+    report, folder = _run(settings, views, url, output or settings.data_dir / "reconciliation", quiet=as_json)
+    if as_json:
+        echo_json(report.as_json())
+    else:
+        from spark_batch.show import show
+
+        show(report, folder)
+    return report.verdict.exit_code
+
+
+def _run(
+    settings: Settings, views: list[View], url: str, output: Path, *, quiet: bool
+) -> tuple[Report, Path]:
+    with _progress(quiet) as progress, _spark(settings, progress) as spark:
+        from spark_batch.reconcile import reconcile
+
+        report = reconcile(settings, spark, views, url, output, progress)
+    return report, output / report.run_id
+
+
+@contextlib.contextmanager
+def _spark(settings: Settings, progress: Any) -> Iterator[Any]:
+    import tempfile
+
+    from app.base.services.jars import fetch
+    from app.base.services.java import find_java
+    from spark_batch.session import spark_session
+
+    with progress("starting Spark"):
+        jars = fetch("spark", settings.cache_dir)
+        folder = contextlib.ExitStack()
+        scratch = Path(folder.enter_context(tempfile.TemporaryDirectory(prefix="flagfall-spark-")))
+        spark = folder.enter_context(spark_session(jars, scratch, java_home=find_java().home))
+    with folder:
+        yield spark
+
+
+@contextlib.contextmanager
+def _progress(quiet: bool) -> Iterator[Any]:
+    """A line per step on stderr, with the seconds it took."""
+    from time import perf_counter
+
+    from rich.console import Console
+
+    console = Console(stderr=True, quiet=quiet, highlight=False)
+
+    @contextlib.contextmanager
+    def step(words: str) -> Iterator[None]:
+        begun = perf_counter()
+        with console.status(words + " …"):
+            yield
+        console.print(f"[green]✓[/] {words} [dim]{perf_counter() - begun:.1f} s[/]")
+
+    yield step
+
+
+def _views(names: tuple[str, ...]) -> list[View]:
+    from app.rides.views import VIEWS, view_named
+
+    try:
+        return [view_named(name) for name in dict.fromkeys(names)] or list(VIEWS)
+    except KeyError as error:
+        raise click.BadParameter(str(error.args[0]), param_hint="--view") from error

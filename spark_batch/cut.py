@@ -1,0 +1,70 @@
+"""The cut: which offsets of which topics a run covers, taken from the markers of the exports."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from app.domain.marker import InputPosition, Marker
+from app.domain.records import TopicPartition
+from app.domain.view import View
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Offsets `[start, end)` of one topic-partition; `topic_id` None where it need not be a certain topic."""
+
+    topic: str
+    partition: int
+    start: int
+    end: int
+    topic_id: str | None = None
+
+    def __str__(self) -> str:
+        return f"{self.topic}-{self.partition} [{self.start}, {self.end})"
+
+    @property
+    def at(self) -> TopicPartition:
+        return TopicPartition(self.topic, self.partition)
+
+
+@dataclass(frozen=True, slots=True)
+class TaskCut:
+    """What one view of one task says it covers, and where in the changelog it says so."""
+
+    view: View
+    partition: int
+    marker: Marker
+    changelog_offset: int
+
+    @property
+    def spans(self) -> list[Span]:
+        """What the task has read, per input topic."""
+        inputs = self.marker.inputs.items()
+        return [Span(topic, self.partition, p.start_offset, p.next_offset, p.topic_id) for topic, p in inputs]
+
+    @property
+    def source_spans(self) -> list[Span]:
+        """Those of the source's own topics; a task reads requests to raise its watermarks beside them."""
+        return [span for span in self.spans if span.topic in self.source_inputs]
+
+    @property
+    def source_inputs(self) -> dict[str, InputPosition]:
+        """The marker's positions in the source's own topics."""
+        topics = {topic.name for topic in self.view.source.topics}
+        return {topic: position for topic, position in self.marker.inputs.items() if topic in topics}
+
+    def view_start(self, topic: str) -> int:
+        """The first offset that the view covers: its own start, if it was added after the task had begun."""
+        position = self.marker.views[self.view.name]
+        return max(position.start.get(topic, 0), self.marker.inputs[topic].start_offset)
+
+
+def joined(spans: Iterable[Span]) -> list[Span]:
+    """One span per topic-partition that covers all given ones; views of a task may stand at different offsets."""
+    widest: dict[TopicPartition, Span] = {}
+    for span in spans:
+        known = widest.get(span.at, span)
+        start, end = min(known.start, span.start), max(known.end, span.end)
+        widest[span.at] = Span(span.topic, span.partition, start, end, span.topic_id)
+    return [widest[at] for at in sorted(widest)]

@@ -1,0 +1,236 @@
+"""One run: copy what is stored, recompute it from the source to the same cut, compare, name, report.
+
+exports ──┬─▶ cut ─▶ checks ─▶ source records ─▶ recomputed rows ─┐
+          └─▶ changelog up to each marker ────────────────────────┴─▶ compare ─▶ explain ─▶ report
+"""
+
+from __future__ import annotations
+
+import platform
+import shutil
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from importlib.metadata import version
+from itertools import groupby
+from pathlib import Path
+
+import httpx
+from confluent_kafka import KafkaException, TopicCollection
+from confluent_kafka.admin import AdminClient, ConfigResource, ResourceType  # type: ignore[attr-defined]
+from pyspark.sql import DataFrame, SparkSession
+
+from app.base.kafka_clients import java_options, librdkafka_options
+from app.base.names import advances_topic, changelog_topic
+from app.base.settings import Settings
+from app.domain.fold import Advance
+from app.domain.source import Source
+from app.domain.view import View
+from spark_batch.changelog import changelog_rows, changelog_spans, latest
+from spark_batch.compare import compare
+from spark_batch.cut import TaskCut, joined
+from spark_batch.errors import Inconclusive, Invalid, NoVerdict
+from spark_batch.explain import explain
+from spark_batch.export_client import TIMEOUT_SECONDS, Export, fetch_exports, live_rows
+from spark_batch.kafka_range import REQUEST_TIMEOUT_SECONDS, check_spans, log_starts, read_spans
+from spark_batch.ledgers import entries, not_adding_up
+from spark_batch.log_reader import check_marker, overwritten_too_early, read_advances
+from spark_batch.read_source import read_source
+from spark_batch.recount import counted, recount
+from spark_batch.report import Report, Verdict, ViewReport, new_run_id, write_report
+from spark_batch.watermark import with_watermark
+from spark_batch.writer_schemas import WriterSchemas
+
+ROWS_NAMED = 1000
+"""Differing rows per view that are looked into; more are counted as residual."""
+COMPACTION_LAG = "min.compaction.lag.ms"
+
+Progress = Callable[[str], AbstractContextManager[object]]
+"""Called with what a step does, in words, for the time that it takes."""
+
+
+@dataclass
+class Run:
+    """What one run works with. `folder` holds its copies while it lasts, and its report afterwards."""
+
+    settings: Settings
+    spark: SparkSession
+    worker_url: str
+    folder: Path
+    report: Report
+    progress: Progress = field(default=lambda words: nullcontext())
+
+    def __post_init__(self) -> None:
+        self.client = librdkafka_options(self.settings.kafka)
+        self.admin = AdminClient(dict(self.client))
+        self.work = self.folder / "work"
+
+    @contextmanager
+    def step(self, name: str, words: str) -> Iterator[None]:
+        """A named step: timed for the report, shown while it runs."""
+        with self.report.timed(name), self.progress(words):
+            yield
+
+
+def reconcile(
+    settings: Settings,
+    spark: SparkSession,
+    views: Sequence[View],
+    worker_url: str,
+    output: Path,
+    progress: Progress = lambda words: nullcontext(),
+) -> Report:
+    """Check the views and write the report below `output`. Only a crash raises; no verdict is a verdict too."""
+    report = _new_report(settings)
+    run = Run(settings, spark, worker_url, output / report.run_id, report, progress)
+    run.work.mkdir(parents=True)
+    try:
+        for source, of_source in _by_source(views):
+            report.views += _reconcile_source(run, source, of_source)
+        report.verdict = Verdict.MATCH if all(view.is_right for view in report.views) else Verdict.MISMATCH
+    except NoVerdict as error:
+        report.verdict = Verdict.INVALID if isinstance(error, Invalid) else Verdict.INCONCLUSIVE
+        report.reason = str(error)
+    finally:
+        spark.catalog.clearCache()
+        shutil.rmtree(run.work, ignore_errors=True)
+    report.finished_at = datetime.now(UTC)
+    write_report(report, run.folder)
+    return report
+
+
+def _reconcile_source(run: Run, source: Source, views: Sequence[View]) -> list[ViewReport]:
+    with run.step("exports", "fetching the workers' rows"):
+        exports = _exports(run, source, views)
+    cuts = [export.cut for of_view in exports.values() for export in of_view]
+    with run.step("changelog", "copying the changelog up to the same position"):
+        stored = _changelog(run, source, cuts)
+    with run.step("checks", "checking that the topics hold what the cut claims"):
+        _check(run, cuts)
+        advances = _advances(run, cuts)
+    with run.step("read", "reading and decoding the source records"):
+        records = _records(run, source, views, cuts)
+    usable = with_watermark(records.where("reason is null"), source, advances).cache()
+    refused = records.where("reason is not null")
+    return [
+        _reconcile_view(run, view, exports[view.name], stored, usable, refused, advances) for view in views
+    ]
+
+
+def _reconcile_view(
+    run: Run,
+    view: View,
+    exports: Sequence[Export],
+    stored: DataFrame,
+    usable: DataFrame,
+    refused: DataFrame,
+    advances: Sequence[Advance],
+) -> ViewReport:
+    cuts = [export.cut for export in exports]
+    own = recount(view, cuts, usable, refused)
+    with run.step("ledgers", f"{view.name}: counting what became of every record"):
+        figures = counted(own)
+        ledger = [entry for cut in cuts for entry in entries(cut, figures, advances)]
+    with run.step("compare", f"{view.name}: recomputing and comparing every row"):
+        live, logged = live_rows(run.spark, view, exports), changelog_rows(stored, view)
+        found = compare(view, live, logged, own.rows, ROWS_NAMED)
+    with run.step("explain", f"{view.name}: naming the records behind {found.differing_rows} differing rows"):
+        differences = explain(own, found.first)
+    return ViewReport(
+        view,
+        cuts,
+        found.live_rows,
+        found.changelog_rows,
+        found.recomputed_rows,
+        found.differing_rows,
+        len(found.first),
+        differences,
+        ledger,
+    )
+
+
+def _exports(run: Run, source: Source, views: Sequence[View]) -> dict[str, list[Export]]:
+    partitions = range(_partition_count(run.admin, source.topics[0].name))
+    with httpx.Client(base_url=run.worker_url, timeout=TIMEOUT_SECONDS) as client:
+        return {
+            view.name: fetch_exports(client, view, partitions, run.work / "live" / view.name)
+            for view in views
+        }
+
+
+def _changelog(run: Run, source: Source, cuts: Sequence[TaskCut]) -> DataFrame:
+    """A copy of the changelog's rows at the cut; Inconclusive if it was taken too late to be trusted."""
+    topic = changelog_topic(run.settings.app_id, source.name)
+    partitions = sorted({cut.partition for cut in cuts})
+    spans = changelog_spans(topic, log_starts(run.admin, topic, partitions), cuts)
+    check_spans(run.admin, spans)
+    copied = run.work / "changelog"
+    latest(read_spans(run.spark, java_options(run.settings.kafka), spans), cuts).write.parquet(str(copied))
+    lag_ms = _compaction_lag_ms(run.admin, topic)
+    for _, same in groupby(sorted(cuts, key=_place), key=_place):
+        cut = next(same)
+        if overwritten_too_early(check_marker(run.client, topic, cut), lag_ms):
+            raise Inconclusive(
+                f"{topic}-{cut.partition}: more than {lag_ms} ms went by since the position of the export was "
+                f"overwritten, so compaction may have removed its rows; run it again, or raise {COMPACTION_LAG}"
+            )
+    return run.spark.read.parquet(str(copied))
+
+
+def _check(run: Run, cuts: Sequence[TaskCut]) -> None:
+    check_spans(run.admin, [span for cut in cuts for span in cut.spans])
+    problems = sorted({problem for cut in cuts for problem in not_adding_up(cut)})
+    if problems:
+        raise Invalid("the marker's ledgers do not add up:\n" + "\n".join(f"  - {text}" for text in problems))
+
+
+def _advances(run: Run, cuts: Sequence[TaskCut]) -> list[Advance]:
+    topic = advances_topic(run.settings.app_id)
+    if topic not in run.admin.list_topics(timeout=REQUEST_TIMEOUT_SECONDS).topics:
+        return []  # nobody can have advanced anything
+    spans = joined(span for cut in cuts for span in cut.source_spans)
+    return read_advances(run.client, topic, _partition_count(run.admin, topic), spans)
+
+
+def _records(run: Run, source: Source, views: Sequence[View], cuts: Sequence[TaskCut]) -> DataFrame:
+    spans = joined(span for cut in cuts for span in cut.source_spans)
+    schemas = WriterSchemas(run.settings, [topic.name for topic in source.topics])
+    raw = read_spans(run.spark, java_options(run.settings.kafka), spans)
+    with run.report.timed("decode"):
+        records = read_source(raw, source, views, schemas, run.work / "source")
+    count = records.count()
+    run.report.records += count
+    run.report.records_per_second = round(count / run.report.seconds["decode"], 1)
+    return records
+
+
+def _partition_count(admin: AdminClient, topic: str) -> int:
+    try:
+        asked = admin.describe_topics(TopicCollection([topic]), request_timeout=REQUEST_TIMEOUT_SECONDS)
+        return len(asked[topic].result().partitions)
+    except KafkaException as error:
+        raise Invalid(f"topic {topic}: {error.args[0].str()}") from error
+
+
+def _compaction_lag_ms(admin: AdminClient, topic: str) -> int:
+    resource = ConfigResource(ResourceType.TOPIC, topic)
+    told = admin.describe_configs([resource], request_timeout=REQUEST_TIMEOUT_SECONDS)[resource].result()
+    return int(told[COMPACTION_LAG].value)
+
+
+def _place(cut: TaskCut) -> tuple[int, int]:
+    return cut.partition, cut.changelog_offset
+
+
+def _by_source(views: Sequence[View]) -> Iterable[tuple[Source, list[View]]]:
+    sources = {view.source.number: view.source for view in views}
+    return [(source, [view for view in views if view.source.number == n]) for n, source in sources.items()]
+
+
+def _new_report(settings: Settings) -> Report:
+    now = datetime.now(UTC)
+    versions = {name: version(name) for name in ("flagfall", "pyspark")} | {
+        "python": platform.python_version()
+    }
+    return Report(new_run_id(now), settings.app_id, now, versions)

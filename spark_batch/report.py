@@ -1,0 +1,210 @@
+"""What a run found, as JSON that is written whole or not at all. docs/reconciliation.md lists the fields."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
+from enum import StrEnum
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import orjson
+
+from app.domain import difference as d
+from app.domain.fold import Cells, contribution
+from app.domain.view import View
+from spark_batch.cut import TaskCut
+from spark_batch.ledgers import Entry
+
+LAYOUT = 1
+
+
+class Verdict(StrEnum):
+    MATCH = "MATCH"
+    MISMATCH = "MISMATCH"
+    INCONCLUSIVE = "INCONCLUSIVE"
+    INVALID = "INVALID"
+
+    @property
+    def exit_code(self) -> int:
+        return {"MATCH": 0, "MISMATCH": 10, "INCONCLUSIVE": 11, "INVALID": 12}[self.value]
+
+
+@dataclass
+class ViewReport:
+    """One view: its cut, what was compared, what differs. `differing_rows` beyond those named are residual."""
+
+    view: View
+    cuts: Sequence[TaskCut]
+    live_rows: int
+    changelog_rows: int
+    recomputed_rows: int
+    differing_rows: int
+    named_rows: int
+    differences: Sequence[d.Difference]
+    ledger: Sequence[Entry]
+
+    @property
+    def ledger_faults(self) -> list[Entry]:
+        return [entry for entry in self.ledger if entry.differs]
+
+    @property
+    def residual(self) -> int:
+        """Differences that no listed record explains; must be 0."""
+        return sum(one.is_residual for one in self.differences) + self.differing_rows - self.named_rows
+
+    @property
+    def is_right(self) -> bool:
+        return not self.differing_rows and not self.ledger_faults
+
+    def as_json(self) -> dict[str, Any]:
+        kinds = [one.kind.value for one in self.differences]
+        return {
+            "view": self.view.name,
+            "version": self.view.version,
+            "cut": [_cut(cut) for cut in self.cuts],
+            "rows": {
+                "live": self.live_rows,
+                "changelog": self.changelog_rows,
+                "recomputed": self.recomputed_rows,
+            },
+            "differing_rows": self.differing_rows,
+            "classes": {kind: kinds.count(kind) for kind in sorted(set(kinds))},
+            "unexplained_residual": self.residual,
+            "differences": [_difference(self.view, one) for one in self.differences],
+            "ledger": [asdict(entry) | {"differs": entry.differs} for entry in self.ledger],
+        }
+
+
+@dataclass
+class Report:
+    """One run. `reason` says in words why there is no verdict on the figures."""
+
+    run_id: str
+    application: str
+    started_at: datetime
+    versions: dict[str, str]
+    verdict: Verdict = Verdict.INVALID
+    reason: str | None = None
+    finished_at: datetime | None = None
+    views: list[ViewReport] = field(default_factory=list)
+    records: int = 0
+    seconds: dict[str, float] = field(default_factory=dict)
+    records_per_second: float | None = None
+
+    @property
+    def residual(self) -> int:
+        return sum(view.residual for view in self.views)
+
+    @contextlib.contextmanager
+    def timed(self, step: str) -> Iterator[None]:
+        """Adds the seconds of a step."""
+        begun = perf_counter()
+        try:
+            yield
+        finally:
+            self.seconds[step] = round(self.seconds.get(step, 0.0) + perf_counter() - begun, 3)
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "layout": LAYOUT,
+            **self.summary(),
+            "started_at": self.started_at.isoformat(),
+            "versions": self.versions,
+            "records": self.records,
+            "records_per_second": self.records_per_second,
+            "seconds": self.seconds,
+            "views": [view.as_json() for view in self.views],
+        }
+
+    def summary(self) -> dict[str, Any]:
+        """What the live page shows of the last run."""
+        return {
+            "run_id": self.run_id,
+            "application": self.application,
+            "verdict": self.verdict.value,
+            "reason": self.reason,
+            "finished_at": None if self.finished_at is None else self.finished_at.isoformat(),
+            "unexplained_residual": self.residual,
+        }
+
+
+def write_report(report: Report, folder: Path) -> Path:
+    """`report.json` in the run's folder, and `latest.json` beside the folder."""
+    file = folder / "report.json"
+    _write(file, report.as_json())
+    _write(folder.parent / "latest.json", report.summary() | {"report": f"{folder.name}/report.json"})
+    return file
+
+
+def new_run_id(now: datetime) -> str:
+    """Sorts by time, and two runs of one second differ."""
+    return f"{now:%Y%m%dT%H%M%S}-{os.urandom(2).hex()}"
+
+
+def shown_key(view: View, row: d.Row) -> dict[str, Any]:
+    """A row's key in words: group names, window start as an instant."""
+    group = {g.name: value for g, value in zip(view.groups, row.key.group, strict=True)}
+    start = row.key.window_start_us
+    window = None if start is None else datetime.fromtimestamp(start / 1_000_000, UTC).isoformat()
+    return {"partition": row.partition, **group, "window_start": window}
+
+
+def _difference(view: View, one: d.Difference) -> dict[str, Any]:
+    return {
+        "class": one.kind.value,
+        "partition": one.row.partition,
+        "window_start_us": one.row.key.window_start_us,
+        "group": {g.name: value for g, value in zip(view.groups, one.row.key.group, strict=True)},
+        "cells": one.cells,
+        "live": _cells(view, one.row.live),
+        "changelog": _cells(view, one.row.changelog),
+        "recomputed": _cells(view, one.row.recomputed),
+        "record_count": one.record_count,
+        "records": [_witness(view, witness) for witness in one.records],
+        "unexplained_cells": one.unexplained,
+    }
+
+
+def _witness(view: View, witness: d.Witness) -> dict[str, Any]:
+    record = witness.record
+    return {
+        "topic": record.topic,
+        "partition": record.partition,
+        "offset": record.offset,
+        "id": record.values[view.source.id],
+        "fate": witness.fate.value,
+        "contribution": _cells(view, contribution(view, record)),
+    }
+
+
+def _cells(view: View, cells: Cells | None) -> dict[str, int] | None:
+    return None if cells is None else dict(zip(view.cells, cells, strict=True))
+
+
+def _cut(cut: TaskCut) -> dict[str, Any]:
+    spans = [
+        {"topic": s.topic, "topic_id": s.topic_id, "start_offset": s.start, "next_offset": s.end}
+        for s in cut.spans
+    ]
+    return {
+        "partition": cut.partition,
+        "changelog_offset": cut.changelog_offset,
+        "sequence": cut.marker.sequence,
+        "inputs": spans,
+    }
+
+
+def _write(file: Path, document: dict[str, Any]) -> None:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.NamedTemporaryFile(dir=file.parent, prefix=".", delete=False) as temporary:
+        temporary.write(orjson.dumps(document, option=orjson.OPT_INDENT_2))
+        temporary.flush()
+        os.fsync(temporary.fileno())
+    Path(temporary.name).chmod(0o644)
+    Path(temporary.name).replace(file)

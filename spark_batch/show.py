@@ -1,0 +1,124 @@
+"""A run's report for a reader at a terminal: the verdict first, then what it rests on, then the first differences."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+from app.domain import difference as d
+from app.domain.fold import Cells
+from app.domain.view import View
+from spark_batch.report import Report, Verdict, ViewReport, shown_key
+
+SHOWN = 10
+"""Differing rows shown per view; the report has all that were looked into."""
+RECORDS_SHOWN = 3
+
+MEANING = {
+    Verdict.MATCH: "every row of the tables is what the records in the topics make it",
+    Verdict.MISMATCH: "the tables differ from what the records in the topics make them",
+    Verdict.INCONCLUSIVE: "no statement about the tables: run it again",
+    Verdict.INVALID: "no statement about the tables: they cannot be recomputed",
+}
+WORDS = {
+    d.Kind.LOST: "not applied",
+    d.Kind.DOUBLED: "applied twice",
+    d.Kind.LATE_APPLIED: "applied although late",
+    d.Kind.ALTERED: "same records applied, other values stored",
+    d.Kind.STORE: "live table and changelog differ",
+    d.Kind.UNNAMED: "unexplained",
+}
+
+
+def show(report: Report, folder: Path, console: Console | None = None) -> None:
+    """Print it."""
+    out = console or Console(highlight=False)
+    colour = {Verdict.MATCH: "green", Verdict.MISMATCH: "red"}.get(report.verdict, "yellow")
+    out.print(f"\n[bold {colour}]{report.verdict.value}[/]  {MEANING[report.verdict]}")
+    if report.reason:
+        out.print(report.reason, markup=False)
+    if report.views:
+        out.print(_counts(report))
+    for view in report.views:
+        _show_ledger(out, view)
+        _show_differences(out, view)
+    rate = f", {report.records_per_second:,.0f} a second" if report.records_per_second else ""
+    out.print(f"\n{report.records:,} source records read{rate}; unexplained residual {report.residual}")
+    out.print(f"report: {folder / 'report.json'}", markup=False, soft_wrap=True)
+
+
+def _counts(report: Report) -> Table:
+    table = Table(box=None, header_style="bold")
+    table.add_column("view")
+    for name in (
+        "live rows",
+        "changelog rows",
+        "recomputed rows",
+        "rows that differ",
+        "records applied",
+        "late",
+    ):
+        table.add_column(name, justify="right")
+    for view in report.views:
+        applied, late = (
+            sum(e.recomputed for e in view.ledger if e.name == name) for name in ("applied", "late")
+        )
+        figures = (
+            view.live_rows,
+            view.changelog_rows,
+            view.recomputed_rows,
+            view.differing_rows,
+            applied,
+            late,
+        )
+        table.add_row(view.view.name, *(f"{figure:,}" for figure in figures))
+    return table
+
+
+def _show_ledger(out: Console, view: ViewReport) -> None:
+    for entry in view.ledger_faults[:SHOWN]:
+        out.print(
+            f"ledger of {view.view.name}, {entry.topic}-{entry.partition}: the worker says {entry.name} "
+            f"{entry.marker:,}, counted again {entry.recomputed:,}"
+        )
+
+
+def _show_differences(out: Console, view: ViewReport) -> None:
+    for one in view.differences[:SHOWN]:
+        out.print(
+            f"[bold red]{one.kind.value}[/] {view.view.name} {_key(view.view, one.row)}: {WORDS[one.kind]}"
+        )
+        for witness in one.records[:RECORDS_SHOWN]:
+            record = witness.record
+            out.print(
+                f"    {record.topic}-{record.partition} offset {record.offset}, {record.values[view.view.source.id]}"
+            )
+        if one.record_count > RECORDS_SHOWN:
+            out.print(f"    … {one.record_count:,} records in all")
+        for name in one.cells[:SHOWN]:
+            out.print(f"    {_sides(view.view, one.row, name)}")
+    if len(view.differences) > SHOWN:
+        out.print(f"… and {view.differing_rows - SHOWN:,} more differing rows of {view.view.name}")
+
+
+def _key(view: View, row: d.Row) -> str:
+    return ", ".join(
+        f"{name} {value}" for name, value in shown_key(view, row).items() if name != "window_start" or value
+    )
+
+
+def _sides(view: View, row: d.Row, name: str) -> str:
+    if name not in view.cells:
+        return "the row is there on one side only"
+    at = view.cells.index(name)
+    told = [(side, cells[at] if cells else "–") for side, cells in zip(_SIDES, _cells(row), strict=True)]
+    return f"{name}: " + ", ".join(f"{side} {value}" for side, value in told)
+
+
+_SIDES = ("live", "changelog", "recomputed")
+
+
+def _cells(row: d.Row) -> tuple[Cells | None, ...]:
+    return row.live, row.changelog, row.recomputed

@@ -1,0 +1,59 @@
+"""The watermark of every record: the highest `reported_at` of its topic-partition up to and including it (rule 6).
+
+Worked out in two steps, so that no single task must sort a whole partition: highest value per chunk of offsets,
+carried forward on the driver, then a running maximum inside each chunk.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import functions as F  # noqa: N812 - as everywhere in Spark
+
+from app.domain.event_time import NO_WATERMARK
+from app.domain.fold import Advance
+from app.domain.source import Source
+
+CHUNK_OFFSETS = 1 << 16
+_AT = ("topic_number", "partition")
+
+
+def with_watermark(usable: DataFrame, source: Source, advances: Sequence[Advance]) -> DataFrame:
+    """`usable` (no quarantined record) with `watermark_us`; an advance holds for its own offset and all above."""
+    chunked = usable.withColumns({"chunk": _chunk(), "is_record": F.lit(True)})
+    if advances:
+        chunked = chunked.unionByName(_as_rows(chunked, source, advances), allowMissingColumns=True)
+    carried = F.broadcast(_carried(chunked, source.reported_at))
+    so_far = Window.partitionBy(*_AT, "chunk").orderBy("offset").rangeBetween(Window.unboundedPreceding, 0)
+    inside = F.max(source.reported_at).over(so_far)
+    joined = chunked.withColumn("highest_us", inside).join(carried, [*_AT, "chunk"])
+    known = joined.withColumn("watermark_us", F.greatest("highest_us", "carried_us"))
+    return known.where("is_record").drop("chunk", "is_record", "highest_us", "carried_us")
+
+
+def _chunk() -> Column:
+    return F.expr(f"offset div {CHUNK_OFFSETS}")
+
+
+def _as_rows(like: DataFrame, source: Source, advances: Sequence[Advance]) -> DataFrame:
+    numbers = {topic.name: topic.number for topic in source.topics}
+    told = [(numbers[a.topic], a.partition, a.at_offset, a.watermark_us) for a in advances]
+    rows = like.sparkSession.createDataFrame(
+        told, f"topic_number int, partition int, offset long, `{source.reported_at}` long"
+    )
+    return rows.withColumns({"chunk": _chunk(), "is_record": F.lit(False)})
+
+
+def _carried(chunked: DataFrame, reported_at: str) -> DataFrame:
+    """Per chunk, the highest value of all chunks before it; collected, as there are few."""
+    highest = chunked.groupBy(*_AT, "chunk").agg(F.max(reported_at).alias("highest")).collect()
+    carried: list[tuple[int, int, int, int]] = []
+    at, so_far = None, NO_WATERMARK
+    for number, partition, chunk, top in sorted(tuple(row) for row in highest):
+        if at != (number, partition):
+            at, so_far = (number, partition), NO_WATERMARK
+        carried.append((number, partition, chunk, so_far))
+        so_far = max(so_far, top)
+    schema = "topic_number int, partition int, chunk long, carried_us long"
+    return chunked.sparkSession.createDataFrame(carried, schema)

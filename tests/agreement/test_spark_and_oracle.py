@@ -1,0 +1,159 @@
+"""Spark's translation of a view gives what the naive fold gives: rows, fates, reasons, watermarks."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+
+from app.domain.fingerprint import Origin, mix, pack
+from app.domain.fold import Advance, fold
+from app.domain.marker import Fates, InputPosition, Marker, ViewPosition
+from app.domain.measures import Count, First, Histogram, Last, Max, Min, Sum
+from app.domain.records import TopicPartition
+from app.domain.view import AllTime, Group, Tumbling, View
+from app.rides.ride import RIDES
+from app.rides.views import VIEWS
+from spark_batch.compare import cells_of, key_of
+from spark_batch.cut import TaskCut
+from spark_batch.read_source import read_source
+from spark_batch.recompute import rows
+from spark_batch.recount import Recount, counted, recount
+from spark_batch.watermark import with_watermark
+from tests.support.histories import SCHEMAS, TOPIC_NAMES, Log, random_advances, random_log
+
+EVERYTHING = View(
+    number=99,
+    name="everything",
+    source=RIDES,
+    groups=(Group("zone", "pickup_zone"), Group("vendor", "vendor"), Group("shared", "shared")),
+    window=Tumbling("dropoff_at_us", 3600),
+    measures=(
+        Count("rides"),
+        Sum("fare", "fare_cents"),
+        Min("least", "fare_cents"),
+        Max("most", "fare_cents"),
+        First("first_fare", "fare_cents"),
+        Last("last_fare", "fare_cents"),
+        First("first_pickup", "pickup_at_us"),
+        Histogram("passengers", "passenger_count", (0, 1, 255)),
+    ),
+    grace_seconds=60,
+    retention_seconds=0,
+    help="every kind of measure, by a nullable window column",
+)
+UNGROUPED = View(98, "ungrouped", RIDES, (), AllTime(), (Count("rides"), Max("last", "dropoff_at_us")), 0, 0, "one")
+ALL_VIEWS = (*VIEWS, EVERYTHING, UNGROUPED)
+PARTITIONS = (0, 3)
+
+
+def as_kafka(spark: SparkSession, logs: list[Log]) -> DataFrame:
+    """The logs as Spark's Kafka source would give them."""
+    told = [
+        (log.topic, log.partition, offset, timestamp_ms, None, None if value is None else bytearray(value))
+        for log in logs
+        for offset, timestamp_ms, value in log.entries
+    ]
+    schema = "topic string, partition int, offset long, timestamp_ms long, key binary, value binary"
+    return spark.createDataFrame(told, schema)
+
+
+def cuts_of(view: View, logs: list[Log]) -> list[TaskCut]:
+    """A cut at the end of all logs."""
+    views = {view.name: ViewPosition(view.number, view.version)}
+    return [
+        TaskCut(view, p, Marker("a", 1, p, 1, {g.topic: InputPosition("i", 0, g.next_offset) for g in logs}, views), 0)
+        for p in PARTITIONS
+    ]
+
+
+def recounts(
+    spark: SparkSession, logs: list[Log], folder: Path, advances: list[Advance]
+) -> dict[View, Recount]:
+    records = read_source(as_kafka(spark, logs), RIDES, ALL_VIEWS, SCHEMAS, folder)
+    usable = with_watermark(records.where("reason is null"), RIDES, advances).cache()
+    refused = records.where("reason is not null")
+    return {view: recount(view, cuts_of(view, logs), usable, refused) for view in ALL_VIEWS}
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_rows_ledgers_and_watermarks_are_those_of_the_naive_fold(
+    seed: int, spark: SparkSession, tmp_path: Path
+) -> None:
+    rng = random.Random(seed)
+    logs = [random_log(rng, topic, p, 400) for topic in TOPIC_NAMES[:3] for p in PARTITIONS]
+    advances = random_advances(rng, logs)
+    everything = [record for log in logs for record in log.records]
+    for view, own in recounts(spark, logs, tmp_path, advances).items():
+        expected = fold(view, everything, advances)
+        found = {(row["task"], key_of(view, row)): cells_of(view, row) for row in own.rows.collect()}
+        assert found == {(p, key): cells for p, held in expected.rows.items() for key, cells in held.items()}
+        figures = counted(own)
+        assert _total(figures.values()) == Fates(
+            len(expected.applied), len(expected.late), len(expected.out_of_scope)
+        )
+        poisoned = sum(len(log.poisoned) for log in logs)
+        assert sum(f.quarantined for f in figures.values()) == len(expected.quarantined) + poisoned
+        if not advances:
+            seen = {at: f.highest_us for at, f in figures.items() if f.decoded}
+            assert seen == {at: expected.watermarks[at] for at in seen}
+
+
+def test_every_reason_is_the_oracles_own(spark: SparkSession, tmp_path: Path) -> None:
+    rng = random.Random(7)
+    logs = [random_log(rng, TOPIC_NAMES[0], 0, 3000)]
+    records = read_source(as_kafka(spark, logs), RIDES, ALL_VIEWS, SCHEMAS, tmp_path)
+    found = {r["offset"]: r["reason"] for r in records.where("reason is not null").collect()}
+    expected = {refused.offset: refused.reason for refused in fold(VIEWS[0], logs[0].records).quarantined}
+    assert {offset: found[offset] for offset in expected} == expected
+    assert set(found) == set(expected) | set(logs[0].poisoned)
+    assert {found[offset] for offset in logs[0].poisoned} >= {"null_value", "too_short", "bad_magic"}
+
+
+def test_a_watermark_does_not_depend_on_where_chunks_of_offsets_end(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng = random.Random(11)
+    logs = [random_log(rng, TOPIC_NAMES[0], p, 300) for p in PARTITIONS]
+    advances = [Advance(TOPIC_NAMES[0], 3, 0, 1), *random_advances(rng, logs)]
+    monkeypatch.setattr("spark_batch.watermark.CHUNK_OFFSETS", 7)
+    own = recounts(spark, logs, tmp_path, advances)[VIEWS[0]]
+    expected = fold(VIEWS[0], [record for log in logs for record in log.records], advances)
+    late = own.covered.where("fate = 'late'").select("partition", "offset").collect()
+    assert {tuple(row) for row in late} == {(r.partition, r.offset) for r in expected.late}
+    assert late
+
+
+def test_fingerprints_wrap_around_as_they_do_elsewhere(spark: SparkSession) -> None:
+    view = UNGROUPED
+    numbers = [1, 4, 4, 1]
+    partitions = [0, 4095, 3, 0]
+    offsets = [0, (1 << 44) - 1, 12345678901, 1]
+    told = [
+        (n, p, o, p, None, None, None, 0, "applied")
+        for n, p, o in zip(numbers, partitions, offsets, strict=True)
+    ]
+    schema = (
+        "topic_number int, partition int, offset long, task int, window_start_us long, dropoff_at_us long, "
+        "pickup_at_us long, reported_at_us long, fate string"
+    )
+    found = {row["task"]: row["cell_1"] for row in rows(view, spark.createDataFrame(told, schema)).collect()}
+    one = [mix(pack(Origin(*o))) for o in zip(numbers, partitions, offsets, strict=True)]
+    both = (one[0] + one[3] + (1 << 63)) % (1 << 64) - (1 << 63)
+    assert found == {0: both, 4095: one[1], 3: one[2]}
+
+
+def _total(figures: object) -> Fates:
+    total = Fates()
+    for one in figures:  # type: ignore[attr-defined]
+        total = total.plus(one.fates)
+    return total
+
+
+def test_task_and_topic_partition_are_told_apart(spark: SparkSession, tmp_path: Path) -> None:
+    rng = random.Random(5)
+    logs = [random_log(rng, TOPIC_NAMES[1], p, 50) for p in PARTITIONS]
+    figures = counted(recounts(spark, logs, tmp_path, [])[UNGROUPED])
+    assert set(figures) == {TopicPartition(TOPIC_NAMES[1], p) for p in PARTITIONS}

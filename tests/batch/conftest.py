@@ -1,0 +1,5 @@
+"""Fixtures of this level."""
+
+from tests.support.spark import spark
+
+__all__ = ["spark"]

@@ -1,0 +1,31 @@
+"""One Spark session for a whole test run: starting one costs ten seconds."""
+
+from __future__ import annotations
+
+import contextlib
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from app.base.services.jars import fetch
+from app.base.services.java import find_java
+from app.base.settings import Settings
+from spark_batch.session import spark_session
+
+_held = contextlib.ExitStack()
+_sessions: list[SparkSession] = []
+
+
+@pytest.fixture(scope="session")
+def spark() -> Iterator[SparkSession]:
+    """The session, shared by all folders that import this fixture; it ends with the process."""
+    if not _sessions:
+        scratch = Path(_held.enter_context(tempfile.TemporaryDirectory(prefix="flagfall-spark-")))
+        jars = fetch("spark", Settings.load().cache_dir)
+        _sessions.append(
+            _held.enter_context(spark_session(jars, scratch, java_home=find_java().home, cores=2))
+        )
+    yield _sessions[0]
