@@ -241,11 +241,16 @@ def variable(name: str) -> str:
 
 
 def unknown_variables(environ: Mapping[str, str] = os.environ) -> list[str]:
-    """Variables that begin like ours and set nothing, mistyped most likely, sorted."""
+    """Variables that begin like ours and set nothing, mistyped most likely; ``FLAGFALL_TEST_*`` is the
+    tests'."""
     known = Settings.load().environment().keys() | {variable("services_sasl_port")}
     known |= {variable(f"kafka_ssl_{part}_file") for part in ("ca", "cert", "key")}
     known |= {variable(name) for name in Settings.model_fields}
-    return sorted(name for name in environ if name.startswith(PREFIX) and name not in known)
+    return sorted(
+        name
+        for name in environ
+        if name.startswith(PREFIX) and name not in known and not name.startswith(PREFIX + "TEST_")
+    )
 
 
 def _home(xdg_variable: str, below_home: str) -> Path:

@@ -26,8 +26,8 @@ SETS = ("kafka", "registry", "spark")
 DOWNLOADS_AT_ONCE = 4
 TIMEOUT_SECONDS = 60
 
-Progress = Callable[[str, int, int], None]
-"""Called with file name, bytes so far, bytes in all; from several threads."""
+Progress = Callable[[int], object]
+"""Called with the number of bytes that came just now; from several threads."""
 
 
 @dataclass(frozen=True)
@@ -127,16 +127,8 @@ def _download(pin: Pin, cache_dir: Path, progress: Progress | None) -> None:
     from jgo.maven import MavenContext, PythonResolver
 
     @contextlib.contextmanager
-    def report(name: str, size: int) -> Iterator[Callable[[int], None]]:
-        done = 0
-
-        def update(count: int) -> None:
-            nonlocal done
-            done += count
-            if progress:
-                progress(name, done, size)
-
-        yield update
+    def report(name: str, size: int) -> Iterator[Progress]:
+        yield progress or (lambda count: None)
 
     group, artifact, version, *rest = pin.coordinate.split(":")
     packaging, classifier = rest or ("jar", "")

@@ -7,12 +7,12 @@ import subprocess
 import uuid
 from pathlib import Path
 
-from app.base.kafka_clients import as_properties, jaas
+from app.base.kafka_clients import as_properties, jaas, librdkafka_options
 from app.base.services.errors import StartFailed
 from app.base.services.jars import fetch
 from app.base.services.java import find_java
 from app.base.services.processes import Daemon
-from app.base.settings import LOOPBACK, ServicesSettings, Settings
+from app.base.settings import LOOPBACK, KafkaSettings, ServicesSettings, Settings
 
 NAME = "kafka"
 REQUEST_TIMEOUT_SECONDS = 5.0
@@ -24,6 +24,12 @@ appender.console.layout.pattern = %d %p %m (%c{1})%n
 rootLogger.level = INFO
 rootLogger.appenderRef.console.ref = console
 """
+
+
+def ports(services: ServicesSettings) -> dict[str, int]:
+    """What the broker listens on, by field."""
+    found = {name: getattr(services, name) for name in ("kafka_port", "kafka_controller_port", "sasl_port")}
+    return {name: port for name, port in found.items() if port is not None}
 
 
 def daemon(settings: Settings) -> Daemon:
@@ -46,11 +52,7 @@ def daemon(settings: Settings) -> Daemon:
         (java[0], heap, "-XX:+ExitOnOutOfMemoryError", *java[1:], "kafka.Kafka", str(properties)),
         settings.data_dir / "logs" / f"{NAME}.log",
         settings.data_dir / f"{NAME}.pid.json",
-        {
-            name: port
-            for name in ("kafka_port", "kafka_controller_port", "sasl_port")
-            if (port := getattr(settings.services, name)) is not None
-        },
+        ports(settings.services),
     )
 
 
@@ -97,15 +99,19 @@ def configuration(settings: Settings) -> dict[str, str | int]:
 
 
 def answers(settings: Settings) -> bool:
-    """Whether the local broker tells its topics."""
+    """Whether the local broker tells its topics, by the listener without a password."""
+    return reachable(KafkaSettings(bootstrap_server=settings.local_kafka), timeout_seconds=1.0)
+
+
+def reachable(kafka: KafkaSettings, timeout_seconds: float = REQUEST_TIMEOUT_SECONDS) -> bool:
+    """Whether a cluster tells its brokers, with the protocol and password that are set."""
     from confluent_kafka import KafkaException
     from confluent_kafka.admin import AdminClient
 
     try:
-        metadata = AdminClient(_quiet(settings.local_kafka)).list_topics(timeout=1.0)
+        return bool(AdminClient(_quiet(kafka)).list_topics(timeout=timeout_seconds).brokers)
     except KafkaException:
         return False
-    return len(metadata.brokers) == 1
 
 
 def add_scram_user(settings: Settings) -> None:
@@ -123,7 +129,7 @@ def add_scram_user(settings: Settings) -> None:
         UserScramCredentialUpsertion(services.sasl_username, ScramCredentialInfo(mechanism, 4096), password)
         for mechanism in (ScramMechanism.SCRAM_SHA_256, ScramMechanism.SCRAM_SHA_512)
     ]
-    admin = AdminClient(_quiet(settings.local_kafka))
+    admin = AdminClient(_quiet(KafkaSettings(bootstrap_server=settings.local_kafka)))
     for change in changes:  # one user may occur once in a request
         for future in admin.alter_user_scram_credentials([change]).values():
             future.result(REQUEST_TIMEOUT_SECONDS)
@@ -160,10 +166,10 @@ def _format(storage_tool: list[str], properties: Path) -> None:
         )
 
 
-def _quiet(bootstrap_server: str) -> dict[str, str | int | float | bool]:
+def _quiet(kafka: KafkaSettings) -> dict[str, str | int | float | bool]:
     """librdkafka prints each refused connection otherwise; refusals are expected while a broker starts."""
     return {
-        "bootstrap.servers": bootstrap_server,
+        **librdkafka_options(kafka),
         "log_level": 0,
         "reconnect.backoff.ms": 50,
         "reconnect.backoff.max.ms": 200,

@@ -88,6 +88,16 @@ def status(settings: Settings) -> list[ServiceStatus]:
     return [_status(settings, module.NAME, module.answers) for module in (kafka, registry)]
 
 
+def ports(settings: Settings, name: str) -> dict[str, int]:
+    """The ports of one service, by the field of ServicesSettings that sets each."""
+    return (kafka if name == kafka.NAME else registry).ports(settings.services)
+
+
+def reachable(settings: Settings, name: str) -> bool:
+    """Whether the service that is set answers, wherever it runs."""
+    return kafka.reachable(settings.kafka) if name == kafka.NAME else registry.reachable(settings)
+
+
 @contextlib.contextmanager
 def supervised(settings: Settings, tell: Tell = lambda text: None) -> Iterator[list[str]]:
     """Services for the time of a block, and never longer than this process, even if it is killed.

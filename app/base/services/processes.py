@@ -157,7 +157,8 @@ def _holder(port: int) -> str:
             listens = connection.status == psutil.CONN_LISTEN and connection.laddr[1:] == (port,)
             if listens and connection.pid:
                 command = " ".join(psutil.Process(connection.pid).cmdline())
-                return f"pid {connection.pid} ({command[:100]}{'…' * (len(command) > 100)})"
+                short = command if len(command) < 120 else f"{command[:20]} … {command[-90:]}"
+                return f"pid {connection.pid} ({short})"
     except psutil.Error:
         pass
     return "a process that this user cannot see"

@@ -5,15 +5,22 @@ Both must survive a restart together: a record names its schema by the registry'
 
 from __future__ import annotations
 
+from typing import Any
+
 from app.base.services.errors import StartFailed
 from app.base.services.jars import fetch
 from app.base.services.java import find_java
 from app.base.services.processes import Daemon
-from app.base.settings import LOOPBACK, Settings
+from app.base.settings import LOOPBACK, ServicesSettings, Settings
 
 NAME = "registry"
 COMPATIBILITY = "FULL_TRANSITIVE"
 """Apicurio's own default is NONE, under which any schema is accepted."""
+
+
+def ports(services: ServicesSettings) -> dict[str, int]:
+    """What the registry listens on, by field."""
+    return {name: getattr(services, name) for name in ("registry_port", "registry_management_port")}
 
 
 def daemon(settings: Settings) -> Daemon:
@@ -21,6 +28,7 @@ def daemon(settings: Settings) -> Daemon:
     folder = settings.data_dir / NAME
     folder.mkdir(parents=True, exist_ok=True)
     (application,) = fetch(NAME, settings.cache_dir)
+    runner = application / f"{application.name.removesuffix('-all')}-runner.jar"
     services = settings.services
     properties = {
         "quarkus.http.host": LOOPBACK,
@@ -38,29 +46,23 @@ def daemon(settings: Settings) -> Daemon:
     heap = f"-Xmx{services.registry_heap_mb}m"
     return Daemon(
         NAME,
-        (
-            str(find_java().executable),
-            heap,
-            *options,
-            "-jar",
-            str(application / f"{application.name.removesuffix('-all')}-runner.jar"),
-        ),
+        (str(find_java().executable), heap, *options, "-jar", str(runner)),
         settings.data_dir / "logs" / f"{NAME}.log",
         settings.data_dir / f"{NAME}.pid.json",
-        {name: getattr(services, name) for name in ("registry_port", "registry_management_port")},
+        ports(services),
     )
 
 
 def answers(settings: Settings) -> bool:
     """Whether the local registry lists its subjects."""
-    import httpx
+    return _lists_subjects(settings.local_registry, trust_env=False)
 
-    try:
-        return (
-            httpx.get(f"{settings.local_registry}/subjects", timeout=2.0, trust_env=False).status_code == 200
-        )
-    except httpx.HTTPError:
-        return False
+
+def reachable(settings: Settings) -> bool:
+    """Whether the registry that is set lists its subjects, with the password that is set."""
+    password = settings.registry_password.get_secret_value()
+    login = (settings.registry_username, password) if settings.registry_username else None
+    return _lists_subjects(settings.registry_url, auth=login)
 
 
 def set_compatibility(settings: Settings) -> None:
@@ -70,7 +72,17 @@ def set_compatibility(settings: Settings) -> None:
 
     url = f"{settings.local_registry}/config"
     answer = httpx.put(url, json={"compatibility": COMPATIBILITY}, timeout=10.0, trust_env=False)
-    if answer.status_code != 200:
+    if answer.status_code != httpx.codes.OK:
         raise StartFailed(
             f"The registry refused the rule {COMPATIBILITY} at {url}: {answer.status_code} {answer.text}"
         )
+
+
+def _lists_subjects(url: str, **options: Any) -> bool:
+    import httpx
+
+    try:
+        answer = httpx.get(f"{url.rstrip('/')}/subjects", timeout=2.0, **options)
+    except httpx.HTTPError:
+        return False
+    return answer.status_code == httpx.codes.OK
