@@ -29,7 +29,10 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_report_header(config: pytest.Config) -> list[str]:
     seed = config.getoption("hypothesis_seed")
-    return [f"seed: {seed} (again: pytest --hypothesis-seed={seed})", f"real TLC data: {_real_data() or 'none'}"]
+    return [
+        f"seed: {seed} (again: pytest --hypothesis-seed={seed})",
+        f"real TLC data: {_real_data() or 'none'}",
+    ]
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -43,7 +46,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     if _real_data() is None:
         terminalreporter.write_line(
-            f"Tests on real TLC files did not run: set {REAL_DATA_VARIABLE} to a directory of them.", yellow=True
+            f"Tests on real TLC files did not run: set {REAL_DATA_VARIABLE} to a directory of them.",
+            yellow=True,
         )
 
 

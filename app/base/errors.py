@@ -1,13 +1,13 @@
 """What can be wrong with the cluster or the registry, as seen from here.
 
-    FlagfallError
-    ├── KafkaUnavailable      no broker answers: start one, or correct its address
-    ├── TopicsMissing         `flagfall topics create` makes them
-    ├── TopicsDiffer          a topic exists and is not what it should be: never used, never changed
-    ├── DeliveryFailed        the broker refused records, or never confirmed them
-    ├── RegistryUnavailable   cannot be asked now: wait and ask again, decide nothing
-    ├── SchemaRefused         the registry knows the subject and will not take this schema
-    └── UnknownSchema         the registry was asked and says there is no such id: a definite answer
+FlagfallError
+├── KafkaUnavailable      no broker answers: start one, or correct its address
+├── TopicsMissing         `flagfall topics create` makes them
+├── TopicsDiffer          a topic exists and is not what it should be: never used, never changed
+├── DeliveryFailed        the broker refused records, or never confirmed them
+├── RegistryUnavailable   cannot be asked now: wait and ask again, decide nothing
+├── SchemaRefused         the registry knows the subject and will not take this schema
+└── UnknownSchema         the registry was asked and says there is no such id: a definite answer
 """
 
 from __future__ import annotations

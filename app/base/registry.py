@@ -104,7 +104,11 @@ class Registry:
 
 
 def _client_options(settings: Settings) -> dict[str, Any]:
-    options: dict[str, Any] = {"url": settings.registry_url, "timeout": TIMEOUT_SECONDS, "max.retries": RETRIES}
+    options: dict[str, Any] = {
+        "url": settings.registry_url,
+        "timeout": TIMEOUT_SECONDS,
+        "max.retries": RETRIES,
+    }
     if settings.registry_username:
         password = settings.registry_password.get_secret_value()
         options["basic.auth.user.info"] = f"{settings.registry_username}:{password}"

@@ -55,11 +55,14 @@ def create_topics(kafka: KafkaSettings, topics: Sequence[Topic]) -> list[str]:
     if not missing:
         return []
     requests = [
-        NewTopic(t.name, num_partitions=t.partitions, replication_factor=t.replication_factor, config=t.settings)
+        NewTopic(
+            t.name, num_partitions=t.partitions, replication_factor=t.replication_factor, config=t.settings
+        )
         for t in missing
     ]
+    admin = admin_client(kafka)  # must outlive the answers
     created = []
-    for name, future in admin_client(kafka).create_topics(requests, operation_timeout=30.0).items():
+    for name, future in admin.create_topics(requests, operation_timeout=30.0).items():
         try:
             future.result(REQUEST_TIMEOUT_SECONDS)
             created.append(name)

@@ -17,7 +17,9 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 def bootstrap_option(command: Command) -> Command:
     """`--bootstrap-server`, as Kafka's own tools call it; passes `bootstrap_server`."""
     return click.option(
-        "--bootstrap-server", metavar="HOST:PORT", help="The cluster. Default: FLAGFALL_KAFKA_BOOTSTRAP_SERVER."
+        "--bootstrap-server",
+        metavar="HOST:PORT",
+        help="The cluster. Default: FLAGFALL_KAFKA_BOOTSTRAP_SERVER.",
     )(command)
 
 

@@ -1,0 +1,107 @@
+"""`flagfall generate`: rides made from a seed, written to the ride topics."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import click
+
+from app.edge.cli.common import bootstrap_option, echo_json, json_option, load_settings
+from app.edge.cli.sending import close_option, close_windows, echo_summary, send, speed_option, summary
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from app.rides.generator.dirt import Dirt
+    from app.rides.generator.generator import Generator
+
+FRAME_RIDES = 50_000
+
+
+@click.command()
+@click.option("--rides", default=200_000, show_default=True, type=click.IntRange(min=1), help="How many.")
+@click.option(
+    "--first", default=0, show_default=True, type=click.IntRange(min=0), help="Number of the first one."
+)
+@click.option(
+    "--seed", default=7, show_default=True, type=click.IntRange(min=0), help="Same seed, same rides."
+)
+@click.option("--start", metavar="TIME", help="When ride 0 is reported, such as 2026-01-05T05:00+00:00.")
+@click.option("--rides-per-day", type=click.IntRange(min=1), help="Mean of a week. Default: 400000.")
+@click.option("--dirt/--no-dirt", default=True, show_default=True, help="The dirt of real data, every kind.")
+@click.option(
+    "--dirt-share",
+    "shares",
+    multiple=True,
+    metavar="KIND=SHARE",
+    help="One kind, as a share of the rides; 0 is off. Kinds: disorder, late, stray_years, null_blocks, refunds, "
+    "zero_distances, duplicates.",
+)
+@speed_option
+@close_option
+@bootstrap_option
+@json_option
+def command(
+    rides: int,
+    first: int,
+    seed: int,
+    start: str | None,
+    rides_per_day: int | None,
+    dirt: bool,
+    shares: tuple[str, ...],
+    speed: float | None,
+    close: bool,
+    bootstrap_server: str | None,
+    as_json: bool,
+) -> None:
+    """Write rides made from a seed: any ride is a function of seed and number, so runs can be repeated.
+
+    \b
+    flagfall generate --rides 200000 --seed 7 --close
+    flagfall generate --rides 1000000 --speed 60x --dirt-share late=0.05
+    flagfall generate --first 200000 --rides 1000 --no-dirt --dirt-share duplicates=0.1
+    """
+    generator = _generator(seed, start, rides_per_day, _dirt(dirt, shares))
+    settings = load_settings(bootstrap_server)
+    written, seconds = send(settings, _frames(generator, first, rides), rides, speed, quiet=as_json)
+    latest_ms = written.latest_clock_ms
+    watermark_us = close_windows(settings, latest_ms) if close and latest_ms is not None else None
+    facts = summary(written, seconds, watermark_us, seed=seed, first=first)
+    if as_json:
+        echo_json(facts)
+    else:
+        echo_summary(facts)
+
+
+def _frames(generator: Generator, first: int, rides: int) -> Iterator[pl.DataFrame]:
+    for begin in range(first, first + rides, FRAME_RIDES):
+        yield generator.rides(begin, min(FRAME_RIDES, first + rides - begin))
+
+
+def _generator(seed: int, start: str | None, rides_per_day: int | None, dirt: Dirt) -> Generator:
+    from app.rides.generator.generator import DEFAULT_START, Generator
+
+    try:
+        begins = dt.datetime.fromisoformat(start) if start else DEFAULT_START
+        return Generator(
+            seed, begins, **({"rides_per_day": rides_per_day} if rides_per_day else {}), dirt=dirt
+        )
+    except ValueError as error:
+        raise click.UsageError(str(error)) from error
+
+
+def _dirt(wanted: bool, shares: tuple[str, ...]) -> Dirt:
+    from dataclasses import replace
+
+    from app.rides.generator.dirt import Dirt
+
+    dirt = Dirt.real() if wanted else Dirt.none()
+    for text in shares:
+        kind, _, share = text.partition("=")
+        try:
+            dirt = replace(dirt, **{kind: float(share)})
+        except (TypeError, ValueError) as error:
+            raise click.BadParameter(f"{text!r}: {error}", param_hint="--dirt-share") from error
+    return dirt

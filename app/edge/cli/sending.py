@@ -1,0 +1,173 @@
+"""What `generate`, `replay` and `advance` share: speed, closing, progress and the summary."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from app.edge.cli.common import Command
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from app.base.settings import Settings
+    from app.rides.produce import Written
+
+PLAIN_LINE_SECONDS = 5.0
+
+
+class Speed(click.ParamType):
+    """`max`, or how many times faster than the rides' own clock: `60x`."""
+
+    name = "speed"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float | None:
+        if value is None or value == "max":
+            return None
+        try:
+            times_real = float(str(value).removesuffix("x"))
+        except ValueError:
+            times_real = 0.0
+        if times_real <= 0:
+            self.fail(f"{value!r} is neither max nor a number of times real time, such as 60x", param, ctx)
+        return times_real
+
+
+def speed_option(command: Command) -> Command:
+    """`--speed`; passes `speed`: times real time, None for as fast as possible."""
+    return click.option(
+        "--speed",
+        type=Speed(),
+        default="max",
+        metavar="max|60x",
+        show_default=True,
+        help="How fast rides are sent.",
+    )(command)
+
+
+def close_option(command: Command) -> Command:
+    """`--close`; passes `close`."""
+    text = "Then close every window: rides that are written later and are not newer will be late."
+    return click.option("--close", is_flag=True, help=text)(command)
+
+
+def send(
+    settings: Settings,
+    frames: Iterable[pl.DataFrame],
+    expected: int,
+    speed: float | None,
+    *,
+    quiet: bool = False,
+) -> tuple[Written, float]:
+    """Write the frames' rides with a progress bar; returns what was written, and the seconds it took.
+
+    Raises TopicsMissing, TopicsDiffer, RegistryUnavailable, SchemaRefused, DeliveryFailed.
+    """
+    from app.base.producer import Producer
+    from app.base.registry import Registry
+    from app.base.topic_admin import require_topics
+    from app.rides.pace import Pace
+    from app.rides.produce import write_rides
+    from app.topics import source_topics, value_schemas
+
+    topics = source_topics(settings)
+    require_topics(settings.kafka, topics)
+    registry, schemas = Registry(settings), value_schemas(settings)
+    ids = {t.name: registry.register(t.subject, schemas[t.subject]) for t in topics if t.subject}
+    began = time.monotonic()
+    with progress("rides", expected, quiet=quiet) as advanced:
+        written = write_rides(
+            Producer(settings.kafka), ids, frames, Pace(speed), lambda so_far: advanced(so_far.total)
+        )
+    return written, time.monotonic() - began
+
+
+def close_windows(settings: Settings, latest_clock_ms: int) -> int:
+    """Ask for every window to be closed that rides up to the clock can be in; returns the watermark in µs."""
+    from app.base.cluster import Cluster
+    from app.base.producer import Producer
+    from app.base.topic_admin import require_topics
+    from app.domain.records import TopicPartition
+    from app.rides.closing import closing_watermark_us, request_advances
+    from app.rides.ride import RIDES
+    from app.rides.views import VIEWS
+    from app.topics import topics
+
+    entries = topics(settings)
+    require_topics(settings.kafka, entries)
+    partitions = range(settings.topics.partitions)
+    places = [TopicPartition(topic.name, p) for topic in RIDES.topics for p in partitions]
+    ends = Cluster(settings.kafka).log_ends(places, committed=True)
+    watermark_us = closing_watermark_us(latest_clock_ms, VIEWS)
+    request_advances(Producer(settings.kafka), settings.app_id, RIDES, ends, watermark_us)
+    return watermark_us
+
+
+@contextlib.contextmanager
+def progress(what: str, expected: int, *, quiet: bool = False) -> Iterator[Callable[[int], None]]:
+    """A bar on a terminal, a line now and then elsewhere, both on standard error. Yields the call for "so many"."""
+    if quiet:
+        yield lambda done: None
+    elif sys.stderr.isatty():
+        with _bar(what, expected) as advanced:
+            yield advanced
+    else:
+        yield _lines(what, expected)
+
+
+@contextlib.contextmanager
+def _bar(what: str, expected: int) -> Iterator[Callable[[int], None]]:
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(what, total=expected)
+        yield lambda done: bar.update(task, completed=done)
+
+
+def _lines(what: str, expected: int) -> Callable[[int], None]:
+    last = time.monotonic()
+
+    def advanced(done: int) -> None:
+        nonlocal last
+        if time.monotonic() - last >= PLAIN_LINE_SECONDS:
+            last = time.monotonic()
+            click.echo(f"{done:,} of {expected:,} {what}", err=True)
+
+    return advanced
+
+
+def summary(written: Written, seconds: float, watermark_us: int | None, **more: Any) -> dict[str, Any]:
+    """The facts of a run, for people and for programs."""
+    return {
+        "rides": written.total,
+        "rides_by_topic": dict(sorted(written.rides.items())),
+        "seconds": round(seconds, 3),
+        "rides_per_second": round(written.total / seconds) if seconds else None,
+        "latest_clock_ms": written.latest_clock_ms,
+        "closing_watermark_us": watermark_us,
+        **more,
+    }
+
+
+def echo_summary(facts: dict[str, Any]) -> None:
+    """One line a topic, and the total."""
+    for topic, rides in facts["rides_by_topic"].items():
+        click.echo(f"{rides:>12,}  {topic}")
+    click.echo(
+        f"{facts['rides']:>12,}  rides confirmed in {facts['seconds']:.1f} s, {facts['rides_per_second']:,} a second"
+    )
+    if facts["closing_watermark_us"] is not None:
+        click.echo(f"{'':>12}  windows that end before {_utc(facts['closing_watermark_us'])} will be closed")
+
+
+def _utc(instant_us: int) -> str:
+    import datetime as dt
+
+    return dt.datetime.fromtimestamp(instant_us / 1e6, dt.UTC).strftime("%Y-%m-%d %H:%M UTC")
