@@ -26,7 +26,7 @@ SETS = ("kafka", "registry", "spark")
 DOWNLOADS_AT_ONCE = 4
 TIMEOUT_SECONDS = 60
 
-Progress = Callable[[int], object]
+Progress = Callable[[int], None]
 """Called with the number of bytes that came just now; from several threads."""
 
 

@@ -90,7 +90,7 @@ def status(settings: Settings) -> list[ServiceStatus]:
 
 def ports(settings: Settings, name: str) -> dict[str, int]:
     """The ports of one service, by the field of ServicesSettings that sets each."""
-    return (kafka if name == kafka.NAME else registry).ports(settings.services)
+    return kafka.ports(settings.services) if name == kafka.NAME else registry.ports(settings.services)
 
 
 def reachable(settings: Settings, name: str) -> bool:

@@ -96,7 +96,8 @@ def fetch_missing(settings: Settings, set_names: Sequence[str]) -> None:
         if pins:
             size = sum(pin.size_bytes for pin in pins) / MEGABYTE
             tell(
-                f"{name}: fetching {len(pins)} files, {size:.0f} MB, from Maven Central to {settings.cache_dir}"
+                f"{name}: fetching {len(pins)} files, {size:.0f} MB, "
+                f"from Maven Central to {settings.cache_dir}"
             )
     wanted = [name for name, pins in absent.items() if pins]
     if not wanted:
