@@ -9,6 +9,7 @@ import polars as pl
 
 from app.rides.generator.draws import Int64s
 from app.rides.new_york import ZONE
+from app.rides.ride import YEAR_2100_US
 
 HOUR_US = 3_600_000_000
 SECOND_US = 1_000_000
@@ -40,7 +41,7 @@ class Demand:
     def reported_us(self, numbers: Int64s, jitter: Int64s) -> tuple[Int64s, Int64s]:
         """For each ride its instant, whole seconds, and its New York hour of the week (0 = Monday, 0:00).
 
-        `jitter`: 16 random bits per ride, its place between its neighbours.
+        `jitter`: 16 random bits per ride, its place between its neighbours. Raises ValueError beyond 2100.
         """
         place = ((numbers << _FINE) + jitter) * 24_000 // self._rides_per_day
         upto, hours_of_week = self._hours(int(place.max(initial=0)))
@@ -53,11 +54,15 @@ class Demand:
     def _hours(self, place: int) -> tuple[Int64s, Int64s]:
         """Demand up to each hour since the start, in places, to beyond `place`; and hours of the week."""
         count = 256
-        while True:
+        while self._start_us + count // 2 * HOUR_US < YEAR_2100_US:
             upto, hours_of_week = _hour_table(self._start_us, count)
             if upto[-1] > place:
                 return upto, hours_of_week
             count *= 2
+        rate = self._rides_per_day
+        raise ValueError(
+            f"at {rate} rides a day these rides are after 2100; ask for lower numbers or more a day"
+        )
 
 
 @lru_cache(maxsize=64)

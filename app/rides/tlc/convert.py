@@ -49,7 +49,8 @@ def _number(column: pl.Expr, dtype: pl.DataType) -> pl.Expr:
 def _hundredths(column: pl.Expr, dtype: pl.DataType) -> pl.Expr:
     """Rounded half to even, on the decimal number: 0.125 is 12, and 1.005 is 100 in CSV and Parquet alike.
 
-    A double is first taken to millionths, which gives back the decimal that was meant (0.7299999999999999).
+    A double is first taken to millionths, which gives back the decimal that was meant (0.7299999999999999);
+    decimals beyond the sixth do not count.
     """
     millionths = (_number(column, dtype) * 1_000_000).round()
     whole = pl.when(millionths.abs() < _MICRO_LIMIT).then(millionths).cast(pl.Int64)

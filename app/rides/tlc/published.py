@@ -95,9 +95,11 @@ def _read_csv(path: Path) -> PublishedFile:
 
 def _header(path: Path) -> tuple[str, ...]:
     with pa.input_stream(str(path), compression="detect") as stream:
-        line = bytes(stream.read(64 << 10)).split(b"\n", 1)[0]
+        line, _, below = bytes(stream.read(64 << 10)).partition(b"\n")
     if not line.strip():
         raise TlcFileError(path, "the first line, which should name the columns, is empty")
+    if not below.strip():
+        raise TlcFileError(path, "no rows below the header")
     return tuple(line.decode("utf-8-sig", errors="replace").rstrip("\r").split(","))
 
 
