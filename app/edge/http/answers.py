@@ -19,10 +19,10 @@ from app.rides.zones import ZONE_COLUMNS, edition, zones
 
 def rows_answer(edge: Edge, query: RowsQuery, gathered: Gathered) -> dict[str, Any]:
     """`data` and `meta` of an answer; `meta.next_cursor` is null on the last page."""
-    rows = _whole_page(query, gathered)
+    rows = whole_page(query, gathered)
     more = len(rows) > query.limit
     shown = range(min(len(rows), query.limit))
-    as_of_us = lowest_watermark_us(gathered)
+    as_of_us = gathered.lowest_watermark_us
     return {
         "data": [row_document(query, key_at(rows, at), rows.cells[at].tolist(), as_of_us) for at in shown],
         "meta": {
@@ -39,11 +39,10 @@ def meta_document(edge: Edge, view: View, gathered: Gathered) -> dict[str, Any]:
         for partition, part in sorted(gathered.parts.items())
         for topic, state in sorted(part.inputs.items())
     }
-    as_of_us = lowest_watermark_us(gathered)
     return {
         "view": view.name,
         "version": view.version,
-        "as_of": None if as_of_us == NO_WATERMARK else to_iso(as_of_us),
+        "as_of": watermark_text(gathered.lowest_watermark_us),
         "position": {at: state.next_offset for at, state in states.items()},
         "watermark": {at: watermark_text(state.watermark_us) for at, state in states.items()},
         "lag_records": {at: state.lag_records for at, state in states.items()},
@@ -82,17 +81,11 @@ def group_document(view: View, key: RowKey) -> dict[str, Value]:
     return told
 
 
-def lowest_watermark_us(gathered: Gathered) -> int:
-    """Up to where every input of every partition was seen; NO_WATERMARK if one is missing or still empty."""
-    seen = [state.watermark_us for part in gathered.parts.values() for state in part.inputs.values()]
-    return NO_WATERMARK if gathered.is_partial or not seen else min(seen)
-
-
 def watermark_text(watermark_us: int) -> str | None:
     return None if watermark_us == NO_WATERMARK else to_iso(watermark_us)
 
 
-def _whole_page(query: RowsQuery, gathered: Gathered) -> Rows:
+def whole_page(query: RowsQuery, gathered: Gathered) -> Rows:
     """The page's rows and one more, if there is one, from the pages of the parts."""
     pieces = [gathered.parts[partition].rows for partition in sorted(gathered.parts)]
     if not pieces:

@@ -15,10 +15,13 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 from aiohttp import ClientSession, web
+from prometheus_client import CollectorRegistry
 
 from app.codecs.export import record_batch
 from app.domain.view import View
 from app.edge.http.context import EDGE, Edge
+from app.edge.http.metrics import add_metrics, timed
+from app.edge.http.openapi import DOCUMENT, api_document
 from app.edge.http.problems import problem_middleware
 from app.edge.http.routes import ROUTES
 from app.edge.http.rows_query import check_parameter_names
@@ -26,17 +29,28 @@ from app.edge.http.security import bounded_address, secure_headers
 from app.engine.directory import Directory
 from app.engine.state import ViewState
 
-STATIC = Path(__file__).with_name("static")
 SHUTDOWN_SECONDS = 2.0
 
 
-def create_app(directory: Directory, views: tuple[View, ...], data_dir: Path) -> web.Application:
-    """The application of one worker. `data_dir` is where `flagfall reconcile` leaves its verdict."""
+def create_app(
+    directory: Directory,
+    views: tuple[View, ...],
+    data_dir: Path,
+    *,
+    registry: CollectorRegistry | None = None,
+) -> web.Application:
+    """The application of one worker.
+
+    `data_dir` is where `flagfall reconcile` leaves its verdict; `registry` may hold metrics of the worker's
+    own, shown beside those of the tables.
+    """
     for view in views:
         check_parameter_names(view)
-        record_batch(view, *ViewState(view).select())  # loads what Arrow loads late, before the loop runs
-    app = web.Application(middlewares=[problem_middleware, bounded_address])
+        record_batch(view, *ViewState(view).select())  # what Arrow loads late is loaded before the loop runs
+    app = web.Application(middlewares=[timed, problem_middleware, bounded_address])
     app[EDGE] = Edge(directory, {view.name: view for view in views}, data_dir)
+    app[DOCUMENT] = api_document(ROUTES, views)
+    add_metrics(app, app[EDGE], registry or CollectorRegistry())
     app.on_response_prepare.append(secure_headers)
     app.cleanup_ctx.append(_session)
     for route in ROUTES:

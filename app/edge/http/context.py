@@ -37,13 +37,25 @@ class Edge:
             raise Problem("unknown-view", f"No view is called {name!r}; there are: {there_are}.")
         return self.views[name]
 
+    @property
+    def standing(self) -> Standing:
+        """The worker's standing; a ready one that lost its heartbeat, or knows of no partitions, is not."""
+        directory = self.directory
+        if directory.standing is not Standing.READY:
+            return directory.standing
+        if not directory.ready:
+            return Standing.LOST
+        return Standing.READY if directory.partitions > 0 else Standing.STARTING
+
+    @property
+    def ready(self) -> bool:
+        """Whether queries may be answered from here."""
+        return self.standing is Standing.READY
+
     def require_ready(self) -> None:
         """A 503 problem unless this worker's state can be trusted now."""
-        directory = self.directory
-        if directory.ready and directory.partitions > 0:
-            return
-        standing = Standing.STARTING if directory.ready else directory.standing
-        raise Problem("not-ready", WHY[standing], standing=standing.value)
+        if not self.ready:
+            raise Problem("not-ready", WHY[self.standing], standing=self.standing.value)
 
 
 EDGE = web.AppKey("edge", Edge)

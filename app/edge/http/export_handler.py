@@ -1,7 +1,7 @@
 """The export: all rows of one task, of one marker, as an Arrow stream.
 
 The rows are copied before the first await, so they are of one committed state; digest and encoding then go
-in slices that give the loop back, and a task that moves on, or away, in the meantime changes nothing in the copy.
+in slices that give the loop back. A task that moves on, or away, in the meantime changes nothing in the copy.
 """
 
 from __future__ import annotations

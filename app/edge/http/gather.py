@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 from aiohttp import ClientError, ClientTimeout
 
+from app.domain.event_time import NO_WATERMARK
 from app.domain.view import View
 from app.edge.http.context import Edge
 from app.edge.http.parts import Part, decode_parts, part_of
@@ -34,6 +35,12 @@ class Gathered:
     @property
     def is_partial(self) -> bool:
         return bool(self.missing)
+
+    @property
+    def lowest_watermark_us(self) -> int:
+        """Up to where every input of every partition was seen; NO_WATERMARK if one is missing or empty."""
+        seen = [state.watermark_us for part in self.parts.values() for state in part.inputs.values()]
+        return NO_WATERMARK if self.missing or not seen else min(seen)
 
 
 async def gather(edge: Edge, query: RowsQuery) -> Gathered:
@@ -72,14 +79,14 @@ def serves(task: TaskState, view: View) -> bool:
 
 def _take_own(edge: Edge, query: RowsQuery, gathered: Gathered) -> None:
     wanted = [p for p in range(edge.directory.partitions) if p not in gathered.parts]
-    own = own_parts(edge, query, wanted) if edge.directory.ready else []
+    own = own_parts(edge, query, wanted) if edge.ready else []
     gathered.parts |= {part.partition: part for part in own}
     gathered.missing = {p: _why_not_here(edge, p) for p in wanted if p not in gathered.parts}
 
 
 def _why_not_here(edge: Edge, partition: int) -> str:
-    if not edge.directory.ready:
-        return f"this worker is {edge.directory.standing}"
+    if not edge.ready:
+        return f"this worker is {edge.standing}"
     if partition in edge.directory.tasks:
         return "the view is still being built here"
     if partition not in edge.directory.owners:

@@ -10,7 +10,7 @@ from app.edge.http.view_handlers import json_response
 
 async def livez(request: web.Request) -> web.Response:
     """Always 200: a worker that reads its changelog is alive."""
-    return json_response({"live": True, "standing": edge_of(request).directory.standing})
+    return json_response({"live": True, "standing": edge_of(request).standing})
 
 
 async def readyz(request: web.Request) -> web.Response:

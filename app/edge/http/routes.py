@@ -2,42 +2,33 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from app.codecs.export import MEDIA_TYPE as ARROW
+from app.edge.http import export_handler, health, metrics, openapi, page, view_handlers
+from app.edge.http.route import Route
 
-from app.edge.http import export_handler, health, view_handlers
-from app.edge.http.problems import Handler
-
-
-class Route(NamedTuple):
-    """A GET address; HEAD comes with it."""
-
-    path: str
-    handler: Handler
-    name: str
-    summary: str
-    tag: str
-
+VIEWS, INTERNAL, OPERATION, PAGE = "views", "internal", "operation", "page"
 
 ROUTES = (
-    Route("/v1/views", view_handlers.list_views, "views", "The views and their definitions.", "views"),
+    Route("/", page.page, "page", PAGE, "The first page.", media_type="text/html"),
     Route(
-        "/v1/views/{view}",
-        view_handlers.show_view,
-        "view",
-        "A definition, and where its tasks stand.",
-        "views",
+        "/static/{file}", page.static, "static", PAGE, "What the page is drawn with.", media_type="text/css"
     ),
-    Route("/v1/views/{view}/rows", view_handlers.show_rows, "rows", "Rows, merged over all tasks.", "views"),
+    Route("/v1/views", view_handlers.list_views, "views", VIEWS, "The views and their definitions.", "Views"),
+    Route("/v1/views/{view}", view_handlers.show_view, "view", VIEWS, "A view and its tasks.", "ViewState"),
+    Route("/v1/views/{view}/rows", view_handlers.show_rows, "rows", VIEWS, "Rows, merged over all tasks."),
     Route(
-        "/v1/views/{view}/export", export_handler.export, "export", "All rows of one task, as Arrow.", "views"
+        "/v1/views/{view}/export", export_handler.export, "export", VIEWS, "Rows of a task.", media_type=ARROW
     ),
     Route(
         "/v1/internal/views/{view}/parts",
         view_handlers.give_parts,
         "parts",
-        "For other workers only.",
-        "internal",
+        INTERNAL,
+        "For workers.",
+        "Parts",
     ),
-    Route("/livez", health.livez, "livez", "Whether the process answers.", "operation"),
-    Route("/readyz", health.readyz, "readyz", "Whether queries are answered.", "operation"),
+    Route("/livez", health.livez, "livez", OPERATION, "Whether the process answers.", "Alive"),
+    Route("/readyz", health.readyz, "readyz", OPERATION, "Whether queries are answered.", "Ready"),
+    Route("/metrics", metrics.metrics, "metrics", OPERATION, "For Prometheus.", media_type="text/plain"),
+    Route("/openapi.json", openapi.openapi, "openapi", OPERATION, "This description."),
 )

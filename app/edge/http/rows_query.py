@@ -39,8 +39,8 @@ class Parameters(Protocol):
 class RowsQuery:
     """A page of a view's rows.
 
-    Windows start in `[from_us, until_us)`, None is open. `window_us` is a multiple of the pane; None for all-time
-    views. `after` is the last key of the page before this one, in the order asked for.
+    Windows start in `[from_us, until_us)`, None is open. `window_us` is a multiple of the pane; None where
+    there are no windows. `after` is the last key of the page before this one, in the order asked for.
     """
 
     view: View

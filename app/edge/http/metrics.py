@@ -1,0 +1,151 @@
+"""`/metrics` for Prometheus: markers and tables are read when scraped, so nothing is counted twice.
+
+The ledgers in the markers already count every record, per batch; they survive restarts and move with a task.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+
+from aiohttp import web
+from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Histogram, generate_latest
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.registry import Collector
+
+from app.domain.event_time import NO_WATERMARK
+from app.edge.http.context import Edge
+from app.edge.http.problems import Handler
+from app.edge.http.verdicts import read_verdict
+from app.engine.directory import Standing
+from app.engine.state import TaskState
+
+UNMATCHED = "unmatched"
+REGISTRY = web.AppKey("registry", CollectorRegistry)
+DURATIONS = web.AppKey("durations", Histogram)
+
+
+def add_metrics(app: web.Application, edge: Edge, registry: CollectorRegistry) -> None:
+    """Give the application its metrics; `registry` may hold the engine's own as well."""
+    registry.register(StateCollector(edge))
+    app[REGISTRY] = registry
+    app[DURATIONS] = Histogram(
+        "flagfall_http_request_duration_seconds",
+        "Time to answer, by route and status.",
+        ("route", "status"),
+        registry=registry,
+    )
+
+
+@web.middleware
+async def timed(request: web.Request, handler: Handler) -> web.StreamResponse:
+    """Observe how long each answer took; outside of all else, so that problems are seen with their status."""
+    begun = time.perf_counter()
+    response = await handler(request)
+    resource = request.match_info.route.resource
+    route = resource.canonical if resource is not None else UNMATCHED
+    request.app[DURATIONS].labels(route, str(response.status)).observe(time.perf_counter() - begun)
+    return response
+
+
+async def metrics(request: web.Request) -> web.Response:
+    """The registry in Prometheus' text format."""
+    body = generate_latest(request.app[REGISTRY])
+    return web.Response(body=body, headers={"Content-Type": CONTENT_TYPE_LATEST})
+
+
+class StateCollector(Collector):
+    """Reads the directory and the last verdict at each scrape."""
+
+    def __init__(self, edge: Edge) -> None:
+        self._edge = edge
+
+    def describe(self) -> Iterable[Metric]:
+        """Nothing: names are known without asking for values."""
+        return ()
+
+    def collect(self) -> Iterable[Metric]:
+        directory = self._edge.directory
+        tasks = [directory.tasks[p] for p in sorted(directory.tasks)]
+        yield _standing(self._edge.standing)
+        yield from _positions(tasks, directory.log_end)
+        yield from _ledgers(tasks)
+        yield _rows(tasks)
+        yield from _verdict(self._edge)
+
+
+def _standing(standing: Standing) -> Metric:
+    gauge = GaugeMetricFamily(
+        "flagfall_worker_standing", "1 for what the worker is now.", labels=["standing"]
+    )
+    for one in Standing:
+        gauge.add_metric([one.value], float(one is standing))
+    return gauge
+
+
+def _positions(tasks: list[TaskState], log_end: dict[tuple[str, int], int]) -> Iterable[Metric]:
+    labels = ["topic", "partition"]
+    position = GaugeMetricFamily("flagfall_position", "Next offset of the committed state.", labels=labels)
+    watermark = GaugeMetricFamily(
+        "flagfall_watermark_seconds", "Watermark, seconds since 1970.", labels=labels
+    )
+    lag = GaugeMetricFamily("flagfall_lag_records", "Offsets between position and log end.", labels=labels)
+    for task in tasks:
+        for topic, state in task.marker.inputs.items():
+            at = [topic, str(task.partition)]
+            position.add_metric(at, state.next_offset)
+            if state.watermark_us != NO_WATERMARK:
+                watermark.add_metric(at, state.watermark_us / 1e6)
+            if (topic, task.partition) in log_end:
+                lag.add_metric(at, max(0, log_end[topic, task.partition] - state.next_offset))
+    return position, watermark, lag
+
+
+def _ledgers(tasks: list[TaskState]) -> Iterable[Metric]:
+    inputs = CounterMetricFamily(
+        "flagfall_records", "Offsets read, by what was found.", labels=["topic", "partition", "found"]
+    )
+    views = CounterMetricFamily(
+        "flagfall_view_records", "Records by fate in a view.", labels=["view", "topic", "partition", "fate"]
+    )
+    transactions = CounterMetricFamily(
+        "flagfall_transactions", "Transactions of a task.", labels=["partition"]
+    )
+    for task in tasks:
+        partition = str(task.partition)
+        transactions.add_metric([partition], task.marker.sequence)
+        for topic, state in task.marker.inputs.items():
+            for found in ("decoded", "quarantined", "not_records"):
+                inputs.add_metric([topic, partition, found], getattr(state, found))
+        for view, position in task.marker.views.items():
+            for topic, fates in position.fates.items():
+                for fate in ("applied", "late", "out_of_scope"):
+                    views.add_metric([view, topic, partition, fate], getattr(fates, fate))
+    return inputs, views, transactions
+
+
+def _rows(tasks: list[TaskState]) -> Metric:
+    rows = GaugeMetricFamily("flagfall_view_rows", "Rows in a view's table.", labels=["view", "partition"])
+    for task in tasks:
+        for view, state in task.views.items():
+            rows.add_metric([view, str(task.partition)], len(state))
+    return rows
+
+
+def _verdict(edge: Edge) -> Iterable[Metric]:
+    last = read_verdict(edge.data_dir)
+    if last is None:
+        return
+    verdict = GaugeMetricFamily(
+        "flagfall_reconciliation_verdict", "1 for the last verdict.", labels=["verdict"]
+    )
+    verdict.add_metric([last.verdict], 1)
+    yield verdict
+    if last.unexplained_residual is not None:
+        told = "Rows with an unexplained difference."
+        yield GaugeMetricFamily(
+            "flagfall_reconciliation_residual_rows", told, value=last.unexplained_residual
+        )
+    if last.finished_at is not None:
+        name = "flagfall_reconciliation_finished_timestamp_seconds"
+        yield GaugeMetricFamily(name, "When the last run ended.", value=last.finished_at.timestamp())

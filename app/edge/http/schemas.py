@@ -1,0 +1,139 @@
+"""JSON schemas of what the API answers; a view's row is written from its definition."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from app.domain.measures import Count, Histogram, Measure, Sum, values_name
+from app.domain.source import Kind
+from app.domain.view import AllTime, View
+from app.edge.http.problems import TYPES
+from app.rides.zones import ZONE_COLUMNS
+
+Schema = dict[str, Any]
+INTEGER: Schema = {"type": "integer"}
+TEXT: Schema = {"type": "string"}
+INSTANT: Schema = {"type": "string", "format": "date-time"}
+
+
+def record(properties: Schema, *, optional: tuple[str, ...] = ()) -> Schema:
+    """An object with these members, required unless named."""
+    required = [name for name in properties if name not in optional]
+    return {"type": "object", "properties": properties, "required": required}
+
+
+def nullable(schema: Schema) -> Schema:
+    """The schema, or null."""
+    return {"anyOf": [schema, {"type": "null"}]}
+
+
+def row(view: View) -> Schema:
+    """A row of the view."""
+    measures: Schema = {}
+    for measure in view.measures:
+        measures |= _measure(view, measure)
+    window = record({"start": INSTANT, "end": INSTANT})
+    return record(
+        {
+            "window": {"type": "null"} if isinstance(view.window, AllTime) else window,
+            "group": record(_group(view)),
+            "measures": record(measures),
+            "count": INTEGER | {"description": "Records applied."},
+            "fingerprint": {"type": "string", "pattern": "^[0-9a-f]{16}$"},
+            "state": {"enum": ["open", "closed"]},
+            "final": {
+                "type": "boolean",
+                "description": "Closed, and stored as it is shown: never of folded panes.",
+            },
+        }
+    ) | {"description": view.help}
+
+
+def _group(view: View) -> Schema:
+    told: Schema = {}
+    for group in view.groups:
+        column = view.source.by_name[group.column]
+        told[group.name] = nullable(TEXT if column.kind is Kind.TEXT else INTEGER) | {
+            "description": column.help
+        }
+        if group.column in ZONE_COLUMNS:
+            told |= {f"{group.name}_name": nullable(TEXT), f"{group.name}_borough": nullable(TEXT)}
+    return told
+
+
+def _measure(view: View, measure: Measure) -> Schema:
+    told = {"description": measure.help}
+    if isinstance(measure, Count):
+        return {measure.name: INTEGER | told}
+    if isinstance(measure, Histogram):
+        bins = len(measure.edges) + 1
+        return {measure.name: {"type": "array", "items": INTEGER, "minItems": bins, "maxItems": bins} | told}
+    if not view.source.by_name[measure.column].nullable:
+        return {measure.name: INTEGER | told}
+    value = INTEGER if isinstance(measure, Sum) else nullable(INTEGER)
+    return {
+        measure.name: value | told,
+        values_name(measure.name): INTEGER | {"description": "Values that were not null."},
+    }
+
+
+def _by_topic_partition(schema: Schema) -> Schema:
+    return {"type": "object", "additionalProperties": schema, "description": "By topic-partition."}
+
+
+_META: Schema = {
+    "view": TEXT,
+    "version": TEXT,
+    "as_of": nullable(INSTANT)
+    | {"description": "Lowest watermark; null if a partition is missing or still empty."},
+    "position": _by_topic_partition(INTEGER),
+    "watermark": _by_topic_partition(nullable(INSTANT)),
+    "lag_records": _by_topic_partition(nullable(INTEGER)),
+    "partial": {"type": "boolean"},
+    "missing": {
+        "type": "array",
+        "items": record({"partition": INTEGER, "owner": nullable(TEXT), "why": TEXT}),
+    },
+    "zones": TEXT | {"description": "Edition of the zone names."},
+}
+
+SHARED: Schema = {
+    "Problem": record(
+        {
+            "type": {"enum": [f"urn:flagfall:problem:{slug}" for slug in TYPES]},
+            "title": TEXT,
+            "status": INTEGER,
+            "detail": TEXT,
+            "instance": TEXT,
+            "retryable": {"type": "boolean"},
+        }
+    ),
+    "RowsMeta": record(_META | {"next_cursor": nullable(TEXT)}),
+    "View": record(
+        {
+            "name": TEXT,
+            "version": TEXT,
+            "help": TEXT,
+            "source": {"type": "object"},
+            "groups": {"type": "array", "items": {"type": "object"}},
+            "window": {"type": "object"},
+            "grace_seconds": INTEGER,
+            "retention_seconds": INTEGER,
+            "measures": {"type": "array", "items": {"type": "object"}},
+            "links": {"type": "object"},
+        }
+    ),
+    "Views": record({"data": {"type": "array", "items": {"$ref": "#/components/schemas/View"}}}),
+    "ViewState": {
+        "allOf": [
+            {"$ref": "#/components/schemas/View"},
+            record({"partitions": {"type": "array", "items": {"type": "object"}}, "meta": record(_META)}),
+        ]
+    },
+    "Parts": {"type": "array", "items": {"type": "object"}},
+    "Alive": record({"live": {"type": "boolean"}, "standing": TEXT}),
+    "Ready": record(
+        {"ready": {"type": "boolean"}, "tasks": {"type": "array", "items": INTEGER}, "partitions": INTEGER}
+    ),
+    "Any": {"type": "object"},
+}
