@@ -5,6 +5,8 @@ The engine fills it; the HTTP edge reads it. One object per worker process.
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -39,8 +41,20 @@ class Directory:
     owners: Mapping[int, str] = field(default_factory=dict)
     log_end: dict[tuple[str, int], int] = field(default_factory=dict)
     last_commit_ms: float | None = None
+    session_timeout_seconds: float = math.inf
+    heartbeat_at_seconds: float | None = None
 
     @property
     def ready(self) -> bool:
         """Whether queries may be answered from here."""
-        return self.standing is Standing.READY
+        return self.standing is Standing.READY and not self.lost
+
+    @property
+    def lost(self) -> bool:
+        """Whether the group may have given this worker's tasks away: no accepted heartbeat within the session.
+
+        Asked anew each time, by the monotonic clock, so that a worker that was stopped for a while knows it at once.
+        """
+        if self.heartbeat_at_seconds is None:
+            return False
+        return time.monotonic() - self.heartbeat_at_seconds > self.session_timeout_seconds

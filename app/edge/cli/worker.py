@@ -1,0 +1,22 @@
+"""`flagfall worker`: one Faust worker."""
+
+from __future__ import annotations
+
+import click
+
+
+@click.command(epilog="Example: FLAGFALL_WORKER_HTTP_PORT=18082 flagfall worker")
+@click.option("--http-port", type=click.IntRange(1, 65535), help="Port of this worker's HTTP interface.")
+@click.option("--log-level", default="info", show_default=True, type=click.Choice(["debug", "info", "warn", "error"]))
+def command(http_port: int | None, log_level: str) -> None:
+    """Run one worker: keep tables from the ride topics, and answer queries over HTTP.
+
+    Two workers or more share the tasks; each needs a port of its own. TERM ends it after the transaction under way.
+    """
+    import os
+
+    if http_port is not None:
+        os.environ["FLAGFALL_WORKER_HTTP_PORT"] = str(http_port)
+    from faust.cli.faust import cli
+
+    cli.main(["-A", "app.edge.worker", "-L", "uvloop", "worker", "-l", log_level], prog_name="flagfall")

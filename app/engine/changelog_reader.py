@@ -1,0 +1,75 @@
+"""Reads changelog partitions to their end, committed records only, in columns."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from aiokafka import AIOKafkaConsumer
+from aiokafka.structs import TopicPartition
+
+from app.domain.errors import StateError
+from app.engine.batch import Batch
+from app.engine.fetch import drain
+
+STALLED_SECONDS = 60.0
+"""As long as a broker lets a transaction stay open by default; then it aborts it itself."""
+
+
+async def read_to_end(
+    client: dict[str, Any],
+    topic: str,
+    starts: Mapping[int, int],
+    ends: Mapping[int, int],
+    take: Callable[[Batch], None],
+) -> None:
+    """Give `take` the committed records of each partition in `[starts[p], ends[p])`, in order.
+
+    `ends` are high watermarks: StateError if the last stable offset stays below one (an open transaction that
+    nobody ends), for then the state would miss what follows.
+    """
+    reading = {p: starts[p] for p in starts if starts[p] < ends[p]}
+    if not reading:
+        return
+    consumer = AIOKafkaConsumer(
+        **client,
+        group_id=None,
+        enable_auto_commit=False,
+        isolation_level="read_committed",
+        auto_offset_reset="none",
+        fetch_max_wait_ms=20,
+        max_partition_fetch_bytes=4_000_000,
+    )
+    await consumer.start()
+    try:
+        consumer.assign([TopicPartition(topic, p) for p in reading])
+        for partition, start in reading.items():
+            consumer.seek(TopicPartition(topic, partition), start)
+        await _read(consumer, topic, reading, ends, take)
+    finally:
+        await consumer.stop()
+
+
+async def _read(
+    consumer: Any, topic: str, reading: dict[int, int], ends: Mapping[int, int], take: Callable[[Batch], None]
+) -> None:
+    progressed = time.monotonic()
+    while reading:
+        with consumer._fetcher._subscriptions.fetch_context():
+            drained = await drain(consumer._fetcher, None, timeout=0.2)
+        for tp, batches in drained.items():
+            for batch in batches:
+                take(batch)
+                progressed = time.monotonic()
+                reading[tp.partition] = batch.next_offset
+            await asyncio.sleep(0)
+        for partition in [p for p, at in reading.items() if at >= ends[p]]:
+            consumer.pause(TopicPartition(topic, partition))
+            del reading[partition]
+        if time.monotonic() - progressed > STALLED_SECONDS:
+            raise StateError(
+                f"{topic}: read to {reading} but the log ends at {dict(ends)}: a transaction stays open there; "
+                "find its producer, or wait until the broker aborts it"
+            )

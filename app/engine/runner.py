@@ -1,0 +1,126 @@
+"""Runs one task: what is offered while a transaction is under way is merged and becomes the next batch."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable
+
+from app.codecs.avro_decode import schema_ids
+from app.engine.batch import Batch
+from app.engine.schemas import SchemaCache
+from app.engine.task import TaskCore
+from app.engine.writer import TaskWriter
+
+log = logging.getLogger(__name__)
+
+Done = Callable[[], None]
+
+
+class TaskRunner:
+    """One task's loop: take a batch, plan, write, commit.
+
+    `on_failure` is told what ended the loop (a fence, a refused batch, a lost broker); the state must then be
+    dropped, for the log may hold more than it. `full` and `drained` tell the fetcher of back-pressure, per topic;
+    `on_gap` (topic, offset) is asked to fetch from that offset again.
+    """
+
+    def __init__(
+        self,
+        core: TaskCore,
+        writer: TaskWriter,
+        schemas: SchemaCache,
+        *,
+        hold_records: int,
+        full: Callable[[str], None],
+        drained: Callable[[str], None],
+        on_gap: Callable[[str, int], None],
+        on_failure: Callable[[TaskRunner, BaseException], None],
+    ) -> None:
+        self.core, self.writer = core, writer
+        self._schemas, self._hold_records = schemas, hold_records
+        self._full, self._drained, self._on_gap, self._on_failure = full, drained, on_gap, on_failure
+        self._expected = dict(core.state.marker.next_offsets)
+        self._waiting: dict[str, list[tuple[Batch, Done]]] = {}
+        self._blocked: set[str] = set()
+        self._wakeup = asyncio.Event()
+        self._stopping = self._failed = False
+        self._loop: asyncio.Task[None] | None = None
+        self.last_commit_seconds: float | None = None
+
+    def start(self) -> None:
+        """Begin; batches may be offered from now on."""
+        self._loop = asyncio.create_task(self._run(), name=f"task-{self.core.state.partition}")
+
+    def offer(self, batch: Batch, done: Done) -> None:
+        """Hand over a batch; `done` is called when its transaction has been committed.
+
+        One that does not follow what came before (fetched before a seek, say) is dropped, and `on_gap` told which
+        offset is wanted.
+        """
+        expected = self._expected[batch.topic]
+        if batch.base_offset > expected:
+            self._on_gap(batch.topic, expected)
+            return
+        self._expected[batch.topic] = max(expected, batch.next_offset)
+        self._waiting.setdefault(batch.topic, []).append((batch, done))
+        if sum(len(b) for b, _ in self._waiting[batch.topic]) >= self._hold_records:
+            self._blocked.add(batch.topic)
+            self._full(batch.topic)
+        self._wakeup.set()
+
+    async def stop(self, grace_seconds: float) -> bool:
+        """Finish the transaction under way and stop; False if it had to be broken off (the state is void then)."""
+        self._stopping = True
+        self._wakeup.set()
+        clean = True
+        if self._loop is not None:
+            await asyncio.wait([self._loop], timeout=grace_seconds)
+            self._loop.cancel()
+            await asyncio.wait([self._loop])
+            clean = not self._failed and not self._loop.cancelled()
+        await self.writer.stop()
+        return clean
+
+    async def _run(self) -> None:
+        try:
+            while not self._stopping:
+                if not self._waiting:
+                    self._wakeup.clear()
+                    await self._wakeup.wait()
+                    continue
+                await self._do_one(*self._take())
+        except asyncio.CancelledError:
+            raise
+        except BaseException as error:  # a panic of Polars is no Exception; whoever is told must not miss it
+            self._failed = True
+            self._on_failure(self, error)
+
+    def _take(self) -> tuple[Batch, list[Done]]:
+        """The topic that waits longest, its batches merged up to the largest batch."""
+        topic, waiting = next(iter(self._waiting.items()))
+        del self._waiting[topic]
+        merged, done = waiting[0]
+        dones, used = [done], 1
+        for batch, done in waiting[1:]:
+            if len(merged) >= self._hold_records or batch.base_offset != merged.next_offset:
+                break
+            merged, used = merged.behind(batch), used + 1
+            dones.append(done)
+        if waiting[used:]:
+            self._waiting[topic] = waiting[used:]
+        elif topic in self._blocked:
+            self._blocked.discard(topic)
+            self._drained(topic)
+        return merged, dones
+
+    async def _do_one(self, batch: Batch, dones: list[Done]) -> None:
+        schemas = await self._schemas.having(schema_ids(batch.values))
+        transaction = self.core.plan(batch, schemas)
+        if transaction is not None:
+            marker_offset = await self.writer.write(transaction)
+            self.core.commit(transaction, marker_offset)
+            self.last_commit_seconds = time.time()
+        for done in dones:
+            done()
