@@ -46,7 +46,7 @@ def test_the_clock_never_falls_and_every_frame_is_a_ride_frame(
     generator, first = generator_and_first
     rides = generator.rides(first, 100)
     assert rides["clock_ms"].is_sorted()
-    assert rides.schema == pl.Schema({**RIDE_DTYPES, "service": pl.String, "clock_ms": pl.Int64})
+    assert rides.schema == pl.Schema([*RIDE_DTYPES.items(), ("service", pl.String), ("clock_ms", pl.Int64)])
     assert rides.select("ride_id", "pickup_at_us", "vendor").null_count().row(0) == (0, 0, 0)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -12,13 +13,16 @@ from app.rides.tlc.read import read_file
 
 DATA = Path(__file__).parents[1] / "data" / "tlc"
 
-TIMES = {
+Layout = dict[str, list[Any]]
+"""Column of a ride to its values in the three trips; columns not named are null."""
+
+TIMES: Layout = {
     "pickup_at_us": [1551791730000000, 1551848281000000, 1551849000000000],
     "dropoff_at_us": [1551793260000000, 1551848851000000, 1551849000000000],
 }
-ZONES = {"pickup_zone": [132, 161, 264], "dropoff_zone": [230, 162, 265]}
-NO_ZONES = {"pickup_zone": [None] * 3, "dropoff_zone": [None] * 3}
-TRIP = {
+ZONES: Layout = {"pickup_zone": [132, 161, 264], "dropoff_zone": [230, 162, 265]}
+NO_ZONES: Layout = {"pickup_zone": [None] * 3, "dropoff_zone": [None] * 3}
+TRIP: Layout = {
     **TIMES,
     "passenger_count": [1, 2, None],
     "distance_hundredth_miles": [1720, 73, 0],
@@ -32,15 +36,15 @@ TRIP = {
     "tolls_cents": [576, 0, 0],
     "total_cents": [7272, 1030, -380],
 }
-METERED = {**TRIP, "vendor": ["1", "2", "2"], "improvement_surcharge_cents": [30, 30, -30]}
-OLD_YELLOW = {**TRIP, **NO_ZONES, "vendor": ["1", "2", "DDS"]}
-CONGESTION = {"congestion_surcharge_cents": [250, 250, None]}
-AIRPORT = {"airport_fee_cents": [125, 0, None]}
-CBD = {"cbd_congestion_fee_cents": [75, 75, None]}
-YN = {**METERED, **ZONES, **CONGESTION}
-Y22 = {**YN, **AIRPORT}
-G20 = {**YN, "trip_type": [1, 2, None]}
-HVD = {
+METERED: Layout = {**TRIP, "vendor": ["1", "2", "2"], "improvement_surcharge_cents": [30, 30, -30]}
+OLD_YELLOW: Layout = {**TRIP, **NO_ZONES, "vendor": ["1", "2", "DDS"]}
+CONGESTION: Layout = {"congestion_surcharge_cents": [250, 250, None]}
+AIRPORT: Layout = {"airport_fee_cents": [125, 0, None]}
+CBD: Layout = {"cbd_congestion_fee_cents": [75, 75, None]}
+YN: Layout = {**METERED, **ZONES, **CONGESTION}
+Y22: Layout = {**YN, **AIRPORT}
+G20: Layout = {**YN, "trip_type": [1, 2, None]}
+HVD: Layout = {
     **TIMES,
     **ZONES,
     **CONGESTION,
@@ -58,7 +62,7 @@ HVD = {
 }
 BASES = ["B99001", "B99002", "B99003"]
 
-LAYOUTS: dict[str, tuple[str, dict[str, list[object]]]] = {
+LAYOUTS: dict[str, tuple[str, Layout]] = {
     "yellow_tripdata_2009-03_Y09.csv": ("yellow", OLD_YELLOW),
     "yellow_tripdata_2010-03_Y10.csv": ("yellow", OLD_YELLOW),
     "yellow_tripdata_2016-03_Y16.csv": ("yellow", {**METERED, **NO_ZONES}),
@@ -109,7 +113,7 @@ def test_every_layout_reads_into_exactly_these_rides(name: str) -> None:
 
 @pytest.mark.parametrize("name", LAYOUTS)
 def test_every_layout_gives_a_ride_frame_of_the_same_types(name: str) -> None:
-    assert read_file(DATA / name).rides.schema == pl.Schema({**RIDE_DTYPES, "row": pl.Int64})
+    assert read_file(DATA / name).rides.schema == pl.Schema([*RIDE_DTYPES.items(), ("row", pl.Int64)])
 
 
 @pytest.mark.parametrize(

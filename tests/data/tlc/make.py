@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import datetime as dt
 import gzip
+from collections.abc import Sequence
 from pathlib import Path
 
 import polars as pl
@@ -41,7 +42,7 @@ LONGITUDE, LATITUDE = [-73.78, -73.97, 0.0], [40.64, 40.75, 0.0]
 PLACES = {"pickup_longitude": LONGITUDE, "pickup_latitude": LATITUDE}
 ARRIVALS = {"dropoff_longitude": LONGITUDE, "dropoff_latitude": LATITUDE}
 
-Columns = dict[str, list[object]]
+Columns = dict[str, Sequence[object]]
 
 
 def y09() -> Columns:
@@ -50,8 +51,9 @@ def y09() -> Columns:
         "vendor_name": VENDOR_NAME, "Trip_Pickup_DateTime": PICKUP, "Trip_Dropoff_DateTime": DROPOFF,
         "Passenger_Count": PASSENGERS, "Trip_Distance": [17.2, 0.7299999999999999, 0.0],
         "Start_Lon": LONGITUDE, "Start_Lat": LATITUDE, "Rate_Code": RATE, "store_and_forward": [0, 1, None],
-        "End_Lon": LONGITUDE, "End_Lat": LATITUDE, "Payment_Type": ["Credit", "CASH", None], "Fare_Amt": FARE, "surcharge": EXTRA,
-        "mta_tax": MTA_TAX, "Tip_Amt": TIP, "Tolls_Amt": TOLLS, "Total_Amt": TOTAL,
+        "End_Lon": LONGITUDE, "End_Lat": LATITUDE, "Payment_Type": ["Credit", "CASH", None],
+        "Fare_Amt": FARE, "surcharge": EXTRA, "mta_tax": MTA_TAX, "Tip_Amt": TIP,
+        "Tolls_Amt": TOLLS, "Total_Amt": TOTAL,
     }  # fmt: skip
 
 
@@ -79,7 +81,8 @@ def yn() -> Columns:
     return {
         **_start("vendor_id", ""), "passenger_count": PASSENGERS, "trip_distance": DISTANCE,
         "rate_code_id": RATE, "store_and_fwd_flag": STORED, "pickup_location_id": PICKUP_ZONE,
-        "dropoff_location_id": DROPOFF_ZONE, "payment_type": PAYMENT, **_amounts(), "congestion_surcharge": CONGESTION,
+        "dropoff_location_id": DROPOFF_ZONE, "payment_type": PAYMENT, **_amounts(),
+        "congestion_surcharge": CONGESTION,
     }  # fmt: skip
 
 
@@ -124,8 +127,9 @@ def hvd() -> Columns:
         "DOLocationID": DROPOFF_ZONE, "trip_miles": DISTANCE, "trip_time": [1530, 570, 0],
         "base_passenger_fare": FARE, "tolls": TOLLS, "bcf": [1.43, 0.18, 0.0], "sales_tax": [4.62, 0.58, 0.0],
         "congestion_surcharge": CONGESTION, "airport_fee": AIRPORT, "tips": TIP,
-        "driver_pay": [40.01, 5.0, 0.0], "shared_request_flag": ["Y", "N", "N"], "shared_match_flag": ["Y", "N", None],
-        "access_a_ride_flag": [" ", " ", "N"], "wav_request_flag": ["N"] * 3, "wav_match_flag": ["N"] * 3,
+        "driver_pay": [40.01, 5.0, 0.0], "shared_request_flag": ["Y", "N", "N"],
+        "shared_match_flag": ["Y", "N", None], "access_a_ride_flag": [" ", " ", "N"],
+        "wav_request_flag": ["N"] * 3, "wav_match_flag": ["N"] * 3,
     }  # fmt: skip
 
 
@@ -180,7 +184,7 @@ def csv(columns: Columns, *, quoted: bool = False, end: str = "\n") -> str:
 def parquet(columns: Columns, path: Path, *, whole: pl.DataType, vendor: pl.DataType) -> None:
     """As Parquet; `whole`: the type of codes that may be null, which drifts from month to month."""
 
-    def series(name: str, values: list[object]) -> pl.Series:
+    def series(name: str, values: Sequence[object]) -> pl.Series:
         if "datetime" in name:
             times = [dt.datetime.fromisoformat(str(value)) if value else None for value in values]
             return pl.Series(name, times, dtype=pl.Datetime("us"))
