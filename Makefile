@@ -32,10 +32,10 @@ demo: setup  ## the whole flow on generated rides, then the verdict (RIDES=file 
 	exec $(BIN)/flagfall demo $(if $(RIDES),--replay $(RIDES)) --report build/demo.json
 
 up: setup  ## services and two workers, left running; prints the page's address
-	@exec env FLAGFALL_DATA_DIR="$${FLAGFALL_DATA_DIR:-$(UP_DIR)}" $(BIN)/flagfall demo up
+	@exec env FLAGFALL_DATA_DIR="$${FLAGFALL_DATA_DIR:-$(UP_DIR)}" $(BIN)/flagfall up
 
 down: setup  ## stop what `make up` started
-	@exec env FLAGFALL_DATA_DIR="$${FLAGFALL_DATA_DIR:-$(UP_DIR)}" $(BIN)/flagfall demo down
+	@exec env FLAGFALL_DATA_DIR="$${FLAGFALL_DATA_DIR:-$(UP_DIR)}" $(BIN)/flagfall down
 
 test-fast: setup  ## one minute, no Java: units, laws, agreement without Spark, tasks over a log
 	$(BIN)/pytest -q -m "(unit or laws or agreement or streaming) and not spark"
@@ -66,5 +66,5 @@ lock: setup  ## resolve the dependencies anew
 	  --no-emit-find-links --python-version 3.11 requirements.bootstrap.in -o requirements.bootstrap.lock
 
 clean:  ## stop what runs and remove what was built; the jars' cache stays
-	@if [ -x $(BIN)/flagfall ]; then FLAGFALL_DATA_DIR="$(UP_DIR)" $(BIN)/flagfall demo down || true; fi
+	@if [ -x $(BIN)/flagfall ]; then FLAGFALL_DATA_DIR="$(UP_DIR)" $(BIN)/flagfall down || true; fi
 	rm -rf build .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache *.egg-info

@@ -65,7 +65,7 @@ def command(
     """
     generator = _generator(seed, start, rides_per_day, _dirt(dirt, shares))
     settings = load_settings(bootstrap_server)
-    written, seconds = send(settings, _frames(generator, first, rides), rides, speed, quiet=as_json)
+    written, seconds = send(settings, generated(generator, first, rides), rides, speed, quiet=as_json)
     latest_ms = written.latest_clock_ms
     watermark_us = close_windows(settings, latest_ms) if close and latest_ms is not None else None
     facts = summary(written, seconds, watermark_us, seed=seed, first=first)
@@ -75,7 +75,8 @@ def command(
         echo_summary(facts)
 
 
-def _frames(generator: Generator, first: int, rides: int) -> Iterator[pl.DataFrame]:
+def generated(generator: Generator, first: int, rides: int) -> Iterator[pl.DataFrame]:
+    """Rides `first` to `first + rides`, frame by frame."""
     for begin in range(first, first + rides, FRAME_RIDES):
         yield generator.rides(begin, min(FRAME_RIDES, first + rides - begin))
 

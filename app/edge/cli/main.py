@@ -25,6 +25,8 @@ COMMANDS: Final[dict[str, str]] = {
     "query": "Ask a running worker for rows of a view.",
     "reconcile": "Recompute the views from the topics, and say whether the tables are right.",
     "status": "Position, lag and watermark at a glance.",
+    "up": "Services and two workers, left running.",
+    "down": "Stop what `up` started.",
     "demo": "The whole flow, once, leaving nothing running (what `make demo` runs).",
 }
 INTERRUPTED: Final = 130
@@ -88,3 +90,7 @@ def run(arguments: list[str]) -> int:
         click.echo(f"{click.style('error:', fg='red', bold=True)} {error}", err=True)
         return 1
     return code if isinstance(code, int) else 0
+
+
+if __name__ == "__main__":
+    main()

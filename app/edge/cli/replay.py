@@ -58,7 +58,7 @@ def command(
     files = read_files(trip_files(paths))
     unreadable = _unreadable(files)
     rows = sum(file.rows for file in files)
-    written, seconds = send(settings, _frames(files, order), rows - len(unreadable), speed, quiet=as_json)
+    written, seconds = send(settings, replayed(files, order), rows - len(unreadable), speed, quiet=as_json)
     if written.total + len(unreadable) != rows:
         raise click.ClickException(
             f"the counts do not add up: {rows:,} rows read, {written.total:,} sent, {len(unreadable):,} unreadable"
@@ -93,7 +93,8 @@ def _in_directory(folder: Path) -> list[Path]:
     return sorted(p for p in folder.rglob("*tripdata*") if p.is_file() and p.name.endswith(SUFFIXES))
 
 
-def _frames(files: Sequence[TlcFile], order: str) -> Iterator[pl.DataFrame]:
+def replayed(files: Sequence[TlcFile], order: str) -> Iterator[pl.DataFrame]:
+    """The files' rides in sending order, frame by frame."""
     from app.rides.tlc.order import replay_order
 
     yield from replay_order(files, order).iter_slices(FRAME_RIDES)  # type: ignore[arg-type]

@@ -1,0 +1,84 @@
+"""`flagfall demo`: the whole flow, once, leaving nothing running."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from app.edge.cli.common import Command
+
+if TYPE_CHECKING:
+    from app.edge.demo.run import Rides
+
+SEED = 7
+
+
+def _data_dir_option(command: Command) -> Command:
+    return click.option(
+        "--data-dir",
+        type=click.Path(file_okay=False, path_type=Path),
+        default="build/demo",
+        show_default=True,
+        help="Emptied first; logs and the report stay in it.",
+    )(command)
+
+
+@click.command()
+@click.option(
+    "--rides", default=200_000, show_default=True, type=click.IntRange(min=1), help="Generated rides."
+)
+@click.option(
+    "--replay",
+    type=click.Path(exists=True, path_type=Path),
+    metavar="FILE|DIR",
+    help="TLC trip files instead of generated rides.",
+)
+@_data_dir_option
+@click.option(
+    "--report", type=click.Path(dir_okay=False, path_type=Path), help="Write the figures here, as JSON."
+)
+def command(rides: int, replay: Path | None, data_dir: Path, report: Path | None) -> int:
+    """Run the whole flow once: services, topics, rides, two workers, queries, reconciliation, verdict.
+
+    Everything is local, on ports that nobody uses, and is stopped at the end, however it ends.
+
+    \b
+    flagfall demo
+    flagfall demo --rides 1000000 --report build/bench.json
+    flagfall demo --replay yellow_tripdata_2019-01.parquet
+    """
+    import json
+
+    from rich.console import Console
+
+    from app.edge.demo.lifetime import die_with_parent, unwind_on_term
+    from app.edge.demo.run import run_demo
+
+    unwind_on_term()
+    die_with_parent()
+    console = Console(highlight=False)
+    code, facts = run_demo(console, data_dir, _rides(rides, replay))
+    if report is not None:
+        report.parent.mkdir(parents=True, exist_ok=True)
+        report.write_text(json.dumps(facts, indent=2))
+    return code
+
+
+def _rides(count: int, replay: Path | None) -> Rides:
+    from app.edge.demo.run import Rides
+
+    if replay is not None:
+        from app.edge.cli.replay import read_files, replayed, trip_files
+
+        files = read_files(trip_files([replay]))
+        return Rides(
+            replayed(files, "reported"),
+            sum(f.rides.height for f in files),
+            f"rides of {len(files)} TLC files",
+        )
+    from app.edge.cli.generate import generated
+    from app.rides.generator.generator import Generator
+
+    return Rides(generated(Generator(SEED), 0, count), count, f"generated rides (seed {SEED})")

@@ -1,0 +1,50 @@
+"""`flagfall up`: services and two workers, left running."""
+
+from __future__ import annotations
+
+import click
+
+from app.edge.cli.common import echo_json, json_option, load_settings
+
+
+@click.command()
+@json_option
+def command(as_json: bool) -> None:
+    """Start Kafka, the registry and two workers, and leave them running. What runs already is left alone.
+
+    \b
+    flagfall up
+    FLAGFALL_WORKER_HTTP_PORT=28081 flagfall up
+    flagfall down
+    """
+    from app.base.registry import Registry
+    from app.base.services import local
+    from app.base.topic_admin import create_topics
+    from app.edge.cli.services import LOCAL_SETS, fetch_missing, tell
+    from app.edge.demo.lifetime import unwind_on_term
+    from app.edge.demo.workers import await_ready, start_workers, stop_workers, worker_ports
+    from app.topics import topics, value_schemas
+
+    unwind_on_term()
+    settings = load_settings()
+    fetch_missing(settings, LOCAL_SETS)
+    started = local.up(settings, tell)
+    try:
+        create_topics(settings.kafka, topics(settings))
+        registry = Registry(settings)
+        for subject, schema in value_schemas(settings).items():
+            registry.register(subject, schema)
+        workers = start_workers(settings, worker_ports(settings))
+        tell("workers: started, waiting until they answer")
+        await_ready(workers)
+    except BaseException:
+        stop_workers(settings)
+        local.down(settings, started, tell)
+        raise
+    if as_json:
+        return echo_json({"workers": [worker.url for worker in workers], "data_dir": str(settings.data_dir)})
+    click.echo(f"page      {workers[0].url}/")
+    click.echo(f"workers   {', '.join(worker.url for worker in workers)}")
+    click.echo(f"data      {settings.data_dir} (logs below it)")
+    click.echo("rides     .venv/bin/flagfall generate --rides 200000 --seed 7")
+    click.echo("stop      make down, or flagfall down with the same FLAGFALL_DATA_DIR")

@@ -1,0 +1,136 @@
+"""The whole flow once, on real parts, in order; nothing is left running."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from time import monotonic
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console
+
+from app.base.cluster import Cluster
+from app.base.registry import Registry
+from app.base.services.local import supervised
+from app.base.settings import Settings
+from app.base.topic_admin import create_topics
+from app.domain.errors import FlagfallError
+from app.domain.records import TopicPartition
+from app.edge.cli.sending import close_windows, progress, send
+from app.edge.cli.services import ALL_SETS, fetch_missing
+from app.edge.demo.ask import await_position, await_watermark
+from app.edge.demo.lifetime import owned
+from app.edge.demo.place import own_place
+from app.edge.demo.screens import Steps, last_screen, show_answers
+from app.edge.demo.workers import COUNT, await_ready, start_workers, stop_workers, worker_ports
+from app.rides.ride import RIDES
+from app.rides.views import ZONE_DEMAND
+from app.topics import topics, value_schemas
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from app.rides.produce import Written
+
+NEXT = """  make up                          the same, left running, with a page to look at
+  make demo RIDES=path/to/tlc      real trip files of the TLC
+  .venv/bin/flagfall --help        every part by itself
+  docs/                            how it works, and why the figures can be trusted"""
+
+
+@dataclass
+class Rides:
+    """What to write: frames, how many rides they hold, and where they come from in words."""
+
+    frames: Iterable[pl.DataFrame]
+    expected: int
+    origin: str
+
+
+def run_demo(console: Console, data_dir: Path, rides: Rides) -> tuple[int, dict[str, Any]]:
+    """Run it; returns the reconciliation's exit code and the facts of the last screen. Raises FlagfallError."""
+    began = monotonic()
+    steps = Steps(console)
+    with own_place(data_dir) as settings:
+        os.environ.update(settings.environment())
+        with steps.step("Kafka, the registry and Spark's connector: the jars, compared with their sha256"):
+            fetch_missing(settings, ALL_SETS)
+        with contextlib.ExitStack() as services:
+            with steps.step("A broker and a schema registry on this machine"):
+                services.enter_context(supervised(settings))
+            services.callback(console.print, "[cyan]▸[/] Stopping everything")
+            code, facts = _flow(steps, settings, rides)
+    facts |= {"seconds": monotonic() - began, "steps": steps.seconds, "data_dir": str(data_dir)}
+    last_screen(console, facts, NEXT)
+    return code, facts
+
+
+def _flow(steps: Steps, settings: Settings, rides: Rides) -> tuple[int, dict[str, Any]]:
+    with steps.step("Topics and schemas"):
+        entries = topics(settings)
+        create_topics(settings.kafka, entries)
+        registry = Registry(settings)
+        for subject, schema in value_schemas(settings).items():
+            registry.register(subject, schema)
+    with owned() as owner_fd:
+        try:
+            workers = start_workers(settings, worker_ports(settings), owner_fd)
+            with steps.step(f"{rides.expected:,} {rides.origin} into Kafka, while {COUNT} workers start"):
+                written, seconds = send(settings, rides.frames, rides.expected, None)
+            url = workers[0].url
+            with steps.step("The workers share the tasks and read to the log's end"):
+                await_ready(workers)
+                meta = _catch_up(settings, url)
+            with steps.step("Closing the last windows: no further ride will"):
+                await_watermark(url, ZONE_DEMAND.name, close_windows(settings, _latest(written)))
+            show_answers(steps.console, url)
+            with steps.step("Spark reads the topics again, recomputes every row, and compares"):
+                code, report = _reconcile(settings, url)
+        finally:
+            stop_workers(settings)
+    return code, _facts(written, seconds, meta, report)
+
+
+def _catch_up(settings: Settings, url: str) -> dict[str, Any]:
+    places = [TopicPartition(t.name, p) for t in RIDES.topics for p in range(settings.topics.partitions)]
+    ends = Cluster(settings.kafka).log_ends(places, committed=True)
+    with progress("records read", sum(ends.values())) as advanced:
+        return await_position(url, ZONE_DEMAND.name, ends, advanced)
+
+
+def _reconcile(settings: Settings, url: str) -> tuple[int, dict[str, Any]]:
+    """The command itself, in this process: its JVM then ends with us, however we end."""
+    from app.edge.cli.reconcile import command
+
+    output = settings.data_dir / "reconciliation"
+    code = command.main(
+        ["--worker", url, "--output", str(output)], "flagfall reconcile", standalone_mode=False
+    )
+    reports = sorted(output.glob("*/report.json"))
+    if not reports:
+        raise FlagfallError(f"the reconciliation left no report in {output}")
+    report: dict[str, Any] = json.loads(reports[-1].read_text())
+    return int(code or 0), report
+
+
+def _latest(written: Written) -> int:
+    if written.latest_clock_ms is None:
+        raise FlagfallError("there were no rides to write")
+    return written.latest_clock_ms
+
+
+def _facts(written: Written, seconds: float, meta: dict[str, Any], report: dict[str, Any]) -> dict[str, Any]:
+    first = report["views"][0]["ledger"] if report.get("views") else []
+    return {
+        "rides": written.total,
+        "rides_by_topic": dict(written.rides),
+        "rides_per_second": round(written.total / seconds),
+        "position": sum(meta["position"].values()),
+        "late": sum(entry["recomputed"] for entry in first if entry["name"] == "late"),
+        "verdict": report["verdict"],
+        "reconciliation": report,
+    }

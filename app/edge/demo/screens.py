@@ -1,0 +1,140 @@
+"""What the demo shows: a line per step, a few answers as tables, and a last screen."""
+
+from __future__ import annotations
+
+import contextlib
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from time import monotonic
+from typing import Any
+
+from rich.console import Console
+from rich.panel import Panel
+from rich.table import Table
+
+from app.edge.demo.ask import ask
+
+TOP = 5
+MOST_ROWS = 10_000
+
+
+@dataclass
+class Steps:
+    """The demo's steps with the seconds that each took."""
+
+    console: Console
+    seconds: dict[str, float] = field(default_factory=dict)
+
+    @contextlib.contextmanager
+    def step(self, what: str) -> Iterator[None]:
+        """Announce, run, and say how long it took."""
+        self.console.print(f"[cyan]▸[/] {what}")
+        began = monotonic()
+        yield
+        self.seconds[what] = round(monotonic() - began, 2)
+        self.console.print(f"  [green]done[/] in {self.seconds[what]:.1f} s")
+
+
+def show_answers(console: Console, url: str) -> None:
+    """Three questions, each with the request that anyone can send."""
+    zone, day = _show_top_zones(console, url)
+    _show_hour(console, url, zone, day)
+    _show_vendors(console, url)
+
+
+def _show_top_zones(console: Console, url: str) -> tuple[int, datetime]:
+    path, parameters = "/v1/views/zone_demand/rows", {"window": "24h", "order": "desc", "limit": MOST_ROWS}
+    rows = ask(url, path, **parameters)["data"]
+    by_day: Counter[str] = Counter()
+    for row in rows:
+        by_day[row["window"]["start"]] += row["measures"]["rides"]
+    day = by_day.most_common(1)[0][0]
+    top = sorted((r for r in rows if r["window"]["start"] == day), key=lambda r: -r["measures"]["rides"])[
+        :TOP
+    ]
+    table = _table(f"Busiest zones of {day[:10]} (UTC)", "zone", "", "rides", "fares", "longest ride")
+    for row in top:
+        group, seen = row["group"], row["measures"]
+        table.add_row(
+            str(group["zone"]),
+            group["zone_name"] or "unknown",
+            f"{seen['rides']:,}",
+            f"${seen['fare_cents'] / 100:,.0f}",
+            f"{(seen['longest_us'] or 0) / 60e6:,.0f} min",
+        )
+    _print(console, table, path, parameters)
+    known = next((row for row in top if row["group"]["zone"] is not None), top[0])
+    return known["group"]["zone"], datetime.fromisoformat(day)
+
+
+def _show_hour(console: Console, url: str, zone: int, day: datetime) -> None:
+    path = "/v1/views/zone_demand/rows"
+    until = day + timedelta(days=1)
+    hours = ask(url, path, zone=zone, window="1h", **{"from": _iso(day), "to": _iso(until)})["data"]
+    hour = datetime.fromisoformat(max(hours, key=lambda row: row["measures"]["rides"])["window"]["start"])
+    parameters = {"zone": zone, "from": _iso(hour), "to": _iso(hour + timedelta(hours=1)), "window": "15m"}
+    table = _table(f"Zone {zone}, its busiest hour", "from (UTC)", "rides", "passengers", "tips", "state")
+    for row in ask(url, path, **parameters)["data"]:
+        seen = row["measures"]
+        tips, passengers = f"${seen['tip_cents'] / 100:,.2f}", f"{seen['passengers']:,}"
+        table.add_row(row["window"]["start"][11:16], f"{seen['rides']:,}", passengers, tips, row["state"])
+    _print(console, table, path, parameters)
+
+
+def _show_vendors(console: Console, url: str) -> None:
+    path, parameters = "/v1/views/vendor_trips/rows", {"limit": MOST_ROWS}
+    rows = ask(url, path, **parameters)["data"]
+    table = _table("Trips per vendor so far", "vendor", "trips", "fingerprint")
+    for row in sorted(rows, key=lambda r: -r["measures"]["trips"])[:TOP]:
+        table.add_row(str(row["group"]["vendor"]), f"{row['measures']['trips']:,}", row["fingerprint"])
+    _print(console, table, path, parameters)
+
+
+def last_screen(console: Console, facts: dict[str, Any], next_commands: str) -> None:
+    """What happened, what the figures mean, what to try next."""
+    verdict, colour = facts["verdict"], "green" if facts["verdict"] == "MATCH" else "red"
+    console.print(
+        Panel(
+            f"{facts['rides']:,} rides went into Kafka ({facts['rides_per_second']:,} a second), two workers kept "
+            f"their tables while they came, and Spark read the same topics again, to the same offsets.\n\n"
+            f"[bold {colour}]{verdict}[/]      {_MEANING[verdict]}\n"
+            f"[bold]position[/]   {facts['position']:,} offsets are covered. Every answer names the offsets it rests "
+            f"on: that is what Spark recomputed to.\n"
+            f"[bold]fingerprint[/] each row sums a mix of the (topic, partition, offset) of its records: equal "
+            f"fingerprints mean the same records, and a difference names the lost or doubled one.\n"
+            f"[bold]late[/]       {facts['late']:,} rides came after their window had closed; they are kept in the "
+            f"late topic, not in the table.\n\n"
+            f"{facts['seconds']:.0f} seconds in all. Everything was stopped again; the logs and the report are in "
+            f"{facts['data_dir']}.\n\n[bold]Next[/]\n{next_commands}",
+            title="flagfall demo",
+            border_style=colour,
+        )
+    )
+
+
+_MEANING = {
+    "MATCH": "every row of every table equals its recomputation, record by record.",
+    "MISMATCH": "rows differ; the table above names them and the records to blame.",
+    "INCONCLUSIVE": "the run could not decide; the reason stands above. Run it again.",
+    "INVALID": "the topics do not hold what the tables claim to cover.",
+}
+
+
+def _table(title: str, *columns: str) -> Table:
+    table = Table(title=title, title_justify="left", title_style="bold", box=None, padding=(0, 2, 0, 0))
+    for column in columns:
+        table.add_column(column, justify="left" if column in {"", "zone", "vendor", "state"} else "right")
+    return table
+
+
+def _print(console: Console, table: Table, path: str, parameters: dict[str, Any]) -> None:
+    query = "&".join(f"{name}={value}" for name, value in parameters.items())
+    console.print()
+    console.print(table)
+    console.print(f"[dim]GET {path}?{query}[/]", soft_wrap=True)
+
+
+def _iso(instant: datetime) -> str:
+    return instant.isoformat().replace("+00:00", "Z")
