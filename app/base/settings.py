@@ -129,8 +129,6 @@ class ServicesSettings(_Group):
     sasl_password: SecretStr = SecretStr("")
     """Required with ``sasl_port``."""
     registry_port: Port = 18080
-    registry_management_port: Port = 18079
-    """Health and metrics of the registry."""
     kafka_heap_mb: int = Field(default=512, ge=128)
     """320 MB are resident after a demo."""
     registry_heap_mb: int = Field(default=384, ge=128)
@@ -154,13 +152,7 @@ class ServicesSettings(_Group):
         return self
 
 
-PORT_FIELDS = (
-    "kafka_port",
-    "kafka_controller_port",
-    "sasl_port",
-    "registry_port",
-    "registry_management_port",
-)
+PORT_FIELDS = ("kafka_port", "kafka_controller_port", "sasl_port", "registry_port")
 
 
 class Settings(BaseSettings):
@@ -240,17 +232,20 @@ def variable(name: str) -> str:
     return (PREFIX + name).upper()
 
 
+def known_variables() -> set[str]:
+    """Every variable that sets something, those of whole groups (as JSON) among them."""
+    known = set()
+    for name, field in Settings.model_fields.items():
+        known.add(variable(name))
+        if isinstance(field.default, _Group):
+            known |= {variable(f"{name}_{inner}") for inner in type(field.default).model_fields}
+    return known
+
+
 def unknown_variables(environ: Mapping[str, str] = os.environ) -> list[str]:
-    """Variables that begin like ours and set nothing, mistyped most likely; ``FLAGFALL_TEST_*`` is the
-    tests'."""
-    known = Settings.load().environment().keys() | {variable("services_sasl_port")}
-    known |= {variable(f"kafka_ssl_{part}_file") for part in ("ca", "cert", "key")}
-    known |= {variable(name) for name in Settings.model_fields}
-    return sorted(
-        name
-        for name in environ
-        if name.startswith(PREFIX) and name not in known and not name.startswith(PREFIX + "TEST_")
-    )
+    """Variables that begin like ours and set nothing; those of the tests, ``FLAGFALL_TEST_*``, apart."""
+    ours = {name for name in environ if name.startswith(PREFIX) and not name.startswith(PREFIX + "TEST_")}
+    return sorted(ours - known_variables())
 
 
 def _home(xdg_variable: str, below_home: str) -> Path:

@@ -32,12 +32,11 @@ def free_ports(count: int) -> list[int]:
 
 def local_settings(tmp_dir: Path, *, sasl: bool = False, **overrides: Any) -> Settings:
     """Settings for services of a test's own; jars come from the user's cache."""
-    kafka, controller, registry, management, worker, sasl_port = free_ports(6)
+    kafka, controller, registry, worker, sasl_port = free_ports(5)
     services = ServicesSettings(
         kafka_port=kafka,
         kafka_controller_port=controller,
         registry_port=registry,
-        registry_management_port=management,
         sasl_port=sasl_port if sasl else None,
         sasl_password=SecretStr('a "quoted" \\ password' if sasl else ""),
         stop_timeout_seconds=10,

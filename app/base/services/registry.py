@@ -20,7 +20,7 @@ COMPATIBILITY = "FULL_TRANSITIVE"
 
 def ports(services: ServicesSettings) -> dict[str, int]:
     """What the registry listens on, by field."""
-    return {name: getattr(services, name) for name in ("registry_port", "registry_management_port")}
+    return {"registry_port": services.registry_port}
 
 
 def daemon(settings: Settings) -> Daemon:
@@ -33,8 +33,6 @@ def daemon(settings: Settings) -> Daemon:
     properties = {
         "quarkus.http.host": LOOPBACK,
         "quarkus.http.port": services.registry_port,
-        "quarkus.management.host": LOOPBACK,  # 0.0.0.0 otherwise
-        "quarkus.management.port": services.registry_management_port,
         "quarkus.log.console.json": "false",
         "quarkus.banner.enabled": "false",
         "apicurio.storage.kind": "sql",

@@ -1,0 +1,148 @@
+"""Starting, finding and stopping, with a small real process in place of a broker."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+from app.base.services import processes
+from app.base.services.errors import PortInUse, StartFailed
+from app.base.services.processes import Daemon
+
+SLEEPER = "import signal; print('up', flush=True); signal.pause()"
+DEAF = """
+import signal
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+print("up", flush=True)
+while True:
+    signal.pause()
+"""
+OWNER = """
+import os, sys
+from pathlib import Path
+from app.base.services import processes
+folder, program = Path(sys.argv[1]), sys.argv[2]
+read_fd, write_fd = os.pipe()
+command = (sys.executable, '-c', program)
+daemon = processes.Daemon('kept', command, folder / 'kept.log', folder / 'kept.json', {})
+process = processes.start(daemon, 0.5, read_fd)
+print(process.pid, flush=True)
+sys.stdin.read()
+"""
+
+
+@pytest.fixture
+def daemon(tmp_path: Path) -> Iterator[Daemon]:
+    made = make(tmp_path, SLEEPER)
+    yield made
+    processes.stop(made.pid_file, 5)
+
+
+def make(folder: Path, program: str, **ports: int) -> Daemon:
+    command = (sys.executable, "-c", program)
+    return Daemon("sleeper", command, folder / "logs" / "sleeper.log", folder / "sleeper.pid.json", ports)
+
+
+def says_up(daemon: Daemon) -> bool:
+    return "up" in daemon.log.read_text()
+
+
+def test_a_started_process_is_found_and_stopped(daemon: Daemon) -> None:
+    process = processes.start(daemon, 5)
+    assert processes.find(daemon.pid_file) == process
+    assert os.getsid(process.pid) != os.getsid(0)
+    assert processes.stop(daemon.pid_file, 5)
+    assert not process.is_running()
+    assert not daemon.pid_file.exists()
+    assert not processes.stop(daemon.pid_file, 5)
+
+
+def test_a_process_that_ignores_term_is_killed(tmp_path: Path) -> None:
+    deaf = make(tmp_path, DEAF)
+    process = processes.start(deaf, 5)
+    processes.await_answer(deaf, process, lambda: says_up(deaf), deadline=float("inf"))
+    assert processes.stop(deaf.pid_file, 0.2)
+    assert not process.is_running()
+
+
+def test_a_recycled_pid_is_never_signalled(daemon: Daemon) -> None:
+    """The recorded pid belongs to somebody else by now: to us, whom a TERM would end."""
+    processes.start(daemon, 5)
+    record = json.loads(daemon.pid_file.read_text())
+    mine = psutil.Process()
+    processes.stop(daemon.pid_file, 5)
+    daemon.pid_file.write_text(json.dumps(record | {"pid": mine.pid}))
+    assert processes.find(daemon.pid_file) is None
+    daemon.pid_file.write_text(json.dumps(record | {"pid": mine.pid, "started": mine.create_time()}))
+    assert processes.find(daemon.pid_file) is None
+    assert not processes.stop(daemon.pid_file, 5)
+
+
+@pytest.mark.parametrize("content", ["", "{", "[]", '{"pid": "x", "started": 0, "command": []}'])
+def test_a_damaged_record_is_no_process(tmp_path: Path, content: str) -> None:
+    pid_file = tmp_path / "pid.json"
+    pid_file.write_text(content)
+    assert processes.find(pid_file) is None
+
+
+def test_a_killed_process_is_stale(daemon: Daemon) -> None:
+    process = processes.start(daemon, 5)
+    process.kill()
+    process.wait(5)
+    assert processes.find(daemon.pid_file) is None
+    assert daemon.pid_file.exists()
+
+
+def test_a_port_in_use_is_named_with_its_holder_and_variable(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+        with pytest.raises(PortInUse) as refused:
+            processes.start(make(tmp_path, SLEEPER, kafka_port=port), 5)
+    for part in (str(port), f"pid {os.getpid()}", "FLAGFALL_SERVICES_KAFKA_PORT"):
+        assert part in str(refused.value)
+
+
+def test_a_service_that_ends_shows_its_log(tmp_path: Path) -> None:
+    failing = make(tmp_path, "import sys; sys.exit('no space left')")
+    process = processes.start(failing, 5)
+    with pytest.raises(StartFailed, match="no space left"):
+        processes.await_answer(failing, process, lambda: False, deadline=float("inf"))
+
+
+def test_a_program_that_is_not_there_shows_the_reason(tmp_path: Path) -> None:
+    absent = Daemon("absent", (str(tmp_path / "java"),), tmp_path / "a.log", tmp_path / "a.json", {})
+    with pytest.raises(StartFailed, match="No such file"):
+        processes.start(absent, 5)
+
+
+def test_a_silent_service_names_the_variable_for_slow_machines(daemon: Daemon) -> None:
+    process = processes.start(daemon, 5)
+    with pytest.raises(StartFailed, match="FLAGFALL_SERVICES_START_TIMEOUT_SECONDS"):
+        processes.await_answer(daemon, process, lambda: False, deadline=0)
+
+
+@pytest.mark.parametrize("program", [SLEEPER, DEAF])
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
+def test_an_owned_process_dies_with_its_owner(tmp_path: Path, how: signal.Signals, program: str) -> None:
+    with subprocess.Popen(
+        [sys.executable, "-c", OWNER, str(tmp_path), program],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        env=os.environ | {"PYTHONPATH": str(Path(__file__).parents[2])},
+    ) as owner:
+        assert owner.stdout is not None
+        kept = psutil.Process(int(owner.stdout.readline()))
+        keeper = psutil.Process(json.loads((tmp_path / "kept.json").read_text())["keeper"])
+        owner.send_signal(how)
+        owner.wait(10)
+    assert psutil.wait_procs([kept, keeper], timeout=10)[1] == []
+    assert not (tmp_path / "kept.json").exists()
