@@ -1,0 +1,159 @@
+"""`flagfall query`: rows of a view from a running worker, as a table, JSON or CSV."""
+
+from __future__ import annotations
+
+import csv
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import click
+
+from app.domain.errors import FlagfallError
+from app.edge.cli.common import echo_json, json_option
+
+TIMEOUT_SECONDS = 10.0
+FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
+
+
+class QueryError(FlagfallError):
+    """The worker could not be asked, or refused."""
+
+
+@click.command()
+@click.argument("view")
+@click.option("--zone", "zones", multiple=True, help="A zone's number, or null; the same as --group zone=…")
+@click.option("--group", "groups", multiple=True, metavar="NAME=VALUE", help="Only this group; repeatable.")
+@click.option("--from", "from_", metavar="INSTANT", help="Windows from here on, as 2024-01-31T08:00:00Z.")
+@click.option("--to", metavar="INSTANT", help="Windows that start before this.")
+@click.option("--window", metavar="LENGTH", help="Fold the panes into longer windows, as 15m or 1h.")
+@click.option("--limit", type=int, help="Rows to show. Default: 100.")
+@click.option("--cursor", help="Go on where the answer before ended.")
+@click.option("--newest", is_flag=True, help="Newest windows first.")
+@click.option("--partial", is_flag=True, help="Take an answer that lacks partitions, which it then names.")
+@click.option(
+    "--worker", "url", metavar="URL", help="The worker to ask; any will do. Default: the local one."
+)
+@json_option
+@click.option("--csv", "as_csv", is_flag=True, help="Print comma-separated values.")
+def command(
+    *,
+    view: str,
+    zones: tuple[str, ...],
+    groups: tuple[str, ...],
+    from_: str | None,
+    newest: bool,
+    partial: bool,
+    url: str | None,
+    as_json: bool,
+    as_csv: bool,
+    **asked: Any,
+) -> None:
+    """Ask a running worker for rows of VIEW.
+
+    \b
+    flagfall query zone_demand --zone 132 --window 1h
+    flagfall query vendor_trips --csv
+    """
+    if as_json and as_csv:
+        raise click.UsageError("--json and --csv: choose one")
+    parameters = [("zone", zone) for zone in zones] + [_pair(group) for group in groups]
+    told = {
+        "from": from_,
+        "order": "desc" if newest else None,
+        "partial": "allow" if partial else None,
+    } | asked
+    parameters += [(name, str(value)) for name, value in told.items() if value is not None]
+    answer = _ask(url or _local_worker(), view, parameters)
+    if as_json:
+        echo_json(answer)
+    elif as_csv:
+        _print_csv(answer["data"])
+    else:
+        _print_table(view, answer)
+
+
+def _pair(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not (name and equals):
+        raise click.UsageError(f"--group {text}: give NAME=VALUE, as --group zone=132")
+    return name, value
+
+
+def _local_worker() -> str:
+    from app.base.settings import Settings
+
+    worker = Settings.load().worker
+    return f"http://{worker.http_host}:{worker.http_port}"
+
+
+def _ask(url: str, view: str, parameters: Sequence[tuple[str, str]]) -> dict[str, Any]:
+    """The answer's document; QueryError with the problem's own words if there is none."""
+    from urllib.parse import quote
+
+    import httpx
+
+    address = f"{url.rstrip('/')}/v1/views/{quote(view, safe='')}/rows"
+    try:
+        answer = httpx.get(address, params=tuple(parameters), timeout=TIMEOUT_SECONDS, trust_env=False)
+        document: dict[str, Any] = answer.json()
+    except (httpx.HTTPError, httpx.InvalidURL) as error:
+        advice = "is a worker running? `flagfall worker` starts one, --worker names another"
+        raise QueryError(f"{url} cannot be asked ({error}); {advice}") from error
+    except ValueError as error:
+        raise QueryError(
+            f"{url} answered {answer.status_code}, and no JSON: is it a flagfall worker?"
+        ) from error
+    if answer.status_code != 200:
+        again = "; it may succeed later" if document.get("retryable") else ""
+        raise QueryError(f"{document.get('title')} ({answer.status_code}{again})\n{document.get('detail')}")
+    return document
+
+
+def flat(row: dict[str, Any]) -> dict[str, Any]:
+    """A row as one level of columns: window, groups, measures, state."""
+    window = {f"window_{end}": row["window"][end] for end in ("start", "end")} if row["window"] else {}
+    measures = {name: _text(value) for name, value in row["measures"].items()}
+    return {**window, **row["group"], **measures, "state": row["state"], "fingerprint": row["fingerprint"]}
+
+
+def _text(value: Any) -> Any:
+    return " ".join(map(str, value)) if isinstance(value, list) else value
+
+
+def _print_csv(rows: list[dict[str, Any]]) -> None:
+    lines = [flat(row) for row in rows]
+    writer = csv.writer(sys.stdout, lineterminator="\n")
+    if lines:
+        writer.writerow(lines[0])
+    for line in lines:
+        writer.writerow([_unharmed(value) for value in line.values()])
+
+
+def _unharmed(value: Any) -> Any:
+    """Text that a spreadsheet would run as a formula gets an apostrophe before it."""
+    return f"'{value}" if isinstance(value, str) and value.startswith(FORMULA_STARTS) else value
+
+
+def _print_table(view: str, answer: dict[str, Any]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    console, meta = Console(), answer["meta"]
+    lines = [
+        {k: v for k, v in flat(row).items() if k not in ("fingerprint", "window_end")}
+        for row in answer["data"]
+    ]
+    table = Table(title=f"{view} as of {meta['as_of'] or 'no common watermark yet'}", title_justify="left")
+    for name in lines[0] if lines else ():
+        numbers = all(line[name] is None or isinstance(line[name], int) for line in lines)
+        table.add_column(name, justify="right" if numbers else "left")
+    for line in lines:
+        table.add_row(*("–" if value is None else str(value) for value in line.values()))
+    console.print(table if lines else f"{view}: no rows for these filters.")
+    for missing in meta["missing"]:
+        console.print(
+            f"[yellow]partition {missing['partition']} is missing: {missing['why']}", highlight=False
+        )
+    if meta["next_cursor"]:
+        console.print(f"There are more: --cursor {meta['next_cursor']}", soft_wrap=True, highlight=False)

@@ -1,0 +1,80 @@
+"""The first page in Chromium: it shows the figures, fits a telephone, and breaks none of its own rules."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from app.domain.fold import RowKey
+from app.engine.directory import Standing
+from app.rides.views import VENDOR_TRIPS, ZONE_DEMAND
+from tests.support.http import BY_BASE, Serve, server_of, url_of, zone_table
+from tests.support.tables import cells_of, ready_directory, task_of
+
+playwright = pytest.importorskip("playwright.async_api")
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.skipif(CHROMIUM is None, reason="no Chromium: install Debian's package `chromium`"),
+]
+ARGUMENTS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--no-first-run",
+]
+
+
+@pytest.fixture
+async def serve(tmp_path: Path) -> AsyncIterator[Serve]:
+    async with server_of(tmp_path) as start:
+        yield start
+
+
+@pytest.fixture
+async def browser() -> AsyncIterator[playwright.Browser]:
+    async with playwright.async_playwright() as started:
+        chromium = await started.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
+        yield chromium
+        await chromium.close()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [360, 1360])
+async def test_the_page_shows_its_figures_within_the_screen(
+    serve: Serve, browser: playwright.Browser, scheme: str, width: int
+) -> None:
+    vendors = {RowKey(None, (1,)): cells_of(VENDOR_TRIPS, 4)}
+    tables = {ZONE_DEMAND: zone_table((0, 132), (1, None)), VENDOR_TRIPS: vendors, BY_BASE: {}}
+    client = await serve(ready_directory([task_of(0, tables, next_offset=5432)]))
+    page = await browser.new_page(color_scheme=scheme, viewport={"width": width, "height": 800})
+    complaints: list[str] = []
+    page.on("console", lambda message: complaints.append(message.text))
+    page.on("requestfailed", lambda request: complaints.append(request.url))
+    answer = await page.goto(url_of(client))
+    assert answer is not None
+    assert answer.status == 200
+    assert complaints == []
+    assert await page.get_by_text("JFK Airport").count() == 1
+    assert await page.get_by_text("5,432").count() == 4
+    assert await page.evaluate("document.documentElement.scrollWidth") == width
+    assert await page.evaluate("getComputedStyle(document.querySelector('.card')).borderLeftWidth") == "4px"
+
+
+async def test_while_the_tables_are_read_back_the_page_says_so(
+    serve: Serve, browser: playwright.Browser
+) -> None:
+    directory = ready_directory([])
+    directory.standing = Standing.RECOVERING
+    client = await serve(directory)
+    page = await browser.new_page()
+    answer = await page.goto(url_of(client))
+    assert answer is not None
+    assert answer.status == 503
+    assert await page.get_by_role("status").inner_text() != ""
+    assert await page.get_by_role("table").count() == 0

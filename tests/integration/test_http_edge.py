@@ -1,0 +1,282 @@
+"""What holds for every address: problems, readiness, headers, the API document, metrics, page, export."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from aiohttp import ClientSession, web
+from openapi_spec_validator import validate
+from prometheus_client.parser import text_string_to_metric_families
+
+from app.codecs.export import check_digest, read_export, stored_rows
+from app.domain.fold import RowKey
+from app.edge.http import export_handler
+from app.edge.http.application import create_app, create_runner
+from app.edge.http.routes import ROUTES
+from app.engine.directory import Directory, Standing
+from app.rides.views import VENDOR_TRIPS, ZONE_DEMAND
+from tests.support.http import BY_BASE, NOON_US, PANE_US, VIEWS, Serve, server_of, url_of, zone_table
+from tests.support.tables import cells_of, ready_directory, task_of
+
+NEEDS_TABLES = (
+    "/v1/views/zone_demand",
+    "/v1/views/zone_demand/rows",
+    "/v1/views/zone_demand/export?partition=0",
+    "/v1/internal/views/zone_demand/parts?partition=0",
+    "/readyz",
+)
+ANSWERS_ALWAYS = ("/livez", "/metrics", "/openapi.json", "/v1/views", "/static/page.css", "/static/icon.svg")
+
+
+@pytest.fixture
+async def serve(tmp_path: Path) -> AsyncIterator[Serve]:
+    async with server_of(tmp_path) as start:
+        yield start
+
+
+def one_task() -> Directory:
+    return ready_directory(
+        [task_of(0, {ZONE_DEMAND: zone_table((0, 132), (1, None)), BY_BASE: {}, VENDOR_TRIPS: {}})]
+    )
+
+
+@pytest.mark.parametrize("standing", [s for s in Standing if s is not Standing.READY])
+async def test_a_worker_that_is_not_ready_never_answers_from_its_tables(
+    serve: Serve, standing: Standing
+) -> None:
+    directory = one_task()
+    directory.standing = standing
+    client = await serve(directory)
+    for address in NEEDS_TABLES:
+        answer = await client.get(address)
+        problem = await answer.json(content_type="application/problem+json")
+        assert (answer.status, problem["type"]) == (503, "urn:flagfall:problem:not-ready"), address
+        assert (problem["standing"], problem["retryable"], problem["instance"]) == (standing, True, address)
+        assert int(answer.headers["Retry-After"]) > 0
+    for address in ANSWERS_ALWAYS:
+        assert (await client.get(address)).status == 200, address
+    page = await client.get("/")
+    assert (page.status, standing in await page.text()) == (503, True)
+
+
+async def test_a_ready_worker_that_knows_of_no_partitions_is_still_starting(serve: Serve) -> None:
+    client = await serve(ready_directory([]))
+    assert (await client.get("/readyz")).status == 503
+
+
+@pytest.mark.parametrize(
+    ("method", "address", "status", "slug"),
+    [
+        ("GET", "/nowhere", 404, "not-found"),
+        ("GET", "/v1/views/nothing", 404, "unknown-view"),
+        ("GET", "/v1/views/nothing/rows", 404, "unknown-view"),
+        ("GET", "/static/..%2fpage.py", 404, "not-found"),
+        ("POST", "/v1/views", 405, "method-not-allowed"),
+        ("DELETE", "/v1/views/zone_demand/rows", 405, "method-not-allowed"),
+        ("GET", "/v1/views?x=1", 400, "bad-parameter"),
+        ("GET", "/v1/views/zone_demand?limit=1", 400, "bad-parameter"),
+        ("GET", "/v1/views/zone_demand/rows?limit=0", 400, "bad-parameter"),
+        ("GET", "/v1/views/zone_demand/rows?cursor=x", 400, "bad-cursor"),
+        ("GET", "/v1/views/zone_demand/export", 400, "bad-parameter"),
+        ("GET", "/v1/views/zone_demand/export?partition=1", 400, "bad-parameter"),
+        ("GET", "/v1/views/zone_demand/export?partition=0&partition=0", 400, "bad-parameter"),
+        ("GET", "/v1/views/zone_demand/rows?" + "zone=1&" * 400, 414, "too-long"),
+        ("GET", "/" + "x" * 5000, 414, "too-long"),
+    ],
+)
+async def test_every_error_is_a_problem(
+    serve: Serve, method: str, address: str, status: int, slug: str
+) -> None:
+    client = await serve(one_task())
+    answer = await client.request(method, address)
+    problem = await answer.json(content_type="application/problem+json")
+    assert (answer.status, problem["status"], problem["type"]) == (
+        status,
+        status,
+        f"urn:flagfall:problem:{slug}",
+    )
+    assert problem["title"]
+    assert problem["detail"]
+    assert answer.headers["X-Content-Type-Options"] == "nosniff"
+    if status == 405:
+        assert "GET" in answer.headers["Allow"]
+
+
+async def test_an_unexpected_failure_is_logged_and_not_told(
+    serve: Serve, caplog: pytest.LogCaptureFixture
+) -> None:
+    directory = one_task()
+    del directory.tasks[0].views["zone_demand"]._cells
+    client = await serve(directory)
+    answer = await client.get("/v1/views/zone_demand/rows")
+    text = await answer.text()
+    assert answer.status == 500
+    assert json.loads(text)["type"].endswith("internal-error")
+    assert "_cells" not in text
+    assert "_cells" in caplog.text
+
+
+async def test_every_answer_carries_the_headers_and_no_banner(serve: Serve) -> None:
+    client = await serve(one_task())
+    for address in (*NEEDS_TABLES, *ANSWERS_ALWAYS, "/", "/nowhere"):
+        headers = (await client.get(address)).headers
+        assert headers["Cache-Control"] == "no-store", address
+        assert headers["Referrer-Policy"] == "no-referrer"
+        assert headers["X-Content-Type-Options"] == "nosniff"
+        assert headers["Content-Security-Policy"].startswith("default-src 'none'")
+        assert "Server" not in headers
+
+
+async def test_the_api_document_is_valid_and_holds_every_route(serve: Serve) -> None:
+    client = await serve(one_task())
+    document = await (await client.get("/openapi.json")).json()
+    validate(document)
+    expected = {r.path.replace("{view}", v.name) for r in ROUTES for v in VIEWS}
+    assert set(document["paths"]) == expected
+    served = {resource.canonical for resource in client.app.router.resources()} if client.app else set()
+    assert served == {route.path for route in ROUTES}
+    names = [p["name"] for p in document["paths"]["/v1/views/by_base/rows"]["get"]["parameters"]]
+    assert names == ["base", "zone", "from", "to", "window", "limit", "cursor", "order", "partial"]
+
+
+async def test_answers_follow_their_schema(serve: Serve) -> None:
+    jsonschema = pytest.importorskip("jsonschema")
+    client = await serve(one_task())
+    document = await (await client.get("/openapi.json")).json()
+    for address in ("/v1/views", "/v1/views/zone_demand", "/v1/views/zone_demand/rows", "/livez", "/readyz"):
+        answer = document["paths"][address]["get"]["responses"]["200"]["content"]["application/json"][
+            "schema"
+        ]
+        schema = answer | {"components": document["components"]}
+        jsonschema.Draft202012Validator(schema).validate(await (await client.get(address)).json())
+
+
+async def test_metrics_tell_positions_rows_ledgers_and_the_last_verdict(serve: Serve, tmp_path: Path) -> None:
+    directory = one_task()
+    directory.log_end = {("rides.yellow", 0): 105}
+    client = await serve(directory)
+    folder = tmp_path / "reconciliation"
+    folder.mkdir()
+    told = {
+        "run_id": "r1",
+        "verdict": "MATCH",
+        "finished_at": "2024-01-31T12:00:00Z",
+        "unexplained_residual": 0,
+    }
+    (folder / "latest.json").write_text(json.dumps(told))
+    await client.get("/v1/views/zone_demand/rows")
+    await client.get("/v1/views/zone_demand/rows?limit=0")
+    text = await (await client.get("/metrics")).text()
+    values = {
+        (s.name, *sorted(s.labels.values())): s.value
+        for f in text_string_to_metric_families(text)
+        for s in f.samples
+    }
+    assert values["flagfall_position", "0", "rides.yellow"] == 100
+    assert values["flagfall_lag_records", "0", "rides.yellow"] == 5
+    assert values["flagfall_view_rows", "0", "zone_demand"] == 2
+    assert values["flagfall_records_total", "0", "decoded", "rides.yellow"] == 100
+    assert values["flagfall_worker_standing", "ready"] == 1
+    assert values["flagfall_reconciliation_verdict", "MATCH"] == 1
+    assert values["flagfall_http_request_duration_seconds_count", "/v1/views/{view}/rows", "200"] == 1
+    assert values["flagfall_http_request_duration_seconds_count", "/v1/views/{view}/rows", "400"] == 1
+
+
+async def test_a_verdict_that_makes_no_sense_is_shown_as_such(serve: Serve, tmp_path: Path) -> None:
+    (tmp_path / "reconciliation").mkdir()
+    (tmp_path / "reconciliation" / "latest.json").write_text("{")
+    client = await serve(one_task())
+    assert "UNREADABLE" in await (await client.get("/")).text()
+
+
+async def test_an_export_is_the_task_its_marker_and_nothing_else(serve: Serve) -> None:
+    directory = one_task()
+    client = await serve(directory)
+    answer = await client.get("/v1/views/zone_demand/export?partition=0")
+    metadata, table = read_export(await answer.read())
+    check_digest(ZONE_DEMAND, metadata, table)
+    task = directory.tasks[0]
+    assert (metadata.marker, metadata.changelog_offset) == (task.marker, task.marker_offset)
+    assert stored_rows(ZONE_DEMAND, table) == task.views["zone_demand"].stored()
+
+
+async def test_an_export_of_another_workers_task_sends_the_client_there_once(serve: Serve) -> None:
+    there = await serve(one_task())
+    directory = ready_directory([], partitions=1)
+    directory.owners = {0: url_of(there)}
+    here = await serve(directory)
+    answer = await here.get("/v1/views/zone_demand/export?partition=0", allow_redirects=False)
+    assert (answer.status, answer.headers["Location"].startswith(url_of(there))) == (307, True)
+    followed = await here.get("/v1/views/zone_demand/export?partition=0")
+    assert read_export(await followed.read())[0].row_count == 2
+    again = await here.get("/v1/views/zone_demand/export?partition=0&hop=1", allow_redirects=False)
+    assert again.status == 503
+
+
+async def test_an_export_is_of_one_marker_while_the_task_goes_on(
+    serve: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(export_handler, "SLICE_ROWS", 16)
+    table = zone_table(*((pane, zone) for pane in range(40) for zone in range(1, 30)))
+    directory = ready_directory([task_of(0, {ZONE_DEMAND: table})])
+    state = directory.tasks[0].views["zone_demand"]
+    before = state.stored()
+    client = await serve(directory)
+    answer = await client.get("/v1/views/zone_demand/export?partition=0")
+    state._cells[: len(state)] += np.int64(1)
+    metadata, exported = read_export(await answer.read())
+    check_digest(ZONE_DEMAND, metadata, exported)
+    assert stored_rows(ZONE_DEMAND, exported) == before
+
+
+async def test_an_export_gives_the_loop_back(serve: Serve) -> None:
+    table = {
+        RowKey(NOON_US + pane * PANE_US, (zone,)): cells_of(ZONE_DEMAND, zone)
+        for pane in range(200)
+        for zone in range(1, 100)
+    }
+    client = await serve(ready_directory([task_of(0, {ZONE_DEMAND: table})]))
+    turns, done = 0, asyncio.Event()
+
+    async def count_turns() -> None:
+        nonlocal turns
+        while not done.is_set():
+            turns += 1
+            await asyncio.sleep(0)
+
+    counting = asyncio.create_task(count_turns())
+    await (await client.get("/v1/views/zone_demand/export?partition=0")).read()
+    done.set()
+    await counting
+    assert turns > len(table) / export_handler.SLICE_ROWS
+
+
+async def test_the_page_shows_zone_names_positions_and_escapes_what_it_shows(serve: Serve) -> None:
+    rows = {RowKey(NOON_US, ("<script>", 132)): cells_of(BY_BASE, 1)}
+    tables = {ZONE_DEMAND: zone_table((0, 132)), BY_BASE: rows, VENDOR_TRIPS: {}}
+    client = await serve(ready_directory([task_of(0, tables, next_offset=1234)]))
+    answer = await client.get("/")
+    text = await answer.text()
+    assert answer.status == 200
+    assert "JFK Airport" in text
+    assert "1,234" in text
+    assert "&lt;script&gt;" in text
+    assert "<script" not in text
+    assert "style=" not in text
+
+
+async def test_the_runner_serves_and_stops_at_once(tmp_path: Path, unused_tcp_port: int) -> None:
+    runner = create_runner(create_app(one_task(), VIEWS, tmp_path))
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", unused_tcp_port).start()
+    async with ClientSession() as session, session.get(f"http://127.0.0.1:{unused_tcp_port}/livez") as answer:
+        assert answer.status == 200
+    begun = time.monotonic()
+    await runner.cleanup()
+    assert time.monotonic() - begun < 5

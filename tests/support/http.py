@@ -1,0 +1,76 @@
+"""The edge on a test server: applications of hand-made directories, asked as a client would."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from aiohttp import web
+from aiohttp.test_utils import TestClient, TestServer
+
+from app.domain.fold import RowKey
+from app.domain.measures import Count, First, Last, Min
+from app.domain.view import Group, Tumbling, View
+from app.edge.http.application import create_app
+from app.engine.directory import Directory
+from app.rides.ride import RIDES
+from app.rides.views import VENDOR_TRIPS, ZONE_DEMAND
+from tests.support.tables import cells_of
+
+PANE_US = 300_000_000
+NOON_US = 1_706_702_400_000_000
+BY_BASE = View(
+    number=77,
+    name="by_base",
+    source=RIDES,
+    groups=(Group("base", "dispatching_base"), Group("zone", "pickup_zone")),
+    window=Tumbling("pickup_at_us", 300),
+    measures=(
+        Count("rides"),
+        First("first_us", "duration_us"),
+        Last("last_us", "duration_us"),
+        Min("least_cents", "fare_cents"),
+    ),
+    grace_seconds=3600,
+    retention_seconds=0,
+    help="By base, a text.",
+)
+VIEWS = (ZONE_DEMAND, VENDOR_TRIPS, BY_BASE)
+
+Client = TestClient[web.Request, web.Application]
+Serve = Callable[[Directory], Awaitable[Client]]
+
+
+@asynccontextmanager
+async def server_of(data_dir: Path) -> AsyncIterator[Serve]:
+    """Starts the application of a directory, whose URL becomes the server's, as a worker's would be."""
+    clients: list[Client] = []
+
+    async def start(directory: Directory) -> Client:
+        client: Client = TestClient(TestServer(create_app(directory, VIEWS, data_dir)))
+        await client.start_server()
+        clients.append(client)
+        url = str(client.make_url("")).rstrip("/")
+        directory.owners = {p: url if o == directory.url else o for p, o in directory.owners.items()}
+        directory.url = url
+        return client
+
+    try:
+        yield start
+    finally:
+        for client in clients:
+            await client.close()
+
+
+def url_of(client: Client) -> str:
+    """Where the client's server listens."""
+    return str(client.make_url("")).rstrip("/")
+
+
+def zone_table(*places: tuple[int, int | None], seed: int = 1) -> dict[RowKey, tuple[int, ...]]:
+    """Rows at (pane number after noon, zone)."""
+    return {
+        RowKey(NOON_US + pane * PANE_US, (zone,)): cells_of(ZONE_DEMAND, seed + at)
+        for at, (pane, zone) in enumerate(places)
+    }
