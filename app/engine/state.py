@@ -7,7 +7,8 @@ swapped in with `TaskState.swap_in` after their transaction has been committed.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -47,6 +48,41 @@ class ViewChange:
     new_rows: Rows
 
 
+class Snapshot:
+    """Rows of one moment, copied in steps between which the state may change.
+
+    Keys of a slot never change and new rows come behind, so only cells are copied. Before a change reaches a
+    slot that is not copied yet, its cells are kept aside.
+    """
+
+    def __init__(self, rows: Rows) -> None:
+        self._source = rows
+        self._cells = np.empty_like(rows.cells)
+        self._copied = 0
+        self._kept: list[tuple[npt.NDArray[np.intp], Int64s]] = []
+
+    def keep(self, slots: npt.NDArray[np.intp], cells: Int64s) -> None:
+        """Called before the cells of some slots change."""
+        later = slots[(slots >= self._copied) & (slots < len(self._cells))]
+        if len(later):
+            self._kept.append((later, cells[later]))
+
+    def copy(self, step_rows: int) -> Iterator[None]:
+        """Copies that many rows at a time and yields in between."""
+        while self._copied < len(self._cells):
+            at = slice(self._copied, self._copied + step_rows)
+            self._cells[at] = self._source.cells[at]
+            self._copied = min(at.stop, len(self._cells))
+            yield
+        while self._kept:  # the last change first, so that the oldest cells stay
+            slots, cells = self._kept.pop()
+            self._cells[slots] = cells
+
+    def rows(self) -> Rows:
+        """All rows, after `copy` has ended."""
+        return Rows(self._source.windows, self._source.groups, self._cells)
+
+
 class ViewState:
     """Rows of one view in one task, found by key or scanned by column."""
 
@@ -60,12 +96,15 @@ class ViewState:
             for g in view.groups
         ]
         self._cells: Int64s = np.empty((_FIRST_CAPACITY, len(view.cells)), np.int64)
+        self._snapshots: list[Snapshot] = []
 
     def __len__(self) -> int:
         return self._size
 
     def swap_in(self, change: ViewChange) -> None:
         """Make a committed change visible."""
+        for snapshot in self._snapshots:
+            snapshot.keep(change.slots, self._cells)
         self._cells[change.slots] = change.cells
         self.append(change.new_keys, change.new_rows)
 
@@ -92,9 +131,19 @@ class ViewState:
         until_us: int | None = None,
         groups: Mapping[str, Sequence[Value]] | None = None,
     ) -> Rows:
-        """A copy of the rows whose window starts in `[from_us, until_us)` and whose groups are among those given.
+        """A copy of the rows that `find` finds."""
+        return self.rows_at(self.find(from_us=from_us, until_us=until_us, groups=groups))
 
-        None for a bound leaves that side open; bounds do nothing to all-time views. A group value None is null.
+    def find(
+        self,
+        *,
+        from_us: int | None = None,
+        until_us: int | None = None,
+        groups: Mapping[str, Sequence[Value]] | None = None,
+    ) -> npt.NDArray[np.intp]:
+        """Slots of rows whose window starts in `[from_us, until_us)` and whose groups are among those given.
+
+        None for a bound leaves that side open; all-time views have no bounds. A group value None is null.
         """
         wanted = np.ones(self._size, bool)
         if self._windows is not None:
@@ -106,8 +155,27 @@ class ViewState:
         for group, held in zip(self.view.groups, self._groups, strict=True):
             if groups is not None and group.name in groups:
                 wanted &= np.isin(held[: self._size], _as_held(held, groups[group.name]))
-        at = np.flatnonzero(wanted)
-        return Rows(None if self._windows is None else self._windows[at], [g[at] for g in self._groups], self._cells[at])
+        return np.flatnonzero(wanted)
+
+    def rows_at(self, slots: npt.NDArray[np.intp]) -> Rows:
+        """A copy of the rows of some slots."""
+        return Rows(self.windows_at(slots), [held[slots] for held in self._groups], self._cells[slots])
+
+    def windows_at(self, slots: npt.NDArray[np.intp]) -> Int64s | None:
+        """A copy of the window starts of some slots; None for all-time views."""
+        return None if self._windows is None else self._windows[slots]
+
+    @contextmanager
+    def snapshot(self) -> Iterator[Snapshot]:
+        """The rows of this moment, to be copied step by step while the state goes on."""
+        at = slice(0, self._size)
+        windows = None if self._windows is None else self._windows[at]
+        snapshot = Snapshot(Rows(windows, [held[at] for held in self._groups], self._cells[at]))
+        self._snapshots.append(snapshot)
+        try:
+            yield snapshot
+        finally:
+            self._snapshots.remove(snapshot)
 
     def stored(self) -> tuple[list[bytes], list[bytes]]:
         """Keys and values of all rows as the changelog holds them."""

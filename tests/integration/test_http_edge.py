@@ -20,6 +20,7 @@ from app.edge.http import export_handler
 from app.edge.http.application import create_app, create_runner
 from app.edge.http.routes import ROUTES
 from app.engine.directory import Directory, Standing
+from app.engine.state import ViewChange
 from app.rides.views import VENDOR_TRIPS, ZONE_DEMAND
 from tests.support.http import BY_BASE, NOON_US, PANE_US, VIEWS, Serve, server_of, url_of, zone_table
 from tests.support.tables import cells_of, ready_directory, task_of
@@ -223,13 +224,15 @@ async def test_an_export_is_of_one_marker_while_the_task_goes_on(
     serve: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(export_handler, "SLICE_ROWS", 16)
+    monkeypatch.setattr(export_handler, "COPY_ROWS", 16)
     table = zone_table(*((pane, zone) for pane in range(40) for zone in range(1, 30)))
     directory = ready_directory([task_of(0, {ZONE_DEMAND: table})])
     state = directory.tasks[0].views["zone_demand"]
     before = state.stored()
     client = await serve(directory)
     answer = await client.get("/v1/views/zone_demand/export?partition=0")
-    state._cells[: len(state)] += np.int64(1)
+    every_slot = np.arange(len(state))
+    state.swap_in(ViewChange(every_slot, state.cells_at(every_slot) + 1, [], state.rows_at(every_slot[:0])))
     metadata, exported = read_export(await answer.read())
     check_digest(ZONE_DEMAND, metadata, exported)
     assert stored_rows(ZONE_DEMAND, exported) == before

@@ -6,11 +6,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import orjson
 
+from app.codecs.changelog import Int64s
 from app.domain.event_time import NO_WATERMARK
 from app.domain.source import Kind
-from app.domain.view import View
+from app.domain.view import Tumbling, View
 from app.edge.http.fold_rows import merged, page
 from app.edge.http.rows_query import RowsQuery
 from app.engine.directory import Directory
@@ -46,7 +48,9 @@ def part_of(directory: Directory, task: TaskState, query: RowsQuery) -> Part:
     """
     view, state = query.view, task.views[query.view.name]
     from_us, until_us = bounds_us(query)
-    rows = state.select(from_us=from_us, until_us=until_us, groups=query.groups)
+    slots = state.find(from_us=from_us, until_us=until_us, groups=query.groups)
+    windows = state.windows_at(slots)
+    rows = state.rows_at(slots if windows is None else slots[page_panes(query, windows)])
     folded = merged(view, rows, query.window_us)
     return Part(
         partition=task.partition,
@@ -73,6 +77,25 @@ def bounds_us(query: RowsQuery) -> tuple[int | None, int | None]:
         else:
             from_us = max(query.after.window_start_us, from_us or query.after.window_start_us)
     return from_us, until_us
+
+
+def page_panes(query: RowsQuery, windows: Int64s) -> npt.NDArray[np.bool_]:
+    """Which panes are enough for the query's page, so that a large table is not sorted for a few rows.
+
+    A row is folded from one pane up to `panes_per_row`; the cursor's own window may lie before it as a whole.
+    """
+    window, size = query.view.window, query.window_us
+    assert isinstance(window, Tumbling)
+    assert size is not None
+    panes_per_row = size // window.size_us
+    needed = (query.limit + 1) * panes_per_row
+    if query.after is not None and query.after.window_start_us is not None:
+        needed += int(np.count_nonzero(windows // size * size == query.after.window_start_us))
+    if needed >= len(windows):
+        return np.ones(len(windows), bool)
+    last = len(windows) - needed if query.newest_first else needed - 1
+    bound = np.partition(windows, last)[last] // size * size
+    return np.asarray(windows >= bound if query.newest_first else windows < bound + size)
 
 
 def _input_state(directory: Directory, task: TaskState, topic: str) -> InputState:
