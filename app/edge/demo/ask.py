@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -83,14 +83,17 @@ def await_position(
     return _await(url, view, reached, f"the log's end ({wanted:,} records)")
 
 
-def await_watermark(url: str, view: str, watermark_us: int) -> dict[str, Any]:
-    """Wait until every partition's watermark is at least that; returns the answer's `meta`. Raises WorkerSilent."""
+def await_watermark(
+    url: str, view: str, places: Collection[TopicPartition], watermark_us: int
+) -> dict[str, Any]:
+    """Wait until the watermark of each place is at least that; returns the answer's `meta`. Raises WorkerSilent."""
 
     def reached(meta: dict[str, Any]) -> tuple[bool, int]:
-        marks = [_us(text) for text in meta["watermark"].values()]
-        return all(mark >= watermark_us for mark in marks), sum(mark >= watermark_us for mark in marks)
+        marks = [_us(meta["watermark"].get(str(place))) for place in places]
+        raised = sum(mark >= watermark_us for mark in marks)
+        return raised == len(places), raised
 
-    return _await(url, view, reached, "the closing watermark")
+    return _await(url, view, reached, f"the closing watermark in {len(places)} partitions")
 
 
 def _await(

@@ -84,22 +84,25 @@ def _flow(steps: Steps, settings: Settings, rides: Rides) -> tuple[int, dict[str
             url = workers[0].url
             with steps.step("The workers share the tasks and read to the log's end"):
                 await_ready(workers)
-                meta = _catch_up(settings, url)
+                ends = _catch_up(settings, url)
             with steps.step("Closing the last windows: no further ride will"):
-                await_watermark(url, ZONE_DEMAND.name, close_windows(settings, _latest(written)))
+                watermark_us = close_windows(settings, _latest(written))
+                await_watermark(url, ZONE_DEMAND.name, ends, watermark_us)
             show_answers(steps.console, url)
             with steps.step("Spark reads the topics again, recomputes every row, and compares"):
                 code, report = _reconcile(settings, url)
         finally:
             stop_workers(settings)
-    return code, _facts(written, seconds, meta, report)
+    return code, _facts(written, seconds, report) | {"position": sum(ends.values())}
 
 
-def _catch_up(settings: Settings, url: str) -> dict[str, Any]:
+def _catch_up(settings: Settings, url: str) -> dict[TopicPartition, int]:
+    """Wait for the workers; returns the log's ends that they reached."""
     places = [TopicPartition(t.name, p) for t in RIDES.topics for p in range(settings.topics.partitions)]
     ends = Cluster(settings.kafka).log_ends(places, committed=True)
     with progress("records read", sum(ends.values())) as advanced:
-        return await_position(url, ZONE_DEMAND.name, ends, advanced)
+        await_position(url, ZONE_DEMAND.name, ends, advanced)
+    return ends
 
 
 def _reconcile(settings: Settings, url: str) -> tuple[int, dict[str, Any]]:
@@ -123,13 +126,12 @@ def _latest(written: Written) -> int:
     return written.latest_clock_ms
 
 
-def _facts(written: Written, seconds: float, meta: dict[str, Any], report: dict[str, Any]) -> dict[str, Any]:
+def _facts(written: Written, seconds: float, report: dict[str, Any]) -> dict[str, Any]:
     first = report["views"][0]["ledger"] if report.get("views") else []
     return {
         "rides": written.total,
         "rides_by_topic": dict(written.rides),
         "rides_per_second": round(written.total / seconds),
-        "position": sum(meta["position"].values()),
         "late": sum(entry["recomputed"] for entry in first if entry["name"] == "late"),
         "verdict": report["verdict"],
         "reconciliation": report,

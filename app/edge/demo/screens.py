@@ -30,7 +30,7 @@ class Steps:
     @contextlib.contextmanager
     def step(self, what: str) -> Iterator[None]:
         """Announce, run, and say how long it took."""
-        self.console.print(f"[cyan]▸[/] {what}")
+        self.console.print(f"[cyan]▸[/] {what}", soft_wrap=True)
         began = monotonic()
         yield
         self.seconds[what] = round(monotonic() - began, 2)
@@ -45,7 +45,8 @@ def show_answers(console: Console, url: str) -> None:
 
 
 def _show_top_zones(console: Console, url: str) -> tuple[int, datetime]:
-    path, parameters = "/v1/views/zone_demand/rows", {"window": "24h", "order": "desc", "limit": MOST_ROWS}
+    path = "/v1/views/zone_demand/rows"
+    parameters: dict[str, str | int] = {"window": "24h", "order": "desc", "limit": MOST_ROWS}
     rows = ask(url, path, **parameters)["data"]
     by_day: Counter[str] = Counter()
     for row in rows:
@@ -58,8 +59,8 @@ def _show_top_zones(console: Console, url: str) -> tuple[int, datetime]:
     for row in top:
         group, seen = row["group"], row["measures"]
         table.add_row(
-            str(group["zone"]),
-            group["zone_name"] or "unknown",
+            "none" if group["zone"] is None else str(group["zone"]),
+            group["zone_name"] or "not recorded",
             f"{seen['rides']:,}",
             f"${seen['fare_cents'] / 100:,.0f}",
             f"{(seen['longest_us'] or 0) / 60e6:,.0f} min",
@@ -74,7 +75,12 @@ def _show_hour(console: Console, url: str, zone: int, day: datetime) -> None:
     until = day + timedelta(days=1)
     hours = ask(url, path, zone=zone, window="1h", **{"from": _iso(day), "to": _iso(until)})["data"]
     hour = datetime.fromisoformat(max(hours, key=lambda row: row["measures"]["rides"])["window"]["start"])
-    parameters = {"zone": zone, "from": _iso(hour), "to": _iso(hour + timedelta(hours=1)), "window": "15m"}
+    parameters: dict[str, str | int] = {
+        "zone": zone,
+        "from": _iso(hour),
+        "to": _iso(hour + timedelta(hours=1)),
+        "window": "15m",
+    }
     table = _table(f"Zone {zone}, its busiest hour", "from (UTC)", "rides", "passengers", "tips", "state")
     for row in ask(url, path, **parameters)["data"]:
         seen = row["measures"]
@@ -84,7 +90,8 @@ def _show_hour(console: Console, url: str, zone: int, day: datetime) -> None:
 
 
 def _show_vendors(console: Console, url: str) -> None:
-    path, parameters = "/v1/views/vendor_trips/rows", {"limit": MOST_ROWS}
+    path = "/v1/views/vendor_trips/rows"
+    parameters: dict[str, str | int] = {"limit": MOST_ROWS}
     rows = ask(url, path, **parameters)["data"]
     table = _table("Trips per vendor so far", "vendor", "trips", "fingerprint")
     for row in sorted(rows, key=lambda r: -r["measures"]["trips"])[:TOP]:
