@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import faust
+from faust.app.base import BootStrategy
 
 from app.base.kafka_clients import faust_options
 from app.base.settings import Settings
@@ -13,9 +14,16 @@ from app.engine.recovery import TakeOverTableManager
 from app.engine.source_table import SourceTable
 
 
+class WithoutOpenPages(BootStrategy):
+    """Keeps Faust's own web server off, whatever the command line says: its pages ask nobody who they are."""
+
+    enable_web = False
+
+
 class FlagfallApp(faust.App):  # type: ignore[misc]
     """`source_table` is set by the wiring before the worker starts."""
 
+    BootStrategy = WithoutOpenPages
     source_table: SourceTable
 
     def __init__(self, settings: Settings, url: str) -> None:
@@ -41,6 +49,7 @@ class FlagfallApp(faust.App):  # type: ignore[misc]
             broker_request_timeout=max(90.0, worker.session_timeout_seconds),
             consumer_auto_offset_reset="earliest",
             stream_recovery_delay=0.0,
+            stream_wait_empty=False,  # tasks are quiesced at a transaction's end; the rest is read again
         )
         self.worker_settings = worker
         self.edges: list[Any] = []

@@ -1,0 +1,87 @@
+"""What the tables must hold, found without worker and without Spark: the topics read and folded one by one."""
+
+from __future__ import annotations
+
+import json
+import struct
+from collections.abc import Sequence
+
+from confluent_kafka import Consumer, TopicPartition
+
+from app.base import names
+from app.base.cluster import Cluster
+from app.base.kafka_clients import librdkafka_options
+from app.base.registry import Registry
+from app.base.settings import Settings
+from app.codecs.avro_decode import Refusal, WriterSchema, decode_strict
+from app.domain.fold import Cells, Folded, RowKey, fold, merge_rows
+from app.domain.records import Record
+from app.domain.records import TopicPartition as Place
+from app.domain.source import Source
+from app.domain.view import View
+
+
+def records_of(settings: Settings, source: Source) -> list[Record]:
+    """Every decodable record of the source's topics, in offset order within each topic-partition."""
+    registry = Registry(settings)
+    schemas: dict[int, WriterSchema | None] = {}
+    records = []
+    for topic in source.topics:
+        for partition in range(settings.topics.partitions):
+            for message in read(settings, topic.name, partition):
+                value = message.value()
+                if value and len(value) > 5 and value[0] == 0:
+                    (schema_id,) = struct.unpack_from(">I", value, 1)
+                    if schema_id not in schemas:
+                        text = json.dumps(registry.schema_by_id(schema_id))
+                        schemas[schema_id] = WriterSchema(schema_id, text)
+                decoded = decode_strict(value, schemas)
+                if not isinstance(decoded, Refusal):
+                    timestamp_ms = message.timestamp()[1]
+                    records.append(Record(topic.name, partition, message.offset(), timestamp_ms, decoded))
+    return records
+
+
+def read(settings: Settings, topic: str, partition: int) -> Sequence:
+    """All committed messages of a topic-partition."""
+    consumer = Consumer(
+        {
+            **librdkafka_options(settings.kafka),
+            "group.id": "truth",
+            "enable.auto.commit": False,
+            "enable.partition.eof": True,
+            "auto.offset.reset": "earliest",
+            "isolation.level": "read_committed",
+        }
+    )
+    consumer.assign([TopicPartition(topic, partition, 0)])
+    messages = []
+    try:
+        while True:
+            message = consumer.poll(10)
+            assert message is not None, f"{topic}-{partition} does not answer"
+            if message.error():
+                return messages  # end of partition
+            messages.append(message)
+    finally:
+        consumer.close()
+
+
+def folded(view: View, records: Sequence[Record]) -> tuple[Folded, dict[RowKey, Cells]]:
+    """The fold, and its rows merged over all tasks."""
+    result = fold(view, records)
+    keys = {key for rows in result.rows.values() for key in rows}
+    merged = {key: merge_rows(view, [rows[key] for rows in result.rows.values() if key in rows]) for key in keys}
+    return result, merged
+
+
+def log_ends(settings: Settings, source: Source) -> dict[tuple[str, int], int]:
+    """Where each topic-partition of the source ends now."""
+    places = [Place(t.name, p) for t in source.topics for p in range(settings.topics.partitions)]
+    return {(p.topic, p.partition): end for p, end in Cluster(settings.kafka).log_ends(places, committed=True).items()}
+
+
+def changelog_of(settings: Settings, source: Source, partition: int) -> dict[bytes, bytes]:
+    """Latest value per key of one changelog partition."""
+    topic = names.changelog_topic(settings.app_id, source.name)
+    return {message.key(): message.value() for message in read(settings, topic, partition)}
