@@ -11,7 +11,9 @@ from app.rides.ride import RIDES
 from app.rides.views import VIEWS
 
 
-def declare(app: FlagfallApp, settings: Settings, directory: Directory, connections: Connections) -> SourceTable:
+def declare(
+    app: FlagfallApp, settings: Settings, directory: Directory, connections: Connections
+) -> SourceTable:
     """Register the tables with the application."""
     table = SourceTable(
         app,

@@ -1,6 +1,6 @@
 """How to reach the cluster, said once in :class:`KafkaSettings`, in the words of each client library.
 
-aiokafka and Faust in the worker, librdkafka (confluent-kafka) in producers and administration, Java in Spark:
+aiokafka in the worker (Faust's own words are in app/engine/faust_options.py), librdkafka (confluent-kafka) in producers and administration, Java in Spark:
 three vocabularies for the same address, certificate and password. What these functions return holds the
 password in clear: pass it on, do not print it.
 """
@@ -27,32 +27,15 @@ def aiokafka_options(kafka: KafkaSettings) -> dict[str, Any]:
         "bootstrap_servers": kafka.bootstrap_server,
         "security_protocol": kafka.security_protocol,
     }
-    if _with_sasl(kafka):
+    if with_sasl(kafka):
         options |= {
             "sasl_mechanism": kafka.sasl_mechanism,
             "sasl_plain_username": kafka.sasl_username,
             "sasl_plain_password": kafka.sasl_password.get_secret_value(),
         }
-    if _with_tls(kafka):
+    if with_tls(kafka):
         options["ssl_context"] = ssl_context(kafka)
     return options
-
-
-def faust_options(kafka: KafkaSettings) -> dict[str, Any]:
-    """Keyword arguments of ``faust.App``: its broker URLs, and its credentials if there are any."""
-    from faust import SASLCredentials, SSLCredentials
-
-    urls = [f"kafka://{address.strip()}" for address in kafka.bootstrap_server.split(",")]
-    context = ssl_context(kafka) if _with_tls(kafka) else None
-    if _with_sasl(kafka):
-        credentials = SASLCredentials(
-            username=kafka.sasl_username,
-            password=kafka.sasl_password.get_secret_value(),
-            mechanism=kafka.sasl_mechanism,
-            ssl_context=context,
-        )
-        return {"broker": urls, "broker_credentials": credentials}
-    return {"broker": urls, "broker_credentials": SSLCredentials(context) if context else None}
 
 
 def librdkafka_options(kafka: KafkaSettings) -> dict[str, str | int | float | bool]:
@@ -61,13 +44,13 @@ def librdkafka_options(kafka: KafkaSettings) -> dict[str, str | int | float | bo
         "bootstrap.servers": kafka.bootstrap_server,
         "security.protocol": kafka.security_protocol,
     }
-    if _with_sasl(kafka):
+    if with_sasl(kafka):
         options |= {
             "sasl.mechanism": kafka.sasl_mechanism,
             "sasl.username": kafka.sasl_username,
             "sasl.password": kafka.sasl_password.get_secret_value(),
         }
-    if _with_tls(kafka):
+    if with_tls(kafka):
         files = {
             "ssl.ca.location": kafka.ssl_ca_file,
             "ssl.certificate.location": kafka.ssl_cert_file,
@@ -87,13 +70,13 @@ def java_options(kafka: KafkaSettings) -> dict[str, str]:
     OSError.
     """
     options = {"bootstrap.servers": kafka.bootstrap_server, "security.protocol": kafka.security_protocol}
-    if _with_sasl(kafka):
+    if with_sasl(kafka):
         login = {"username": kafka.sasl_username, "password": kafka.sasl_password.get_secret_value()}
         options |= {
             "sasl.mechanism": kafka.sasl_mechanism,
             "sasl.jaas.config": jaas(JAAS_MODULES[kafka.sasl_mechanism], **login),
         }
-    if _with_tls(kafka):
+    if with_tls(kafka):
         if kafka.ssl_ca_file:
             options |= {
                 "ssl.truststore.type": "PEM",
@@ -137,9 +120,9 @@ def _escaped(value: str) -> str:
     return value.replace("\\", "\\\\").replace('"', '\\"')
 
 
-def _with_sasl(kafka: KafkaSettings) -> bool:
+def with_sasl(kafka: KafkaSettings) -> bool:
     return kafka.security_protocol.startswith("SASL_")
 
 
-def _with_tls(kafka: KafkaSettings) -> bool:
+def with_tls(kafka: KafkaSettings) -> bool:
     return kafka.security_protocol.endswith("SSL")

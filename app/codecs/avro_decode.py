@@ -223,7 +223,8 @@ def _read_framed(values: Sequence[bytes | None], schema: WriterSchema) -> pl.Dat
 def _shaped(frame: pl.DataFrame, columns: Sequence[Column]) -> pl.DataFrame:
     have = frame.schema
     return frame.select(
-        pl.col(c.name).cast(_dtype(c)) if c.name in have else pl.lit(None, _dtype(c)).alias(c.name) for c in columns
+        pl.col(c.name).cast(_dtype(c)) if c.name in have else pl.lit(None, _dtype(c)).alias(c.name)
+        for c in columns
     )
 
 

@@ -59,7 +59,9 @@ class BlockKey(NamedTuple):
 def kind_of(key: bytes) -> int:
     """ROW, MARKER or BLOCK; LayoutError for a layout this version does not read."""
     if len(key) < 2 or key[0] != LAYOUT:
-        raise LayoutError(f"changelog key {key.hex()} is not of layout {LAYOUT}; the version that wrote it can read it")
+        raise LayoutError(
+            f"changelog key {key.hex()} is not of layout {LAYOUT}; the version that wrote it can read it"
+        )
     return key[1]
 
 
@@ -99,7 +101,9 @@ def encode_keys(
     if windows is not None:
         pieces.append(_fixed_pieces(_big_endian(windows)))
     for text, values in zip(texts, groups, strict=True):
-        pieces.append([_encode_group(True, v) for v in values] if text else _integer_pieces(np.asarray(values)))
+        pieces.append(
+            [_encode_group(True, v) for v in values] if text else _integer_pieces(np.asarray(values))
+        )
     return list(map(b"".join, zip(*pieces, strict=True)))
 
 
@@ -135,14 +139,18 @@ def decode_rows(values: Sequence[bytes], cell_count: int) -> Int64s:
     width = len(_VALUE_HEAD) + cell_count * 8
     for value in values:
         if len(value) != width or value[0] != LAYOUT:
-            raise LayoutError(f"row value of {len(value)} bytes, layout {value[:1].hex()}: expected {width}, {LAYOUT:02x}")
+            raise LayoutError(
+                f"row value of {len(value)} bytes, layout {value[:1].hex()}: expected {width}, {LAYOUT:02x}"
+            )
     raw = np.frombuffer(b"".join(values), np.uint8).reshape(len(values), width)
     return np.ascontiguousarray(raw[:, len(_VALUE_HEAD) :]).view("<i8").astype(np.int64, copy=False)
 
 
 def encode_block(key: BlockKey, count: int, fingerprint: int) -> tuple[bytes, bytes]:
     """Key and value of a block's record."""
-    packed = _BLOCK_KEY.pack(LAYOUT, BLOCK, key.view_number, bytes.fromhex(key.version), key.topic_number, key.block)
+    packed = _BLOCK_KEY.pack(
+        LAYOUT, BLOCK, key.view_number, bytes.fromhex(key.version), key.topic_number, key.block
+    )
     return packed, _BLOCK_VALUE.pack(LAYOUT, count, fingerprint)
 
 

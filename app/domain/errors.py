@@ -1,9 +1,9 @@
 """What can be wrong with a definition or a state; each says what to do.
 
-    FlagfallError
-    ├── DefinitionError    a view or source says something impossible: mend the definition
-    ├── LayoutError        stored bytes of another layout: use the version that wrote them, or rebuild
-    └── StateError         a state and its log disagree: the task must stop, not guess
+FlagfallError
+├── DefinitionError    a view or source says something impossible: mend the definition
+├── LayoutError        stored bytes of another layout: use the version that wrote them, or rebuild
+└── StateError         a state and its log disagree: the task must stop, not guess
 """
 
 from __future__ import annotations

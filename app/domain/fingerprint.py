@@ -19,7 +19,11 @@ MAX_PARTITION = (1 << PARTITION_BITS) - 1
 MAX_OFFSET = (1 << OFFSET_BITS) - 1
 
 LOW_32 = 0xFFFF_FFFF
-ROUNDS: tuple[tuple[int, int], ...] = ((0x9E3779B9, 0x7F4A7C15), (0x85EBCA6B, 0x62B82175), (0xC2B2AE35, 0x5851F42D))
+ROUNDS: tuple[tuple[int, int], ...] = (
+    (0x9E3779B9, 0x7F4A7C15),
+    (0x85EBCA6B, 0x62B82175),
+    (0xC2B2AE35, 0x5851F42D),
+)
 """(xor, multiplier) of each round; multipliers are odd and below 2**31. Never change: rows hold sums of them."""
 FOLD_SHIFT = 31
 
@@ -43,7 +47,9 @@ def pack(origin: Origin) -> int:
 def unpack(packed: int) -> Origin:
     """Inverse of `pack`; any 64-bit pattern gives some origin, which the caller must check."""
     bits = packed & 0xFFFF_FFFF_FFFF_FFFF
-    return Origin(bits >> (PARTITION_BITS + OFFSET_BITS), (bits >> OFFSET_BITS) & MAX_PARTITION, bits & MAX_OFFSET)
+    return Origin(
+        bits >> (PARTITION_BITS + OFFSET_BITS), (bits >> OFFSET_BITS) & MAX_PARTITION, bits & MAX_OFFSET
+    )
 
 
 def _round(half: int, xor: int, multiplier: int) -> int:

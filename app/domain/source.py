@@ -88,12 +88,16 @@ class Source:
     def __post_init__(self) -> None:
         numbers = [topic.number for topic in self.topics]
         if len(set(numbers)) != len(numbers) or not all(0 < n <= MAX_TOPIC_NUMBER for n in numbers):
-            raise ValueError(f"source {self.name}: topic numbers must be distinct, 1 to {MAX_TOPIC_NUMBER}: {numbers}")
+            raise ValueError(
+                f"source {self.name}: topic numbers must be distinct, 1 to {MAX_TOPIC_NUMBER}: {numbers}"
+            )
         for role, name in (("key", self.key), ("reported_at", self.reported_at), ("id", self.id)):
             if name not in self.by_name:
                 raise ValueError(f"source {self.name}: {role} column {name!r} is not among its columns")
         if self.by_name[self.reported_at].nullable:
-            raise ValueError(f"source {self.name}: reported_at column {self.reported_at!r} may not be nullable")
+            raise ValueError(
+                f"source {self.name}: reported_at column {self.reported_at!r} may not be nullable"
+            )
 
     @cached_property
     def by_name(self) -> dict[str, Column]:

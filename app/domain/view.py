@@ -140,7 +140,9 @@ def check_views(views: Iterable[View]) -> None:
     for view in views:
         for mark in (view.number, view.name):
             if mark in seen:
-                problems.append(f"{view.name} and {seen[mark]} are both {mark!r}: numbers and names are never shared")
+                problems.append(
+                    f"{view.name} and {seen[mark]} are both {mark!r}: numbers and names are never shared"
+                )
             seen[mark] = view.name
     if problems:
         raise DefinitionError("the list of views is not usable", problems)
@@ -170,7 +172,9 @@ def _problems(view: View) -> Iterable[str]:
     if isinstance(view.window, Tumbling):
         yield from _window_problems(view.window, view)
     names = [measure.name for measure in view.measures] + [group.name for group in view.groups]
-    yield from (f"the name {name!r} is used twice" for name in sorted({n for n in names if names.count(n) > 1}))
+    yield from (
+        f"the name {name!r} is used twice" for name in sorted({n for n in names if names.count(n) > 1})
+    )
     for measure in view.measures:
         yield from _measure_problems(measure, view)
 
@@ -200,5 +204,7 @@ def _measure_problems(measure: m.Measure, view: View) -> Iterable[str]:
         bounds = (column.low, column.high)
         if any(bound is None or abs(bound) > SUM_BOUND for bound in bounds):
             yield f"measure {measure.name!r}: column {column.name!r} needs bounds within 2**30, has {bounds}"
-    if isinstance(measure, m.Histogram) and (not measure.edges or list(measure.edges) != sorted(set(measure.edges))):
+    if isinstance(measure, m.Histogram) and (
+        not measure.edges or list(measure.edges) != sorted(set(measure.edges))
+    ):
         yield f"measure {measure.name!r}: histogram edges must be given in rising order, are {measure.edges}"

@@ -1,7 +1,7 @@
 """One worker: settings to a running Faust application with its agent, its tables and its HTTP edge.
 
-    flagfall worker                      (or)
-    faust -A app.edge.worker worker
+flagfall worker                      (or)
+faust -A app.edge.worker worker
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from app.rides.views import VIEWS
 from tables import rides
 
 
-class HttpEdge(mode.Service):  # type: ignore[misc]
+class HttpEdge(mode.Service):
     """Serves the tables of this worker for as long as the application runs, before it is ready too (as 503)."""
 
     def __init__(self, directory: Directory, settings: Settings, **options: Any) -> None:
@@ -54,7 +54,9 @@ def create_worker(settings: Settings) -> FlagfallApp:
     directory = Directory(url, session_timeout_seconds=worker.session_timeout_seconds)
     registry = Registry(settings)
     connections = Connections(
-        aiokafka_options(settings.kafka), Cluster(settings.kafka), SchemaCache(_look_up(registry), RegistryUnavailable)
+        aiokafka_options(settings.kafka),
+        Cluster(settings.kafka),
+        SchemaCache(_look_up(registry), RegistryUnavailable),
     )
     app.source_table = rides.declare(app, settings, directory, connections)
     fold_rides.attach(app, app.source_table)

@@ -117,7 +117,9 @@ def _fate(view: View) -> pl.Expr:
     if isinstance(view.window, AllTime):
         return pl.lit(APPLIED, pl.Int8)
     closes = pl.col(_WINDOW) + view.window.size_us + view.grace_us
-    late = pl.when(closes <= pl.col(WATERMARK)).then(pl.lit(LATE, pl.Int8)).otherwise(pl.lit(APPLIED, pl.Int8))
+    late = (
+        pl.when(closes <= pl.col(WATERMARK)).then(pl.lit(LATE, pl.Int8)).otherwise(pl.lit(APPLIED, pl.Int8))
+    )
     return pl.when(pl.col(_WINDOW).is_null()).then(pl.lit(OUT_OF_SCOPE, pl.Int8)).otherwise(late)
 
 

@@ -64,7 +64,11 @@ class ColumnarConsumerThread(stock.AIOKafkaConsumerThread):
         return noting
 
     async def _fetch_records(
-        self, consumer: Any, active_partitions: Any, timeout: float | None = None, max_records: int | None = None
+        self,
+        consumer: Any,
+        active_partitions: Any,
+        timeout: float | None = None,
+        max_records: int | None = None,
     ) -> Any:
         if not self.consumer.flow_active:
             return {}

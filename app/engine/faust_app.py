@@ -7,9 +7,9 @@ from typing import Any
 import faust
 from faust.app.base import BootStrategy
 
-from app.base.kafka_clients import faust_options
 from app.base.settings import Settings
 from app.engine.driver import ColumnarTransport
+from app.engine.faust_options import faust_options
 from app.engine.recovery import TakeOverTableManager
 from app.engine.source_table import SourceTable
 
@@ -20,7 +20,7 @@ class WithoutOpenPages(BootStrategy):
     enable_web = False
 
 
-class FlagfallApp(faust.App):  # type: ignore[misc]
+class FlagfallApp(faust.App):
     """`source_table` is set by the wiring before the worker starts."""
 
     BootStrategy = WithoutOpenPages

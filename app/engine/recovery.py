@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from faust.tables.manager import TableManager
-from faust.tables.recovery import Recovery, RebalanceAgain, ServiceStopped
+from faust.tables.recovery import RebalanceAgain, Recovery, ServiceStopped
 
 
-class TakeOverRecovery(Recovery):  # type: ignore[misc]
+class TakeOverRecovery(Recovery):
     """Runs in Faust's recovery task, never inside a rebalance callback: heartbeats go on meanwhile."""
 
     async def _build_highwaters(self, consumer: Any, tps: Any, destination: Any, title: str) -> None:
@@ -45,7 +45,7 @@ class TakeOverRecovery(Recovery):  # type: ignore[misc]
             self.app.source_table.ready(self.app.task_owners())
 
 
-class TakeOverTableManager(TableManager):  # type: ignore[misc]
+class TakeOverTableManager(TableManager):
     """Makes the recovery above instead of Faust's."""
 
     @property

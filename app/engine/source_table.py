@@ -41,7 +41,7 @@ class Connections:
     schemas: SchemaCache
 
 
-class SourceTable(faust.Table):  # type: ignore[misc]
+class SourceTable(faust.Table):
     """Tables of all views of one source, in one changelog topic; one runner per owned task.
 
     Faust calls `take_over` (through its recovery) after an assignment and `quiesce` before a revocation;
@@ -60,8 +60,14 @@ class SourceTable(faust.Table):  # type: ignore[misc]
         grace_seconds: float,
     ) -> None:
         views = ", ".join(view.name for view in definition.views)
-        super().__init__(app, name=definition.source.name, key_type=bytes, value_type=bytes, partitions=partitions,
-                         help=f"views over {definition.source.name}: {views}")
+        super().__init__(
+            app,
+            name=definition.source.name,
+            key_type=bytes,
+            value_type=bytes,
+            partitions=partitions,
+            help=f"views over {definition.source.name}: {views}",
+        )
         self.definition, self.directory = definition, directory
         self._connections = connections
         self._hold_records, self._grace_seconds = hold_records, grace_seconds
@@ -189,7 +195,7 @@ class SourceTable(faust.Table):  # type: ignore[misc]
             asyncio.create_task(self._after_fence(runner))  # noqa: RUF006  (ends by itself; Faust owns the loop)
             return
         log.error("task %d of %s failed, the worker stops: %s", partition, self.definition.source.name, error)
-        asyncio.create_task(self._crash(error))  # noqa: RUF006
+        asyncio.create_task(self._stop_worker(error))  # noqa: RUF006
 
     async def _after_fence(self, runner: TaskRunner) -> None:
         """If the group still assigns the partition to this worker, it is taken over again by a new rebalance."""
@@ -197,19 +203,24 @@ class SourceTable(faust.Table):  # type: ignore[misc]
         await asyncio.sleep(FENCED_BACKOFF_SECONDS)
         self.app.tables.recovery.signal_recovery_start.set()
 
-    async def _crash(self, error: BaseException) -> None:
+    async def _stop_worker(self, error: BaseException) -> None:
         reason = error if isinstance(error, Exception) else RuntimeError(f"{type(error).__name__}: {error}")
         await self.app.crash(reason)
 
     async def _accepted_by_group(self) -> None:
         accepted = await self.app.consumer._thread.heartbeat()
         if not accepted:
-            raise faust.exceptions.ConsumerNotStarted("the group does not accept this worker's heartbeat; rejoining")
+            raise faust.exceptions.ConsumerNotStarted(
+                "the group does not accept this worker's heartbeat; rejoining"
+            )
 
     def _new_writer(self, partition: int) -> TaskWriter:
         name, source = self.definition.application, self.definition.source.name
         return TaskWriter(
-            self._connections.client, names.transactional_id(name, source, partition), self.changelog_name, partition
+            self._connections.client,
+            names.transactional_id(name, source, partition),
+            self.changelog_name,
+            partition,
         )
 
     async def _restore(self, partitions: list[int], kept: dict[int, TaskState]) -> dict[int, TaskState]:
@@ -237,7 +248,9 @@ class SourceTable(faust.Table):  # type: ignore[misc]
         """Per task, what the cluster says now of its inputs: topic ids and log starts."""
         cluster, topics = self._connections.cluster, self.definition.topics
         ids = await asyncio.to_thread(cluster.topic_ids, topics)
-        starts = await asyncio.to_thread(cluster.log_starts, [TopicPartition(t, p) for t in topics for p in partitions])
+        starts = await asyncio.to_thread(
+            cluster.log_starts, [TopicPartition(t, p) for t in topics for p in partitions]
+        )
         return {p: {t: _at_start(ids[t], starts[TopicPartition(t, p)]) for t in topics} for p in partitions}
 
     def _state(self, partition: int, restorer: Restorer, inputs: dict[str, InputPosition]) -> TaskState:
@@ -246,7 +259,11 @@ class SourceTable(faust.Table):  # type: ignore[misc]
         for topic, position in restorer.marker.inputs.items():
             _check(TopicPartition(topic, partition), position, inputs.get(topic))
         if restorer.foreign:
-            log.warning("task %d: %d rows of views or versions not declared here were left alone", partition, restorer.foreign)
+            log.warning(
+                "task %d: %d rows of views or versions not declared here were left alone",
+                partition,
+                restorer.foreign,
+            )
         log.info("task %d: %d changelog records read", partition, restorer.records)
         return TaskState(restorer.marker, restorer.states, restorer.marker_offset, restorer.blocks)
 

@@ -8,7 +8,7 @@ from faust.stores.memory import Store
 from faust.types import TP
 
 
-class NoStore(Store):  # type: ignore[misc]
+class NoStore(Store):
     """Holds nothing and recovers nothing: tasks restore themselves (app.engine.source_table)."""
 
     def persisted_offset(self, tp: TP) -> int | None:

@@ -122,14 +122,25 @@ class TaskCore:
             views[view.name] = _with_fates(views[view.name], batch.topic, given.fates)
             for at in np.flatnonzero(given.fates == agg.LATE):
                 late_for.setdefault(int(usable[agg.INDEX][int(at)]), []).append(view.name)
-        outputs += [late_output(self.definition.application, batch, i, late) for i, late in sorted(late_for.items())]
-        moved = _moved(batch, position, decoded=usable.height, quarantined=len(reasons), watermark_us=_top(usable, position))
+        outputs += [
+            late_output(self.definition.application, batch, i, late) for i, late in sorted(late_for.items())
+        ]
+        moved = _moved(
+            batch,
+            position,
+            decoded=usable.height,
+            quarantined=len(reasons),
+            watermark_us=_top(usable, position),
+        )
         marker = self.state.marker.moved(batch.topic, moved, views)
         return self._transaction(marker, changelog, outputs, changes, blocks)
 
     def _plan_advances(self, batch: Batch, position: InputPosition) -> Transaction:
         taken = take_requests(self.definition.application, self.state.marker, batch)
-        refused = [quarantine_output(self.definition.application, batch, i, Reason.UNDECODABLE) for i in taken.refused]
+        refused = [
+            quarantine_output(self.definition.application, batch, i, Reason.UNDECODABLE)
+            for i in taken.refused
+        ]
         moved = _moved(
             batch,
             position,
@@ -152,7 +163,9 @@ class TaskCore:
         changelog.append((marker_key(self.definition.source.number), encode_marker(marker)))
         return Transaction(marker, changelog, outputs, changes, blocks)
 
-    def _usable(self, batch: Batch, watermark_us: int, schemas: Schemas) -> tuple[pl.DataFrame, list[tuple[int, str]]]:
+    def _usable(
+        self, batch: Batch, watermark_us: int, schemas: Schemas
+    ) -> tuple[pl.DataFrame, list[tuple[int, str]]]:
         """The usable records as a frame with all that views need, and (index, reason) of the others."""
         source = self.definition.source
         decoded = decode_block(batch.values, schemas, source.columns)
@@ -172,7 +185,9 @@ class TaskCore:
         frame = frame.with_columns(
             pl.Series(agg.ORIGIN, origins),
             pl.Series(agg.MIX, fingerprint.mix(origins)),
-            pl.max_horizontal(pl.col(source.reported_at).cum_max(), pl.lit(watermark_us, pl.Int64)).alias(agg.WATERMARK),
+            pl.max_horizontal(pl.col(source.reported_at).cum_max(), pl.lit(watermark_us, pl.Int64)).alias(
+                agg.WATERMARK
+            ),
         )
         return frame, sorted(refused)
 
@@ -185,7 +200,9 @@ class TaskCore:
         cells = rows.cells.copy()
         cells[known] = agg.merge(view, state.cells_at(found[known]), rows.cells[known])
         new = np.flatnonzero(~known)
-        new_rows = Rows(None if rows.windows is None else rows.windows[new], [g[new] for g in rows.groups], cells[new])
+        new_rows = Rows(
+            None if rows.windows is None else rows.windows[new], [g[new] for g in rows.groups], cells[new]
+        )
         change = ViewChange(found[known], cells[known], [keys[i] for i in new], new_rows)
         return change, list(zip(keys, encode_rows(cells), strict=True))
 

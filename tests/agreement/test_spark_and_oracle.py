@@ -3,26 +3,37 @@
 from __future__ import annotations
 
 import random
+from collections import defaultdict
 from pathlib import Path
 
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
+from app.codecs.avro_decode import Refusal, decode_strict
 from app.domain.fingerprint import Origin, mix, pack
-from app.domain.fold import Advance, fold
+from app.domain.fold import Advance, fold, refusal
 from app.domain.marker import Fates, InputPosition, Marker, ViewPosition
 from app.domain.measures import Count, First, Histogram, Last, Max, Min, Sum
-from app.domain.records import TopicPartition
+from app.domain.records import Record, TopicPartition, Value, with_derived
 from app.domain.view import AllTime, Group, Tumbling, View
 from app.rides.ride import RIDES
 from app.rides.views import VIEWS
 from spark_batch.compare import cells_of, key_of
 from spark_batch.cut import TaskCut
-from spark_batch.read_source import read_source
+from spark_batch.read_source import kept_columns, read_source
 from spark_batch.recompute import rows
 from spark_batch.recount import Recount, counted, recount
 from spark_batch.watermark import with_watermark
-from tests.support.histories import SCHEMAS, TOPIC_NAMES, Log, random_advances, random_log
+from tests.support.histories import (
+    SCHEMAS,
+    START_US,
+    TOPIC_NAMES,
+    Log,
+    encode,
+    random_advances,
+    random_log,
+    random_ride,
+)
 
 EVERYTHING = View(
     number=99,
@@ -44,7 +55,9 @@ EVERYTHING = View(
     retention_seconds=0,
     help="every kind of measure, by a nullable window column",
 )
-UNGROUPED = View(98, "ungrouped", RIDES, (), AllTime(), (Count("rides"), Max("last", "dropoff_at_us")), 0, 0, "one")
+UNGROUPED = View(
+    98, "ungrouped", RIDES, (), AllTime(), (Count("rides"), Max("last", "dropoff_at_us")), 0, 0, "one"
+)
 ALL_VIEWS = (*VIEWS, EVERYTHING, UNGROUPED)
 PARTITIONS = (0, 3)
 
@@ -64,7 +77,12 @@ def cuts_of(view: View, logs: list[Log]) -> list[TaskCut]:
     """A cut at the end of all logs."""
     views = {view.name: ViewPosition(view.number, view.version)}
     return [
-        TaskCut(view, p, Marker("a", 1, p, 1, {g.topic: InputPosition("i", 0, g.next_offset) for g in logs}, views), 0)
+        TaskCut(
+            view,
+            p,
+            Marker("a", 1, p, 1, {g.topic: InputPosition("i", 0, g.next_offset) for g in logs}, views),
+            0,
+        )
         for p in PARTITIONS
     ]
 
@@ -73,9 +91,8 @@ def recounts(
     spark: SparkSession, logs: list[Log], folder: Path, advances: list[Advance]
 ) -> dict[View, Recount]:
     records = read_source(as_kafka(spark, logs), RIDES, ALL_VIEWS, SCHEMAS, folder)
-    usable = with_watermark(records.where("reason is null"), RIDES, advances).cache()
-    refused = records.where("reason is not null")
-    return {view: recount(view, cuts_of(view, logs), usable, refused) for view in ALL_VIEWS}
+    marked = with_watermark(records, RIDES, advances).cache()
+    return {view: recount(view, cuts_of(view, logs), marked) for view in ALL_VIEWS}
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
@@ -110,6 +127,57 @@ def test_every_reason_is_the_oracles_own(spark: SparkSession, tmp_path: Path) ->
     assert {offset: found[offset] for offset in expected} == expected
     assert set(found) == set(expected) | set(logs[0].poisoned)
     assert {found[offset] for offset in logs[0].poisoned} >= {"null_value", "too_short", "bad_magic"}
+
+
+def test_damaged_bytes_fare_as_in_the_strict_decoder(spark: SparkSession, tmp_path: Path) -> None:
+    rng = random.Random(13)
+    log = Log(TOPIC_NAMES[0], 0)
+    for offset in range(3000):
+        values = random_ride(rng, offset, START_US)
+        log.entries.append((offset, START_US // 1000, damaged(rng, encode(values))))
+    read = read_source(as_kafka(spark, [log]), RIDES, ALL_VIEWS, UNKNOWN_TO_NONE, tmp_path)
+    found = {row["offset"]: row for row in read.collect()}
+    for offset, timestamp_ms, value in log.entries:
+        reason, values = expected_of(log, offset, timestamp_ms, value)
+        row = found[offset]
+        assert (offset, row["reason"]) == (offset, reason)
+        if reason is None:
+            assert {name: row[name] for name in kept_columns(RIDES, ALL_VIEWS)} == {
+                name: values[name] for name in kept_columns(RIDES, ALL_VIEWS)
+            }
+    assert len({row["reason"] for row in found.values()}) > 5
+
+
+def damaged(rng: random.Random, value: bytes) -> bytes:
+    """The value with some bytes changed, gone or added; about one in ten is left alone."""
+    raw = bytearray(value)
+    kind = rng.randrange(10)
+    if kind < 6:
+        for _ in range(rng.choice((1, 1, 2, 3))):
+            at = rng.randrange(rng.choice((0, 5, 5, 5)), len(raw))
+            raw[at] = rng.choice((raw[at] ^ (1 << rng.randrange(8)), rng.randrange(256), 0x80, 0xFF))
+    elif kind == 6:
+        del raw[rng.randrange(len(raw)) :]
+    elif kind == 7:
+        raw += bytes(rng.choices(range(256), k=rng.choice((1, 2, 9))))
+    elif kind == 8:
+        del raw[(at := rng.randrange(5, len(raw))) : at + 1]
+    return bytes(raw)
+
+
+def expected_of(
+    log: Log, offset: int, timestamp_ms: int, value: bytes | None
+) -> tuple[str | None, dict[str, Value]]:
+    """Reason and values by the strict decoder and the oracle's own rules."""
+    told = decode_strict(value, UNKNOWN_TO_NONE)
+    if isinstance(told, Refusal):
+        return told.reason.value, {}
+    record = Record(log.topic, log.partition, offset, timestamp_ms, told)
+    values = with_derived(RIDES, told)
+    return refusal(VIEWS[0], record, values), values
+
+
+UNKNOWN_TO_NONE = defaultdict(lambda: None, SCHEMAS)
 
 
 def test_a_watermark_does_not_depend_on_where_chunks_of_offsets_end(

@@ -86,7 +86,9 @@ def exported(view: View, started: list[Worker]) -> dict[tuple[int, RowKey], Cell
         answer = started[0].get(f"/v1/views/{view.name}/export", partition=partition)
         if answer.is_redirect:
             answer = next(
-                a for w in started if (a := w.get(f"/v1/views/{view.name}/export", partition=partition)).is_success
+                a
+                for w in started
+                if (a := w.get(f"/v1/views/{view.name}/export", partition=partition)).is_success
             )
         _, table = read_export(answer.content)
         groups = [table[group.name].to_pylist() for group in view.groups]

@@ -11,12 +11,12 @@ from pydantic import SecretStr
 from app.base.kafka_clients import (
     aiokafka_options,
     as_properties,
-    faust_options,
     jaas,
     java_options,
     librdkafka_options,
 )
 from app.base.settings import KafkaSettings
+from app.engine.faust_options import faust_options
 
 PLAIN = KafkaSettings(bootstrap_server="one:9092,two:9093")
 SASL = KafkaSettings(
