@@ -1,0 +1,80 @@
+"""Cost per ride of the task core alone: decode, group, merge, encode; no broker. Prints JSON.
+
+    python benchmarks/core.py --rides 400000 --batch 20000
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from collections.abc import Iterator
+
+import numpy as np
+import polars as pl
+
+from app.codecs.avro_decode import WriterSchema, decode_block
+from app.codecs.avro_encode import encode_block
+from app.domain.marker import InputPosition
+from app.engine.batch import Batch
+from app.engine.task import TaskCore, TaskDefinition
+from app.rides.generator.generator import Generator
+from app.rides.ride import RIDE_COLUMNS, RIDES, avro_schema
+from app.rides.views import VIEWS
+
+SCHEMA = WriterSchema(1, json.dumps(avro_schema()))
+TOPIC = RIDES.topics[0].name
+
+
+def batches(rides: int, size: int) -> Iterator[Batch]:
+    """Generated rides as one topic-partition would hold them."""
+    generator = Generator(seed=1)
+    for first in range(0, rides, size):
+        frame = generator.rides(first, size)
+        values = encode_block(frame.select(c.name for c in RIDE_COLUMNS), avro_schema(), SCHEMA.id)
+        yield Batch(
+            topic=TOPIC,
+            partition=0,
+            base_offset=first,
+            next_offset=first + size,
+            offsets=np.arange(first, first + size),
+            timestamps_ms=frame["clock_ms"].to_numpy(),
+            keys=[b"1"] * size,
+            values=values,
+            headers=[()] * size,
+        )
+
+
+def measure(rides: int, size: int) -> dict[str, float | int]:
+    """Microseconds of processor time per ride, and the rows that came of it."""
+    prepared = list(batches(rides, size))
+    definition = TaskDefinition("bench", RIDES, VIEWS)
+    core = TaskCore(definition, definition.empty_state(0, {t: InputPosition("", 0, 0) for t in definition.topics}))
+    schemas = {SCHEMA.id: SCHEMA}
+    started, records = time.process_time(), 0
+    for batch in prepared:
+        transaction = core.plan(batch, schemas)
+        assert transaction is not None
+        core.commit(transaction, 0)
+        records += len(transaction.changelog)
+    whole = time.process_time() - started
+    started = time.process_time()
+    for batch in prepared:
+        decode_block(batch.values, schemas, RIDES.columns)
+    decoding = time.process_time() - started
+    return {
+        "rides": rides,
+        "batch": size,
+        "changelog_records": records,
+        "microseconds_per_ride": round(whole / rides * 1e6, 3),
+        "of_it_decoding": round(decoding / rides * 1e6, 3),
+    }
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rides", type=int, default=400_000)
+    parser.add_argument("--batch", type=int, default=20_000)
+    arguments = parser.parse_args()
+    pl.Config.set_verbose(False)
+    print(json.dumps(measure(arguments.rides, arguments.batch)))
