@@ -265,7 +265,7 @@ class SourceTable(faust.Table):
                 restorer.foreign,
             )
         log.info("task %d: %d changelog records read", partition, restorer.records)
-        return TaskState(restorer.marker, restorer.states, restorer.marker_offset, restorer.blocks)
+        return TaskState(self.definition.with_views(restorer.marker), restorer.states, restorer.marker_offset, restorer.blocks)
 
     def _new_store(self) -> NoStore:
         """Rows live in the runners' states; Faust's store has nothing to hold."""

@@ -62,11 +62,21 @@ class TaskDefinition:
 
     def empty_state(self, partition: int, inputs: dict[str, InputPosition]) -> TaskState:
         """The state of a task whose changelog holds no marker; `inputs` name where its topics begin."""
-        starts = {topic: position.start_offset for topic, position in inputs.items()}
-        views = {v.name: ViewPosition(v.number, v.version, start=starts) for v in self.views}
         rules = ({"from_offset": 0, "skew_seconds": self.source.skew_seconds},)
-        marker = Marker(self.application, self.source.number, partition, 0, inputs, views, rules)
-        return TaskState(marker, {v.name: ViewState(v) for v in self.views})
+        marker = Marker(self.application, self.source.number, partition, 0, inputs, {}, rules)
+        return TaskState(self.with_views(marker), {v.name: ViewState(v) for v in self.views})
+
+    def with_views(self, marker: Marker) -> Marker:
+        """The marker with a place for every declared view.
+
+        A view that it does not know, or knows in another version, starts at the marker's position with no rows.
+        """
+        fresh = {
+            view.name: ViewPosition(view.number, view.version, start=marker.next_offsets)
+            for view in self.views
+            if (known := marker.views.get(view.name)) is None or known.version != view.version
+        }
+        return replace(marker, views=marker.views | fresh)
 
 
 class TaskCore:
@@ -122,9 +132,7 @@ class TaskCore:
             views[view.name] = _with_fates(views[view.name], batch.topic, given.fates)
             for at in np.flatnonzero(given.fates == agg.LATE):
                 late_for.setdefault(int(usable[agg.INDEX][int(at)]), []).append(view.name)
-        outputs += [
-            late_output(self.definition.application, batch, i, late) for i, late in sorted(late_for.items())
-        ]
+        outputs += [late_output(self.definition.application, batch, i, late) for i, late in sorted(late_for.items())]
         moved = _moved(
             batch,
             position,
@@ -137,10 +145,7 @@ class TaskCore:
 
     def _plan_advances(self, batch: Batch, position: InputPosition) -> Transaction:
         taken = take_requests(self.definition.application, self.state.marker, batch)
-        refused = [
-            quarantine_output(self.definition.application, batch, i, Reason.UNDECODABLE)
-            for i in taken.refused
-        ]
+        refused = [quarantine_output(self.definition.application, batch, i, Reason.UNDECODABLE) for i in taken.refused]
         moved = _moved(
             batch,
             position,
@@ -163,9 +168,7 @@ class TaskCore:
         changelog.append((marker_key(self.definition.source.number), encode_marker(marker)))
         return Transaction(marker, changelog, outputs, changes, blocks)
 
-    def _usable(
-        self, batch: Batch, watermark_us: int, schemas: Schemas
-    ) -> tuple[pl.DataFrame, list[tuple[int, str]]]:
+    def _usable(self, batch: Batch, watermark_us: int, schemas: Schemas) -> tuple[pl.DataFrame, list[tuple[int, str]]]:
         """The usable records as a frame with all that views need, and (index, reason) of the others."""
         source = self.definition.source
         decoded = decode_block(batch.values, schemas, source.columns)
@@ -200,9 +203,7 @@ class TaskCore:
         cells = rows.cells.copy()
         cells[known] = agg.merge(view, state.cells_at(found[known]), rows.cells[known])
         new = np.flatnonzero(~known)
-        new_rows = Rows(
-            None if rows.windows is None else rows.windows[new], [g[new] for g in rows.groups], cells[new]
-        )
+        new_rows = Rows(None if rows.windows is None else rows.windows[new], [g[new] for g in rows.groups], cells[new])
         change = ViewChange(found[known], cells[known], [keys[i] for i in new], new_rows)
         return change, list(zip(keys, encode_rows(cells), strict=True))
 

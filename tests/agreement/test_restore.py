@@ -10,8 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.domain.errors import LayoutError, StateError
+from app.domain.fold import fold
+from app.domain.marker import InputPosition
 from app.engine.batch import Batch, Transaction
 from app.engine.restore import Restorer
+from app.engine.state import TaskState, ViewState
+from app.engine.task import TaskCore, TaskDefinition
+from app.rides.ride import RIDES
 from tests.agreement.test_worker_and_oracle import ALL_VIEWS, new_core, rows_of
 from tests.support.histories import SCHEMAS, TOPIC_NAMES, random_log, random_splits
 
@@ -68,7 +73,7 @@ def test_a_restored_state_has_the_rows_blocks_and_marker_that_were_written(seed:
 @given(seed=st.integers(0, 2**32))
 def test_reading_only_the_tail_of_the_log_continues_a_kept_state(seed: int) -> None:
     rng = random.Random(seed)
-    core, transactions = write_all(rng)
+    _, transactions = write_all(rng)
     written = [record for transaction in transactions for record in transaction.changelog]
     whole, tail_only = Restorer(ALL_VIEWS), Restorer(ALL_VIEWS)
     cut = rng.randint(0, len(written))
@@ -101,3 +106,27 @@ def test_a_tombstone_is_refused_in_words() -> None:
     key, _ = transactions[0].changelog[0]
     with pytest.raises(StateError, match="without key or value"):
         Restorer(ALL_VIEWS).read(as_batches([(key, None)], random.Random(1))[0])
+
+
+@given(seed=st.integers(0, 2**32))
+def test_a_view_that_is_new_starts_at_the_position_and_leaves_the_others_alone(seed: int) -> None:
+    rng = random.Random(seed)
+    log = random_log(rng, TOPIC_NAMES[0], 0, 100)
+    old = TaskDefinition("flagfall", RIDES, ALL_VIEWS[:1])
+    core = TaskCore(old, old.empty_state(0, {topic: InputPosition("id", 0, 0) for topic in old.topics}))
+    first = core.plan(log.batch(0, 60), SCHEMAS)
+    assert first is not None
+    core.commit(first, 0)
+    new = TaskDefinition("flagfall", RIDES, ALL_VIEWS)
+    states = core.state.views | {view.name: ViewState(view) for view in ALL_VIEWS[1:]}
+    core = TaskCore(new, TaskState(new.with_views(core.state.marker), states, 0, core.state.blocks))
+    second = core.plan(log.batch(60, 100), SCHEMAS)
+    assert second is not None
+    core.commit(second, 1)
+    assert rows_of(core, ALL_VIEWS[0]) == dict(fold(ALL_VIEWS[0], log.records).rows[0])
+    for view in ALL_VIEWS[1:]:
+        assert core.state.marker.views[view.name].start[log.topic] == 60
+        since = [record for record in log.records if record.offset >= 60]
+        assert core.state.marker.views[view.name].fates[log.topic].total == len(
+            [r for r in since if r.offset not in {q.offset for q in fold(view, log.records).quarantined}]
+        )
