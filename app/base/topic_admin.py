@@ -7,9 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from time import monotonic, sleep
 
 from confluent_kafka import KafkaError, KafkaException, TopicCollection
-from confluent_kafka.admin import AdminClient, ConfigResource, NewTopic, ResourceType
+from confluent_kafka.admin import (
+    AdminClient,
+    ConfigResource,
+    NewTopic,
+    ResourceType,
+    TopicMetadata,
+)
 
 from app.base.errors import KafkaUnavailable, TopicsDiffer, TopicsMissing
 from app.base.kafka_clients import librdkafka_options
@@ -18,6 +25,7 @@ from app.base.topic import Topic
 
 REQUEST_TIMEOUT_SECONDS = 30.0
 FIRST_ANSWER_SECONDS = 10.0
+POLL_SECONDS = 0.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,9 +63,7 @@ def create_topics(kafka: KafkaSettings, topics: Sequence[Topic]) -> list[str]:
     if not missing:
         return []
     requests = [
-        NewTopic(
-            t.name, num_partitions=t.partitions, replication_factor=t.replication_factor, config=t.settings
-        )
+        NewTopic(t.name, num_partitions=t.partitions, replication_factor=t.replication_factor, config=t.settings)
         for t in missing
     ]
     admin = admin_client(kafka)  # must outlive the answers
@@ -69,6 +75,7 @@ def create_topics(kafka: KafkaSettings, topics: Sequence[Topic]) -> list[str]:
         except KafkaException as error:
             if error.args[0].code() != KafkaError.TOPIC_ALREADY_EXISTS:  # else: somebody was quicker
                 raise KafkaUnavailable(f"topic {name} could not be created: {error.args[0].str()}") from error
+    _await_leaders(admin, kafka, [topic.name for topic in missing])
     refuse_different(topic_states(kafka, missing))
     return created
 
@@ -103,6 +110,25 @@ def _existing_names(admin: AdminClient, kafka: KafkaSettings) -> set[str]:
             f"no broker answers at {kafka.bootstrap_server} ({error.args[0].str()}): start one with "
             f"`flagfall services up`, or set FLAGFALL_KAFKA_BOOTSTRAP_SERVER to a running cluster"
         ) from error
+
+
+def _await_leaders(admin: AdminClient, kafka: KafkaSettings, names: Sequence[str]) -> None:
+    """Wait until the brokers, not only their controller, know the topics, and every partition has a leader."""
+    deadline = monotonic() + REQUEST_TIMEOUT_SECONDS
+    while True:
+        known = admin.list_topics(timeout=FIRST_ANSWER_SECONDS).topics
+        led = [name for name in names if name in known and _is_led(known[name])]
+        if len(led) == len(names):
+            return
+        if monotonic() > deadline:
+            raise KafkaUnavailable(
+                f"{kafka.bootstrap_server} created topics that have no leader yet: {', '.join(set(names) - set(led))}"
+            )
+        sleep(POLL_SECONDS)
+
+
+def _is_led(topic: TopicMetadata) -> bool:
+    return bool(topic.partitions) and all(one.leader >= 0 for one in topic.partitions.values())
 
 
 def _describe(admin: AdminClient, names: Sequence[str]) -> dict[str, tuple[int, int, dict[str, str]]]:

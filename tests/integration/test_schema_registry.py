@@ -1,0 +1,68 @@
+"""The registry wrapper against a real registry."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from app.base.errors import RegistryUnavailable, SchemaRefused, UnknownSchema
+from app.base.registry import Registry
+from app.base.settings import Settings
+from app.rides.ride import avro_schema
+
+
+@pytest.fixture
+def subject(settings: Settings) -> str:
+    return f"{settings.app_id}-value"
+
+
+def test_a_schema_is_registered_once_and_comes_back_by_its_id(settings: Settings, subject: str) -> None:
+    schema_id = Registry(settings).register(subject, avro_schema())
+    again = Registry(settings)
+    assert again.register(subject, avro_schema()) == schema_id
+    assert again.schema_by_id(schema_id) == avro_schema()
+
+
+def test_a_nullable_field_may_be_added(settings: Settings, subject: str) -> None:
+    registry = Registry(settings)
+    first = registry.register(subject, avro_schema())
+    assert registry.register(subject, _with_field({"name": "x", "type": ["null", "long"], "default": None})) != first
+
+
+def test_a_field_without_default_is_refused(settings: Settings, subject: str) -> None:
+    registry = Registry(settings)
+    registry.register(subject, avro_schema())
+    with pytest.raises(SchemaRefused, match=subject):
+        registry.register(subject, _with_field({"name": "x", "type": "long"}))
+
+
+def test_a_subject_says_whether_it_holds_the_schema(settings: Settings, subject: str) -> None:
+    registry = Registry(settings)
+    assert registry.state(subject, avro_schema()) == "missing"
+    registry.register(subject, avro_schema())
+    assert registry.state(subject, avro_schema()) == "registered"
+    other = _with_field({"name": "x", "type": ["null", "long"], "default": None})
+    assert registry.state(subject, other) == "other schema"
+
+
+def test_an_id_that_does_not_exist_is_a_definite_answer(settings: Settings) -> None:
+    with pytest.raises(UnknownSchema, match="4711"):
+        Registry(settings).schema_by_id(4711)
+
+
+def test_a_registry_that_cannot_be_reached_is_no_answer(settings: Settings) -> None:
+    nowhere = Registry(settings.model_copy(update={"registry_url": "http://127.0.0.1:1"}))
+    with pytest.raises(RegistryUnavailable, match="127.0.0.1:1"):
+        nowhere.schema_by_id(1)
+
+
+def test_a_404_of_something_else_is_no_answer(settings: Settings) -> None:
+    wrong_path = Registry(settings.model_copy(update={"registry_url": f"{settings.registry_url}/nothing/here"}))
+    with pytest.raises(RegistryUnavailable):
+        wrong_path.schema_by_id(1)
+
+
+def _with_field(field: dict[str, Any]) -> dict[str, Any]:
+    schema = avro_schema()
+    return schema | {"fields": [*schema["fields"], field]}
