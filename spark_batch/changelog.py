@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import reduce
 from typing import Any
 
@@ -14,6 +14,7 @@ from pyspark.sql import functions as F  # noqa: N812 - as everywhere in Spark
 
 from app.codecs.changelog import NULL_INTEGER, NULL_TAG, decode_key, decode_rows, row_prefix
 from app.codecs.export import record_batch
+from app.domain.records import TopicPartition
 from app.domain.source import Kind
 from app.domain.view import AllTime, View
 from spark_batch.cut import Span, TaskCut
@@ -23,20 +24,21 @@ from spark_batch.recompute import row_schema
 Int64s = npt.NDArray[np.int64]
 
 
-def changelog_spans(topic: str, log_starts: dict[int, int], cuts: Sequence[TaskCut]) -> list[Span]:
-    """What must be read of the changelog: from the log's start up to and including the last marker of each task."""
-    ends: dict[int, int] = {}
-    for cut in cuts:
-        ends[cut.partition] = max(ends.get(cut.partition, 0), cut.changelog_offset + 1)
-    return [
-        Span(topic, partition, min(log_starts[partition], end), end)
-        for partition, end in sorted(ends.items())
-    ]
+def changelog_spans(topic: str, log_starts: Mapping[TopicPartition, int], cuts: Sequence[TaskCut]) -> list[Span]:
+    """What must be read of the changelog: from the log's start up to and including the last marker of each task.
+
+    A task that has committed nothing yet has no marker, and nothing of it is read.
+    """
+    ends: dict[TopicPartition, int] = {}
+    for cut in (cut for cut in cuts if cut.has_committed):
+        at = TopicPartition(topic, cut.partition)
+        ends[at] = max(ends.get(at, 0), cut.changelog_offset + 1)
+    return [Span(*at, min(log_starts[at], end), end) for at, end in sorted(ends.items())]
 
 
 def latest(raw: DataFrame, cuts: Sequence[TaskCut]) -> DataFrame:
     """Latest key and value per row of the views of `cuts`, each view at its own marker."""
-    at_cut = raw.where(reduce(Column.__or__, (_belongs(cut) for cut in cuts)))
+    at_cut = raw.where(reduce(Column.__or__, (_belongs(cut) for cut in cuts), F.lit(False)))
     newest = F.max_by("value", "offset").alias("value")
     return at_cut.groupBy("partition", "key").agg(newest).where(F.col("value").isNotNull())
 
@@ -73,11 +75,7 @@ def _decode_keys_one_by_one(
     view: View, keys: Sequence[bytes], texts: Sequence[bool]
 ) -> tuple[Int64s | None, list[npt.NDArray[Any]]]:
     decoded = [decode_key(view, key) for key in keys]
-    windows = (
-        None
-        if isinstance(view.window, AllTime)
-        else np.array([key.window_start_us for key in decoded], np.int64)
-    )
+    windows = None if isinstance(view.window, AllTime) else np.array([key.window_start_us for key in decoded], np.int64)
     groups = []
     for i, text in enumerate(texts):
         values = [key.group[i] for key in decoded]

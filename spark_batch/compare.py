@@ -14,9 +14,7 @@ from app.domain.fold import Cells, RowKey
 from app.domain.view import View
 from spark_batch.recompute import cell_columns, key_columns
 
-LIVE, CHANGELOG, RECOMPUTED = 1, 2, 4
-"""Marks of the sides, whose sum tells which of them hold a key."""
-ALL_THREE = LIVE + CHANGELOG + RECOMPUTED
+MARKS = LIVE, CHANGELOG, RECOMPUTED = 0, 1, 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,24 +28,17 @@ class Comparison:
     first: list[Row]
 
 
-def compare(
-    view: View, live: DataFrame, changelog: DataFrame, recomputed: DataFrame, limit: int
-) -> Comparison:
+def compare(view: View, live: DataFrame, changelog: DataFrame, recomputed: DataFrame, limit: int) -> Comparison:
     """Row by row, cell by cell, without tolerance; at most `limit` differing rows are brought."""
     sides = ((LIVE, live), (CHANGELOG, changelog), (RECOMPUTED, recomputed))
-    together = reduce(
-        DataFrame.unionByName, (side.withColumn("side", F.lit(mark)) for mark, side in sides)
-    ).cache()
-    try:
-        counted = {row["side"]: row["count"] for row in together.groupBy("side").count().collect()}
-        differing = _differing_keys(view, together).cache()
-        count = differing.count()
-        first = differing.orderBy(*key_columns(view)).limit(limit)
-        rows = _rows(view, together, first) if count else []
-        differing.unpersist()
-    finally:
-        together.unpersist()
-    return Comparison(counted.get(LIVE, 0), counted.get(CHANGELOG, 0), counted.get(RECOMPUTED, 0), count, rows)
+    together = reduce(DataFrame.unionByName, (side.withColumn("side", F.lit(mark)) for mark, side in sides))
+    keys = _judged_keys(view, together)
+    totals = [F.coalesce(F.sum(_held(mark)), F.lit(0)).alias(_held(mark)) for mark, _ in sides]
+    counted = keys.agg(*totals, F.count_if("differs").alias("differing")).collect()[0]
+    differing = keys.where("differs").select(*key_columns(view)).orderBy(*key_columns(view)).limit(limit)
+    first = _rows(view, together, differing) if counted["differing"] else []
+    live_rows, changelog_rows, recomputed_rows = (counted[_held(mark)] for mark in MARKS)
+    return Comparison(live_rows, changelog_rows, recomputed_rows, counted["differing"], first)
 
 
 def same_key(view: View, left: DataFrame, right: DataFrame) -> Column:
@@ -65,16 +56,20 @@ def key_of(view: View, row: Any) -> RowKey:
     return RowKey(row["window_start_us"], tuple(row[name] for name in key_columns(view)[2:]))
 
 
-def _differing_keys(view: View, together: DataFrame) -> DataFrame:
-    """Keys that not all sides hold exactly once, or with unequal cells. Least and greatest of three are equal
-    only if all are, and both are plain hash aggregates."""
+def _judged_keys(view: View, together: DataFrame) -> DataFrame:
+    """Every key with how often each side holds it, and whether they differ: not all hold it exactly once, or with
+    unequal cells. Least and greatest of three are equal only if all are, and both are plain hash aggregates."""
+    held = [F.count_if(F.col("side") == mark).alias(_held(mark)) for mark in MARKS]
     least = [F.min(name).alias(f"least_{name}") for name in cell_columns(view)]
     most = [F.max(name).alias(f"most_{name}") for name in cell_columns(view)]
-    once = F.count(F.lit(1)).alias("held"), F.sum("side").alias("sides")
-    grouped = together.groupBy(*key_columns(view)).agg(*once, *least, *most)
+    grouped = together.groupBy(*key_columns(view)).agg(*held, *least, *most)
+    once = [F.col(_held(mark)) == 1 for mark in MARKS]
     equal = [F.col(f"least_{name}") == F.col(f"most_{name}") for name in cell_columns(view)]
-    right = reduce(Column.__and__, equal, (F.col("held") == 3) & (F.col("sides") == ALL_THREE))
-    return grouped.where(~right).select(*key_columns(view))
+    return grouped.withColumn("differs", ~reduce(Column.__and__, once + equal))
+
+
+def _held(mark: int) -> str:
+    return f"held_{mark}"
 
 
 def _rows(view: View, together: DataFrame, keys: DataFrame) -> list[Row]:

@@ -38,6 +38,11 @@ class TaskCut:
     changelog_offset: int
 
     @property
+    def has_committed(self) -> bool:
+        """Whether the task has written anything yet; until then it has no marker in its changelog."""
+        return self.changelog_offset >= 0
+
+    @property
     def spans(self) -> list[Span]:
         """What the task has read, per input topic."""
         inputs = self.marker.inputs.items()

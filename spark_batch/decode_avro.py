@@ -1,7 +1,8 @@
 """Avro in the Confluent framing, decoded in the JVM, with a guard that no bad record passes.
 
 `from_avro` sees neither the header nor trailing bytes and answers a broken record with nulls. So a record counts as
-decoded only if it has a known schema id and, encoded again, gives the very same bytes. All others are *suspects*,
+decoded only if it has a known schema id and, encoded again, gives the very same bytes; Java passes text that
+is no UTF-8 through both ways, so that is asked for too. All others are *suspects*,
 which `app.codecs.avro_decode` looks at one by one. A suspect may turn out well (an unusual but legal encoding).
 """
 
@@ -25,12 +26,8 @@ MICROS_PER_MILLI = 1000
 
 def decode(raw: DataFrame, source: s.Source, writer_schemas: Mapping[int, str]) -> DataFrame:
     """`raw` with one column per column of the source, and `suspect`; a suspect's columns are all null."""
-    plain = {
-        number: json.loads(text) for number, text in writer_schemas.items() if is_plain(json.loads(text))
-    }
-    framed = raw.withColumns(
-        {"schema_id": _schema_id(), "body": F.expr(f"substring(value, {HEADER_BYTES + 1})")}
-    )
+    plain = {number: json.loads(text) for number, text in writer_schemas.items() if is_plain(json.loads(text))}
+    framed = raw.withColumns({"schema_id": _schema_id(), "body": F.expr(f"substring(value, {HEADER_BYTES + 1})")})
     parsed = framed.withColumns(
         {
             f"record_{n}": from_avro(
@@ -61,11 +58,7 @@ def judge(decoded: DataFrame, source: s.Source) -> DataFrame:
 
 def is_plain(schema: Any) -> bool:
     """Whether the JVM's round trip can be trusted for a writer schema: a record of plain, perhaps nullable, fields."""
-    return (
-        isinstance(schema, dict)
-        and schema.get("type") == "record"
-        and all(map(_is_plain_field, schema["fields"]))
-    )
+    return isinstance(schema, dict) and schema.get("type") == "record" and all(map(_is_plain_field, schema["fields"]))
 
 
 def sql_type(column: s.Column) -> str:
@@ -74,11 +67,15 @@ def sql_type(column: s.Column) -> str:
 
 
 def _is_plain_field(field: Mapping[str, Any]) -> bool:
-    declared = field["type"]
-    branches = declared if isinstance(declared, list) else [declared]
+    branches = _branches(field)
     named = [branch for branch in branches if isinstance(branch, str)]
     kinds = [branch for branch in named if branch != "null"]
     return len(named) == len(branches) and len(kinds) == 1 and kinds[0] in PLAIN_TYPES
+
+
+def _branches(field: Mapping[str, Any]) -> list[Any]:
+    declared = field["type"]
+    return declared if isinstance(declared, list) else [declared]
 
 
 def _schema_id() -> Column:
@@ -93,14 +90,14 @@ def _unchanged(number: int, schema: Mapping[str, Any]) -> Column:
     record = F.col(f"record_{number}")
     required = [field["name"] for field in schema["fields"] if not isinstance(field["type"], list)]
     found = _all([record[name].isNotNull() for name in required])
-    same = to_avro(record, json.dumps(schema)) == F.col("body")
+    texts = [field["name"] for field in schema["fields"] if "string" in _branches(field)]
+    legible = _all([F.coalesce(F.is_valid_utf8(record[name]), F.lit(True)) for name in texts])
+    same = (to_avro(record, json.dumps(schema)) == F.col("body")) & legible
     return F.coalesce(F.when(F.col("schema_id") == number, F.when(found, same)), F.lit(False))
 
 
 def _value(column: s.Column, schemas: Mapping[int, Mapping[str, Any]]) -> Column:
-    holding = [
-        n for n, schema in schemas.items() if column.name in {field["name"] for field in schema["fields"]}
-    ]
+    holding = [n for n, schema in schemas.items() if column.name in {field["name"] for field in schema["fields"]}]
     found = [F.col(f"record_{n}")[column.name].cast(sql_type(column)) for n in holding]
     return F.coalesce(*found) if found else F.lit(None).cast(sql_type(column))
 

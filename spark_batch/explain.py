@@ -30,9 +30,7 @@ def explain(recount: Recount, differing: Sequence[d.Row]) -> list[d.Difference]:
     view = recount.view
     suspected = {origin for row in differing if (origin := d.accused(view, row)) is not None}
     witnesses = {origin_of(view, w.record): w for w in _at_origins(recount, suspected)}
-    missing = _of_missing_rows(
-        recount, [row for row in differing if row.changelog is None and row.live is None]
-    )
+    missing = _of_missing_rows(recount, [row for row in differing if row.changelog is None and row.live is None])
     found = []
     for row in differing:
         found += d.differences(view, row, witnesses, missing.get((row.partition, row.key), ()))
@@ -51,19 +49,14 @@ def _settle(recount: Recount, found: Sequence[d.Difference]) -> list[d.Differenc
     refolded = _refold(recount, claims)
     view = recount.view
     return [
-        d.settled(view, one, refolded.get((one.row.partition, one.row.key))) if one in claims else one
-        for one in found
+        d.settled(view, one, refolded.get((one.row.partition, one.row.key))) if one in claims else one for one in found
     ]
 
 
 def _refold(recount: Recount, claims: Sequence[d.Difference]) -> dict[tuple[int, RowKey], Cells]:
     """The claims' rows over their records, with the faults that are claimed repeated."""
     view, spark = recount.view, recount.covered.sparkSession
-    changes = [
-        (origin_of(view, witness.record), times)
-        for claim in claims
-        for witness, times in d.corrections(claim)
-    ]
+    changes = [(origin_of(view, witness.record), times) for claim in claims for witness, times in d.corrections(claim)]
     lost = spark.createDataFrame([tuple(o) for o, times in changes if times < 0], _ORIGIN_SCHEMA)
     extra = spark.createDataFrame([tuple(o) for o, times in changes if times > 0], _ORIGIN_SCHEMA)
     keys = F.broadcast(_keys(recount, [claim.row for claim in claims]))
@@ -75,16 +68,12 @@ def _refold(recount: Recount, claims: Sequence[d.Difference]) -> dict[tuple[int,
 
 
 def _at_origins(recount: Recount, origins: Iterable[Origin]) -> list[d.Witness]:
-    asked = recount.covered.sparkSession.createDataFrame(
-        [tuple(origin) for origin in origins], _ORIGIN_SCHEMA
-    )
+    asked = recount.covered.sparkSession.createDataFrame([tuple(origin) for origin in origins], _ORIGIN_SCHEMA)
     found = recount.covered.join(F.broadcast(asked), _ORIGIN, "leftsemi").collect()
     return [_witness(recount.view, row) for row in found]
 
 
-def _of_missing_rows(
-    recount: Recount, missing: Sequence[d.Row]
-) -> Mapping[tuple[int, RowKey], list[d.Witness]]:
+def _of_missing_rows(recount: Recount, missing: Sequence[d.Row]) -> Mapping[tuple[int, RowKey], list[d.Witness]]:
     if not missing:
         return {}
     view = recount.view
@@ -92,11 +81,7 @@ def _of_missing_rows(
     first = Window.partitionBy(*key_columns(view)).orderBy(*_ORIGIN)
     belonging = recount.applied.join(keys, same_key(view, recount.applied, keys), "leftsemi")
     listed: dict[tuple[int, RowKey], list[d.Witness]] = {}
-    for row in (
-        belonging.withColumn("place", F.row_number().over(first))
-        .where(f"place <= {LISTED_PER_ROW}")
-        .collect()
-    ):
+    for row in belonging.withColumn("place", F.row_number().over(first)).where(f"place <= {LISTED_PER_ROW}").collect():
         listed.setdefault((row["task"], key_of(view, row)), []).append(_witness(view, row))
     return listed
 

@@ -57,15 +57,16 @@ def _fetch(client: httpx.Client, view: View, partition: int, folder: Path) -> Ex
     received = _get(client, path, partition)
     try:
         metadata, table = read_export(received)
+    except LayoutError as error:
+        raise Inconclusive(f"GET {path}?partition={partition}: {error}") from error
+    try:
         check_digest(view, metadata, table)
     except LayoutError as error:
         raise Invalid(f"GET {path}?partition={partition}: {error}") from error
     _check_marker(view, partition, metadata)
     rows = as_rows(view, partition, table)
     if (keys := rows.group_by(key_columns(view)).aggregate([]).num_rows) != rows.num_rows:
-        raise Invalid(
-            f"the export of {view.name} partition {partition} has {rows.num_rows} rows for {keys} keys"
-        )
+        raise Invalid(f"the export of {view.name} partition {partition} has {rows.num_rows} rows for {keys} keys")
     file = folder / f"task-{partition}.parquet"
     pq.write_table(rows, file)
     cut = TaskCut(view, partition, metadata.marker, metadata.changelog_offset)
@@ -75,19 +76,16 @@ def _fetch(client: httpx.Client, view: View, partition: int, folder: Path) -> Ex
 def _check_marker(view: View, partition: int, metadata: ExportMetadata) -> None:
     """The export is the one asked for, and its marker speaks of it."""
     marker = metadata.marker
-    told = (metadata.partition, marker.partition, marker.source, metadata.changelog_offset >= 0)
-    if told != (partition, partition, view.source.number, True):
+    if (metadata.partition, marker.partition, marker.source) != (partition, partition, view.source.number):
         raise Invalid(
-            f"export of {view.name} partition {partition} came with the marker of source {marker.source} partition "
-            f"{marker.partition} at changelog offset {metadata.changelog_offset}: the worker mixed up its tasks"
+            f"export of {view.name} partition {partition} came with the marker of source {marker.source} "
+            f"partition {marker.partition}: the worker mixed up its tasks"
         )
     position = marker.views.get(view.name)
     if position is None or position.version != view.version:
         raise Invalid(f"the marker of partition {partition} does not hold {view.name} version {view.version}")
     if position.state != "live":
-        raise Inconclusive(
-            f"{view.name} partition {partition} is still {position.state}; run it again when it is live"
-        )
+        raise Inconclusive(f"{view.name} partition {partition} is still {position.state}; run it again when it is live")
 
 
 def _get(client: httpx.Client, path: str, partition: int) -> bytes:

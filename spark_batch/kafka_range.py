@@ -7,52 +7,33 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 
-from confluent_kafka import IsolationLevel, KafkaException, TopicCollection, TopicPartition
-from confluent_kafka.admin import AdminClient, OffsetSpec  # type: ignore[attr-defined]
+from confluent_kafka import KafkaError, KafkaException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as everywhere in Spark
 
+from app.base.cluster import Cluster, ClusterError
 from spark_batch.cut import Span
 from spark_batch.errors import Inconclusive, Invalid
 
-REQUEST_TIMEOUT_SECONDS = 30
 POLL_TIMEOUT_MS = 30_000
-_EARLIEST = OffsetSpec.earliest()  # type: ignore[no-untyped-call]
-_LATEST = OffsetSpec.latest()  # type: ignore[no-untyped-call]
 RECORDS_PER_TASK = 1_000_000
 """Ranges are split at this size, so that one large partition keeps all cores busy."""
+RECORD_SCHEMA = "topic string, partition int, offset long, timestamp_ms long, key binary, value binary"
 
 
-def check_spans(admin: AdminClient, spans: Sequence[Span]) -> None:
+def check_spans(cluster: Cluster, spans: Sequence[Span]) -> None:
     """Invalid, naming every span that the cluster cannot give: topic gone or made anew, log cut off or too short.
 
     The log's end is the last *stable* offset: what a read_committed reader can reach.
     """
-    problems = _topic_problems(admin, spans)
-    if not problems:
-        starts = _offsets(admin, spans, _EARLIEST)
-        ends = _offsets(admin, spans, _LATEST)
-        problems = [
-            text
-            for span, low, high in zip(spans, starts, ends, strict=True)
-            for text in _faults(span, low, high)
-        ]
+    with told_by(cluster):
+        problems = list(_topic_problems(cluster, spans)) or list(_range_problems(cluster, spans))
     if problems:
-        raise Invalid("the cut cannot be read from Kafka:\n" + "\n".join(f"  - {text}" for text in problems))
-
-
-def log_starts(admin: AdminClient, topic: str, partitions: Sequence[int]) -> dict[int, int]:
-    """First offset still in the log, per partition."""
-    spans = [Span(topic, partition, 0, 0) for partition in partitions]
-    return dict(zip(partitions, _offsets(admin, spans, _EARLIEST), strict=True))
-
-
-def log_ends(admin: AdminClient, topic: str, partitions: Sequence[int]) -> dict[int, int]:
-    """Last stable offset (exclusive), per partition."""
-    spans = [Span(topic, partition, 0, 0) for partition in partitions]
-    return dict(zip(partitions, _offsets(admin, spans, _LATEST), strict=True))
+        listed = "\n".join(f"  - {text}" for text in dict.fromkeys(problems))
+        raise Invalid(f"the cut cannot be read from Kafka:\n{listed}")
 
 
 def read_spans(spark: SparkSession, java_options: Mapping[str, str], spans: Sequence[Span]) -> DataFrame:
@@ -62,9 +43,7 @@ def read_spans(spark: SparkSession, java_options: Mapping[str, str], spans: Sequ
     """
     wanted = [span for span in spans if span.end > span.start]
     if not wanted:
-        return spark.createDataFrame(
-            [], "topic string, partition int, offset long, timestamp_ms long, key binary, value binary"
-        )
+        return spark.createDataFrame([], RECORD_SCHEMA)
     options = {f"kafka.{name}": value for name, value in java_options.items()} | {
         "kafka.isolation.level": "read_committed",
         "assign": _json(wanted, lambda found: [span.partition for span in found]),
@@ -75,65 +54,45 @@ def read_spans(spark: SparkSession, java_options: Mapping[str, str], spans: Sequ
         "maxRecordsPerPartition": str(RECORDS_PER_TASK),
     }
     raw = spark.read.format("kafka").options(**options).load()
-    return raw.select(
-        "topic", "partition", "offset", F.unix_millis("timestamp").alias("timestamp_ms"), "key", "value"
-    )
+    return raw.select("topic", "partition", "offset", F.unix_millis("timestamp").alias("timestamp_ms"), "key", "value")
 
 
-def _topic_problems(admin: AdminClient, spans: Sequence[Span]) -> list[str]:
-    names = sorted({span.topic for span in spans})
-    described = admin.describe_topics(TopicCollection(names), request_timeout=REQUEST_TIMEOUT_SECONDS)
-    problems = []
-    for name in names:
-        try:
-            topic = described[name].result()
-        except KafkaException as error:
-            problems.append(f"{name}: {error.args[0].str()}")
-            continue
-        found = str(topic.topic_id)
-        marked = {span.topic_id for span in spans if span.topic == name and span.topic_id is not None}
-        problems += [
-            f"{name}: the marker was written over topic id {other}, the topic is now {found}: "
-            f"it was deleted and made again, so its offsets mean other records; rebuild the tables"
-            for other in sorted(marked - {found})
-        ]
-        problems += [
-            f"{name}: the cut has partition {span.partition}, the topic has {len(topic.partitions)}"
-            for span in spans
-            if span.topic == name and span.partition >= len(topic.partitions)
-        ]
-    return problems
-
-
-def _offsets(admin: AdminClient, spans: Sequence[Span], spec: OffsetSpec) -> list[int]:
-    asked = {TopicPartition(span.topic, span.partition): spec for span in spans}
-    if not asked:
-        return []
-    told = admin.list_offsets(
-        asked, isolation_level=IsolationLevel.READ_COMMITTED, request_timeout=REQUEST_TIMEOUT_SECONDS
-    )
+@contextmanager
+def told_by(cluster: Cluster) -> Iterator[None]:
+    """What the cluster answers instead of facts, as a reason for no verdict."""
     try:
-        found = {(at.topic, at.partition): future.result().offset for at, future in told.items()}
-    except KafkaException as error:
-        raise Inconclusive(
-            f"the broker did not tell the ends of the log: {error.args[0].str()}; run it again"
-        ) from error
-    return [found[span.topic, span.partition] for span in spans]
+        yield
+    except ClusterError as error:
+        cause = error.__cause__
+        unknown = isinstance(cause, KafkaException) and cause.args[0].code() == KafkaError.UNKNOWN_TOPIC_OR_PART
+        if unknown:
+            raise Invalid(f"{error}; without it nothing can be recomputed") from error
+        raise Inconclusive(f"{error}; run it again when the cluster is well") from error
 
 
-def _faults(span: Span, log_start: int, log_end: int) -> list[str]:
-    if span.end < span.start:
-        return [f"{span}: it ends before it starts"]
-    problems = []
-    if log_start > span.start:
-        problems.append(
-            f"{span}: the log now starts at {log_start}: raise the topic's retention and rebuild, or accept the loss"
-        )
-    if log_end < span.end:
-        problems.append(
-            f"{span}: the log ends at {log_end}: the tables claim records that the topic does not hold"
-        )
-    return problems
+def _topic_problems(cluster: Cluster, spans: Sequence[Span]) -> Iterator[str]:
+    topics = {span.topic for span in spans}
+    ids, counts = cluster.topic_ids(topics), cluster.partition_counts(topics)
+    for span in spans:
+        if span.topic_id not in (None, ids[span.topic]):
+            yield (
+                f"{span.topic}: the marker was written over topic id {span.topic_id}, the topic is now "
+                f"{ids[span.topic]}: it was deleted and made again, so its offsets mean other records; "
+            )
+        elif span.partition >= counts[span.topic]:
+            yield f"{span}: the topic has {counts[span.topic]} partitions"
+
+
+def _range_problems(cluster: Cluster, spans: Sequence[Span]) -> Iterator[str]:
+    starts = cluster.log_starts(span.at for span in spans)
+    ends = cluster.log_ends((span.at for span in spans), committed=True)
+    for span in spans:
+        if span.end < span.start:
+            yield f"{span}: it ends before it starts"
+        if starts[span.at] > span.start:
+            yield f"{span}: the log now starts at {starts[span.at]}; rebuild the tables, or accept the loss"
+        if ends[span.at] < span.end:
+            yield f"{span}: the log ends at {ends[span.at]}: the tables claim records that the topic does not hold"
 
 
 def _json(spans: Sequence[Span], value: Callable[[list[Span]], object]) -> str:

@@ -6,7 +6,7 @@ The marker's figures must add up by themselves, or there is nothing to compare; 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from app.domain.event_time import NO_WATERMARK
 from app.domain.fold import Advance
@@ -17,12 +17,12 @@ from spark_batch.cut import TaskCut
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """Spark's own count of one topic-partition below the cut, and the highest `reported_at` among its usable records."""
+    """Spark's own count of one topic-partition below the cut, and the highest `reported_at` of a usable record."""
 
     decoded: int = 0
     quarantined: int = 0
     highest_us: int = NO_WATERMARK
-    fates: Fates = Fates()
+    fates: Fates = field(default_factory=Fates)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,15 +55,13 @@ def not_adding_up(cut: TaskCut) -> list[str]:
         fates = cut.marker.views[cut.view.name].fates.get(topic, Fates())
         if cut.view_start(topic) == position.start_offset and fates.total != position.decoded:
             problems.append(
-                f"{at}, {cut.view.name}: {fates.applied} applied + {fates.late} late + {fates.out_of_scope} out of scope "
-                f"is not {position.decoded}, the records decoded"
+                f"{at}, {cut.view.name}: {fates.applied} applied + {fates.late} late + {fates.out_of_scope} "
+                f"out of scope is not {position.decoded}, the records decoded"
             )
     return problems
 
 
-def entries(
-    cut: TaskCut, counted: Mapping[TopicPartition, Counted], advances: Sequence[Advance]
-) -> list[Entry]:
+def entries(cut: TaskCut, counted: Mapping[TopicPartition, Counted], advances: Sequence[Advance]) -> list[Entry]:
     """Both ledgers and the watermarks of one task and view."""
     found = []
     for topic, position in cut.source_inputs.items():
@@ -82,15 +80,11 @@ def entries(
             ("late", fates.late, own.fates.late),
             ("out_of_scope", fates.out_of_scope, own.fates.out_of_scope),
         )
-        found += [
-            Entry(topic, cut.partition, name, marker, recomputed) for name, marker, recomputed in figures
-        ]
+        found += [Entry(topic, cut.partition, name, marker, recomputed) for name, marker, recomputed in figures]
     return found
 
 
-def watermarks(
-    highest_us: int, at: TopicPartition, next_offset: int, advances: Iterable[Advance]
-) -> set[int]:
+def watermarks(highest_us: int, at: TopicPartition, next_offset: int, advances: Iterable[Advance]) -> set[int]:
     """What the watermark may be at the cut. An advance at the cut's very offset may have come before or after it."""
     own = [a for a in advances if (a.topic, a.partition) == at]
     before = max([highest_us, *(a.watermark_us for a in own if a.at_offset < next_offset)])

@@ -17,7 +17,6 @@ from spark_batch.cut import Span, TaskCut
 from spark_batch.errors import Inconclusive, Invalid
 
 READ_TIMEOUT_SECONDS = 30.0
-MESSAGES_AT_ONCE = 1000
 
 
 def committed(
@@ -39,19 +38,16 @@ def committed(
     with closing(consumer):
         consumer.assign([TopicPartition(topic, partition, start)])
         while True:
-            messages = consumer.consume(MESSAGES_AT_ONCE, READ_TIMEOUT_SECONDS)
-            if not messages:
-                raise Inconclusive(
-                    f"{topic}-{partition}: nothing came for {READ_TIMEOUT_SECONDS:.0f} s; run it again"
-                )
-            for message in messages:
-                error = message.error()
-                if error is None:
-                    yield message
-                elif error.code() == KafkaError._PARTITION_EOF:
-                    return
-                else:
-                    raise Invalid(f"{topic}-{partition}: {error.str()}")
+            message = consumer.poll(READ_TIMEOUT_SECONDS)
+            if message is None:
+                raise Inconclusive(f"{topic}-{partition}: nothing came for {READ_TIMEOUT_SECONDS:.0f} s; run it again")
+            error = message.error()
+            if error is None:
+                yield message
+            elif error.code() == KafkaError._PARTITION_EOF:
+                return
+            else:
+                raise Invalid(f"{topic}-{partition}: {error.str()}")
 
 
 def check_marker(client: Mapping[str, Any], topic: str, cut: TaskCut) -> int | None:
@@ -63,11 +59,7 @@ def check_marker(client: Mapping[str, Any], topic: str, cut: TaskCut) -> int | N
     where = f"{topic}-{cut.partition} offset {cut.changelog_offset}"
     records = committed(client, topic, cut.partition, cut.changelog_offset)
     first = next(records, None)
-    if (
-        first is None
-        or first.offset() != cut.changelog_offset
-        or first.key() != marker_key(cut.marker.source)
-    ):
+    if first is None or first.offset() != cut.changelog_offset or first.key() != marker_key(cut.marker.source):
         raise Invalid(f"{where}: {_seen(first)}, the export of {cut.view.name} says its marker is there")
     if encode_marker(decode_marker(first.value() or b"")) != encode_marker(cut.marker):
         raise Invalid(

@@ -34,17 +34,13 @@ def kept_columns(source: Source, views: Sequence[View]) -> list[str]:
     return sorted({name for view in views for name in view.columns} | bases | {source.id, source.key})
 
 
-def read_source(
-    raw: DataFrame, source: Source, views: Sequence[View], schemas: Schemas, folder: Path
-) -> DataFrame:
+def read_source(raw: DataFrame, source: Source, views: Sequence[View], schemas: Schemas, folder: Path) -> DataFrame:
     """Place, kept columns and `reason` (null where usable) of every record in `raw`; stored below `folder`."""
     texts = {number: schema.text for number, schema in schemas.items() if schema is not None}
     columns = kept_columns(source, views)
     full = judge(decode(raw, source, texts), source).withColumn("topic_number", _topic_number(source))
     bytes_of_suspects = F.when(F.col("suspect"), F.col("value")).alias("value")
-    full.select(*_PLACE, "reason", *columns, "suspect", bytes_of_suspects).write.parquet(
-        str(folder / "decoded")
-    )
+    full.select(*_PLACE, "reason", *columns, "suspect", bytes_of_suspects).write.parquet(str(folder / "decoded"))
     spark = raw.sparkSession
     decoded = spark.read.parquet(str(folder / "decoded"))
     judge_suspects(decoded.where("suspect"), views[0], columns, schemas, folder / "suspects.parquet")
@@ -52,9 +48,7 @@ def read_source(
     return decoded.where("not suspect").drop("suspect", "value").unionByName(resolved)
 
 
-def judge_suspects(
-    suspects: DataFrame, view: View, columns: Sequence[str], schemas: Schemas, file: Path
-) -> None:
+def judge_suspects(suspects: DataFrame, view: View, columns: Sequence[str], schemas: Schemas, file: Path) -> None:
     """Decode suspects strictly, one by one, and write what each is."""
     schema = _suspect_schema(view.source, columns)
     rows = suspects.select(*_PLACE, "value").toLocalIterator()
@@ -66,10 +60,8 @@ def judge_suspects(
             writer.write_table(pa.Table.from_pylist(picked, schema))
 
 
-def _judged(
-    rows: Iterator[Any], topics: dict[int, str], view: View, schemas: Schemas
-) -> Iterator[dict[str, Any]]:
-    nothing = {name: None for name in view.source.by_name}
+def _judged(rows: Iterator[Any], topics: dict[int, str], view: View, schemas: Schemas) -> Iterator[dict[str, Any]]:
+    nothing = dict.fromkeys(view.source.by_name)
     for number, partition, offset, timestamp_ms, value in rows:
         place = dict(zip(_PLACE, (number, partition, offset, timestamp_ms), strict=True))
         told = decode_strict(None if value is None else bytes(value), schemas)
@@ -99,9 +91,7 @@ def _suspect_schema(source: Source, columns: Sequence[str]) -> pa.Schema:
         pa.field("timestamp_ms", pa.int64()),
         pa.field("reason", pa.string()),
     ]
-    return pa.schema(
-        place + [pa.field(name, _ARROW.get(source.by_name[name].kind, pa.int64())) for name in columns]
-    )
+    return pa.schema(place + [pa.field(name, _ARROW.get(source.by_name[name].kind, pa.int64())) for name in columns])
 
 
 def _load(spark: SparkSession, file: Path, like: DataFrame) -> DataFrame:

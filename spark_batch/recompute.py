@@ -38,9 +38,7 @@ def row_schema(view: View) -> str:
 
 def judged(view: View, records: DataFrame) -> DataFrame:
     """Records (with `watermark_us`) with the key of their row in this view and their `fate`."""
-    keyed = records.withColumns(
-        {"task": F.col("partition"), "window_start_us": _window_start(view)} | _groups(view)
-    )
+    keyed = records.withColumns({"task": F.col("partition"), "window_start_us": _window_start(view)} | _groups(view))
     return keyed.withColumn("fate", _fate(view))
 
 

@@ -13,18 +13,18 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from importlib.metadata import version
-from itertools import groupby
 from pathlib import Path
 
 import httpx
-from confluent_kafka import KafkaException, TopicCollection
-from confluent_kafka.admin import AdminClient, ConfigResource, ResourceType  # type: ignore[attr-defined]
+from confluent_kafka.admin import AdminClient, ConfigResource, ResourceType
 from pyspark.sql import DataFrame, SparkSession
 
+from app.base.cluster import Cluster
 from app.base.kafka_clients import java_options, librdkafka_options
 from app.base.names import advances_topic, changelog_topic
 from app.base.settings import Settings
 from app.domain.fold import Advance
+from app.domain.records import TopicPartition
 from app.domain.source import Source
 from app.domain.view import View
 from spark_batch.changelog import changelog_rows, changelog_spans, latest
@@ -33,7 +33,7 @@ from spark_batch.cut import TaskCut, joined
 from spark_batch.errors import Inconclusive, Invalid, NoVerdict
 from spark_batch.explain import explain
 from spark_batch.export_client import TIMEOUT_SECONDS, Export, fetch_exports, live_rows
-from spark_batch.kafka_range import REQUEST_TIMEOUT_SECONDS, check_spans, log_starts, read_spans
+from spark_batch.kafka_range import check_spans, read_spans, told_by
 from spark_batch.ledgers import entries, not_adding_up
 from spark_batch.log_reader import check_marker, overwritten_too_early, read_advances
 from spark_batch.read_source import read_source
@@ -44,6 +44,7 @@ from spark_batch.writer_schemas import WriterSchemas
 
 ROWS_NAMED = 1000
 """Differing rows per view that are looked into; more are counted as residual."""
+REQUEST_TIMEOUT_SECONDS = 30.0
 COMPACTION_LAG = "min.compaction.lag.ms"
 
 Progress = Callable[[str], AbstractContextManager[object]]
@@ -63,7 +64,7 @@ class Run:
 
     def __post_init__(self) -> None:
         self.client = librdkafka_options(self.settings.kafka)
-        self.admin = AdminClient(dict(self.client))
+        self.cluster = Cluster(self.settings.kafka)
         self.work = self.folder / "work"
 
     @contextmanager
@@ -77,6 +78,7 @@ def reconcile(
     settings: Settings,
     spark: SparkSession,
     views: Sequence[View],
+    *,
     worker_url: str,
     output: Path,
     progress: Progress = lambda words: nullcontext(),
@@ -104,31 +106,23 @@ def _reconcile_source(run: Run, source: Source, views: Sequence[View]) -> list[V
     with run.step("exports", "fetching the workers' rows"):
         exports = _exports(run, source, views)
     cuts = [export.cut for of_view in exports.values() for export in of_view]
-    with run.step("changelog", "copying the changelog up to the same position"):
-        stored = _changelog(run, source, cuts)
     with run.step("checks", "checking that the topics hold what the cut claims"):
         _check(run, cuts)
         advances = _advances(run, cuts)
+    with run.step("changelog", "copying the changelog up to the same position"):
+        stored = _changelog(run, source, cuts)
     with run.step("read", "reading and decoding the source records"):
         records = _records(run, source, views, cuts)
-    usable = with_watermark(records.where("reason is null"), source, advances).cache()
-    refused = records.where("reason is not null")
-    return [
-        _reconcile_view(run, view, exports[view.name], stored, usable, refused, advances) for view in views
-    ]
+    marked = with_watermark(records, source, advances).cache()
+    return [_reconcile_view(run, exports[view.name], stored, marked, advances) for view in views]
 
 
 def _reconcile_view(
-    run: Run,
-    view: View,
-    exports: Sequence[Export],
-    stored: DataFrame,
-    usable: DataFrame,
-    refused: DataFrame,
-    advances: Sequence[Advance],
+    run: Run, exports: Sequence[Export], stored: DataFrame, records: DataFrame, advances: Sequence[Advance]
 ) -> ViewReport:
     cuts = [export.cut for export in exports]
-    own = recount(view, cuts, usable, refused)
+    view = cuts[0].view
+    own = recount(view, cuts, records)
     with run.step("ledgers", f"{view.name}: counting what became of every record"):
         figures = counted(own)
         ledger = [entry for cut in cuts for entry in entries(cut, figures, advances)]
@@ -151,26 +145,24 @@ def _reconcile_view(
 
 
 def _exports(run: Run, source: Source, views: Sequence[View]) -> dict[str, list[Export]]:
-    partitions = range(_partition_count(run.admin, source.topics[0].name))
+    partitions = range(_partition_count(run, source.topics[0].name))
     with httpx.Client(base_url=run.worker_url, timeout=TIMEOUT_SECONDS) as client:
-        return {
-            view.name: fetch_exports(client, view, partitions, run.work / "live" / view.name)
-            for view in views
-        }
+        return {view.name: fetch_exports(client, view, partitions, run.work / "live" / view.name) for view in views}
 
 
 def _changelog(run: Run, source: Source, cuts: Sequence[TaskCut]) -> DataFrame:
     """A copy of the changelog's rows at the cut; Inconclusive if it was taken too late to be trusted."""
     topic = changelog_topic(run.settings.app_id, source.name)
-    partitions = sorted({cut.partition for cut in cuts})
-    spans = changelog_spans(topic, log_starts(run.admin, topic, partitions), cuts)
-    check_spans(run.admin, spans)
+    places = {TopicPartition(topic, cut.partition) for cut in cuts}
+    with told_by(run.cluster):
+        starts = run.cluster.log_starts(places)
+    spans = changelog_spans(topic, starts, cuts)
+    check_spans(run.cluster, spans)
     copied = run.work / "changelog"
     latest(read_spans(run.spark, java_options(run.settings.kafka), spans), cuts).write.parquet(str(copied))
-    lag_ms = _compaction_lag_ms(run.admin, topic)
-    for _, same in groupby(sorted(cuts, key=_place), key=_place):
-        cut = next(same)
-        if overwritten_too_early(check_marker(run.client, topic, cut), lag_ms):
+    lag_ms = _compaction_lag_ms(run, topic)
+    for cut in cuts:
+        if cut.has_committed and overwritten_too_early(check_marker(run.client, topic, cut), lag_ms):
             raise Inconclusive(
                 f"{topic}-{cut.partition}: more than {lag_ms} ms went by since the position of the export was "
                 f"overwritten, so compaction may have removed its rows; run it again, or raise {COMPACTION_LAG}"
@@ -179,7 +171,7 @@ def _changelog(run: Run, source: Source, cuts: Sequence[TaskCut]) -> DataFrame:
 
 
 def _check(run: Run, cuts: Sequence[TaskCut]) -> None:
-    check_spans(run.admin, [span for cut in cuts for span in cut.spans])
+    check_spans(run.cluster, [span for cut in cuts for span in cut.spans])
     problems = sorted({problem for cut in cuts for problem in not_adding_up(cut)})
     if problems:
         raise Invalid("the marker's ledgers do not add up:\n" + "\n".join(f"  - {text}" for text in problems))
@@ -187,10 +179,8 @@ def _check(run: Run, cuts: Sequence[TaskCut]) -> None:
 
 def _advances(run: Run, cuts: Sequence[TaskCut]) -> list[Advance]:
     topic = advances_topic(run.settings.app_id)
-    if topic not in run.admin.list_topics(timeout=REQUEST_TIMEOUT_SECONDS).topics:
-        return []  # nobody can have advanced anything
     spans = joined(span for cut in cuts for span in cut.source_spans)
-    return read_advances(run.client, topic, _partition_count(run.admin, topic), spans)
+    return read_advances(run.client, topic, _partition_count(run, topic), spans)
 
 
 def _records(run: Run, source: Source, views: Sequence[View], cuts: Sequence[TaskCut]) -> DataFrame:
@@ -205,22 +195,16 @@ def _records(run: Run, source: Source, views: Sequence[View], cuts: Sequence[Tas
     return records
 
 
-def _partition_count(admin: AdminClient, topic: str) -> int:
-    try:
-        asked = admin.describe_topics(TopicCollection([topic]), request_timeout=REQUEST_TIMEOUT_SECONDS)
-        return len(asked[topic].result().partitions)
-    except KafkaException as error:
-        raise Invalid(f"topic {topic}: {error.args[0].str()}") from error
+def _partition_count(run: Run, topic: str) -> int:
+    with told_by(run.cluster):
+        return run.cluster.partition_counts([topic])[topic]
 
 
-def _compaction_lag_ms(admin: AdminClient, topic: str) -> int:
+def _compaction_lag_ms(run: Run, topic: str) -> int:
     resource = ConfigResource(ResourceType.TOPIC, topic)
+    admin = AdminClient(dict(run.client))
     told = admin.describe_configs([resource], request_timeout=REQUEST_TIMEOUT_SECONDS)[resource].result()
     return int(told[COMPACTION_LAG].value)
-
-
-def _place(cut: TaskCut) -> tuple[int, int]:
-    return cut.partition, cut.changelog_offset
 
 
 def _by_source(views: Sequence[View]) -> Iterable[tuple[Source, list[View]]]:
@@ -230,7 +214,5 @@ def _by_source(views: Sequence[View]) -> Iterable[tuple[Source, list[View]]]:
 
 def _new_report(settings: Settings) -> Report:
     now = datetime.now(UTC)
-    versions = {name: version(name) for name in ("flagfall", "pyspark")} | {
-        "python": platform.python_version()
-    }
+    versions = {name: version(name) for name in ("flagfall", "pyspark")} | {"python": platform.python_version()}
     return Report(new_run_id(now), settings.app_id, now, versions)

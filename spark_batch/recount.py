@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - as everywhere in Spark
 
 from app.domain.difference import Fate
@@ -20,15 +20,17 @@ from spark_batch.recompute import judged, rows
 _AT = ("topic_number", "partition")
 
 
+QUARANTINED, BELOW_START = "quarantined", "below_start"
+"""Fates beside those of the domain: unusable, and read by the task before the view was added to it."""
+
+
 @dataclass(frozen=True)
 class Recount:
-    """`covered`: the view's records below its cut, judged. `refused`: unusable ones of the tasks below the cut."""
+    """`judged`: every record of the view's tasks below its cut, with the row it belongs to and its fate."""
 
     view: View
     cuts: Sequence[TaskCut]
-    covered: DataFrame
-    usable: DataFrame
-    refused: DataFrame
+    judged: DataFrame
 
     @property
     def rows(self) -> DataFrame:
@@ -41,46 +43,42 @@ class Recount:
         return made
 
     @property
+    def covered(self) -> DataFrame:
+        """Usable records that the view covers."""
+        return self.judged.where(F.col("fate").isin([fate.value for fate in Fate]))
+
+    @property
     def applied(self) -> DataFrame:
-        return self.covered.where(F.col("fate") == Fate.APPLIED.value)
+        return self.judged.where(F.col("fate") == Fate.APPLIED.value)
 
 
-def recount(view: View, cuts: Sequence[TaskCut], usable: DataFrame, refused: DataFrame) -> Recount:
-    """`usable`: the source's usable records with watermarks; `refused`: the others. Both may reach beyond the cut."""
-    bounds = F.broadcast(_bounds(view, cuts, usable))
-    below = F.col("offset") < F.col("next_offset")
-    inside = usable.join(bounds, [*_AT]).where(below)
-    covered = judged(view, inside.where(F.col("offset") >= F.col("view_start")))
-    return Recount(view, cuts, covered, inside, refused.join(bounds, [*_AT]).where(below))
+def recount(view: View, cuts: Sequence[TaskCut], records: DataFrame) -> Recount:
+    """`records`: all of the source's, with `reason` and `watermark_us`; they may reach beyond the view's cut."""
+    inside = records.join(F.broadcast(_bounds(view, cuts, records)), [*_AT]).where("offset < next_offset")
+    fate = F.when(F.col("reason").isNotNull(), QUARANTINED).when(F.col("offset") < F.col("view_start"), BELOW_START)
+    return Recount(view, cuts, judged(view, inside).withColumn("fate", fate.otherwise(F.col("fate"))))
 
 
 def counted(recount: Recount) -> dict[TopicPartition, Counted]:
-    """Both ledgers, counted anew."""
+    """Both ledgers, counted anew, in one pass."""
     source = recount.view.source
     names = {topic.number: topic.name for topic in source.topics}
-    read = recount.usable.groupBy(*_AT).agg(
-        F.count(F.lit(1)).alias("decoded"), F.max(source.reported_at).alias("highest_us")
-    )
-    bad = recount.refused.groupBy(*_AT).agg(F.count(F.lit(1)).alias("quarantined"))
-    fates = recount.covered.groupBy(*_AT).agg(*(_count_of(fate) for fate in Fate))
-    together = (
-        read.join(bad, [*_AT], "full")
-        .join(fates, [*_AT], "full")
-        .na.fill(0, ["decoded", "quarantined", *Fate])
+    usable = F.col("fate") != QUARANTINED
+    figures = recount.judged.groupBy(*_AT).agg(
+        F.count_if(usable).alias("decoded"),
+        F.count_if(~usable).alias(QUARANTINED),
+        F.max(F.when(usable, F.col(source.reported_at))).alias("highest_us"),
+        *(F.count_if(F.col("fate") == fate.value).alias(fate.value) for fate in Fate),
     )
     return {
         TopicPartition(names[row["topic_number"]], row["partition"]): Counted(
             row["decoded"],
-            row["quarantined"],
+            row[QUARANTINED],
             NO_WATERMARK if row["highest_us"] is None else row["highest_us"],
             Fates(*(row[fate.value] for fate in Fate)),
         )
-        for row in together.collect()
+        for row in figures.collect()
     }
-
-
-def _count_of(fate: Fate) -> Column:
-    return F.count_if(F.col("fate") == fate.value).alias(fate.value)
 
 
 def _bounds(view: View, cuts: Sequence[TaskCut], like: DataFrame) -> DataFrame:
@@ -89,6 +87,4 @@ def _bounds(view: View, cuts: Sequence[TaskCut], like: DataFrame) -> DataFrame:
         for cut in cuts
         for topic, position in cut.source_inputs.items()
     ]
-    return like.sparkSession.createDataFrame(
-        told, "topic_number int, partition int, view_start long, next_offset long"
-    )
+    return like.sparkSession.createDataFrame(told, "topic_number int, partition int, view_start long, next_offset long")

@@ -75,7 +75,7 @@ class ViewReport:
             },
             "differing_rows": self.differing_rows,
             "classes": {kind: kinds.count(kind) for kind in sorted(set(kinds))},
-            "unexplained_residual": self.residual,
+            "residual": self.residual,
             "differences": [_difference(self.view, one) for one in self.differences],
             "ledger": [asdict(entry) | {"differs": entry.differs} for entry in self.ledger],
         }
@@ -114,7 +114,7 @@ class Report:
         return {
             "layout": LAYOUT,
             **self.summary(),
-            "started_at": self.started_at.isoformat(),
+            "started": self.started_at.isoformat(),
             "versions": self.versions,
             "records": self.records,
             "records_per_second": self.records_per_second,
@@ -129,8 +129,8 @@ class Report:
             "application": self.application,
             "verdict": self.verdict.value,
             "reason": self.reason,
-            "finished_at": None if self.finished_at is None else self.finished_at.isoformat(),
-            "unexplained_residual": self.residual,
+            "finished": None if self.finished_at is None else self.finished_at.isoformat(),
+            "residual": self.residual,
         }
 
 
@@ -189,8 +189,7 @@ def _cells(view: View, cells: Cells | None) -> dict[str, int] | None:
 
 def _cut(cut: TaskCut) -> dict[str, Any]:
     spans = [
-        {"topic": s.topic, "topic_id": s.topic_id, "start_offset": s.start, "next_offset": s.end}
-        for s in cut.spans
+        {"topic": s.topic, "topic_id": s.topic_id, "start_offset": s.start, "next_offset": s.end} for s in cut.spans
     ]
     return {
         "partition": cut.partition,

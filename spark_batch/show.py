@@ -62,9 +62,7 @@ def _counts(report: Report) -> Table:
     ):
         table.add_column(name, justify="right")
     for view in report.views:
-        applied, late = (
-            sum(e.recomputed for e in view.ledger if e.name == name) for name in ("applied", "late")
-        )
+        applied, late = (sum(e.recomputed for e in view.ledger if e.name == name) for name in ("applied", "late"))
         figures = (
             view.live_rows,
             view.changelog_rows,
@@ -87,9 +85,7 @@ def _show_ledger(out: Console, view: ViewReport) -> None:
 
 def _show_differences(out: Console, view: ViewReport) -> None:
     for one in view.differences[:SHOWN]:
-        out.print(
-            f"[bold red]{one.kind.value}[/] {view.view.name} {_key(view.view, one.row)}: {WORDS[one.kind]}"
-        )
+        out.print(f"[bold red]{one.kind.value}[/] {view.view.name} {_key(view.view, one.row)}: {WORDS[one.kind]}")
         for witness in one.records[:RECORDS_SHOWN]:
             record = witness.record
             out.print(

@@ -7,6 +7,7 @@ carried forward on the driver, then a running maximum inside each chunk.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import itemgetter
 
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812 - as everywhere in Spark
@@ -19,17 +20,18 @@ CHUNK_OFFSETS = 1 << 16
 _AT = ("topic_number", "partition")
 
 
-def with_watermark(usable: DataFrame, source: Source, advances: Sequence[Advance]) -> DataFrame:
-    """`usable` (no quarantined record) with `watermark_us`; an advance holds for its own offset and all above."""
-    chunked = usable.withColumns({"chunk": _chunk(), "is_record": F.lit(True)})
+def with_watermark(records: DataFrame, source: Source, advances: Sequence[Advance]) -> DataFrame:
+    """`records` with `watermark_us`. An unusable one (with a `reason`) raises nothing; an advance holds for its
+    own offset and all above."""
+    stamp = F.when(F.col("reason").isNull(), F.col(source.reported_at))
+    chunked = records.withColumns({"chunk": _chunk(), "is_record": F.lit(True), "stamp_us": stamp})
     if advances:
         chunked = chunked.unionByName(_as_rows(chunked, source, advances), allowMissingColumns=True)
-    carried = F.broadcast(_carried(chunked, source.reported_at))
+    carried = F.broadcast(_carried(chunked))
     so_far = Window.partitionBy(*_AT, "chunk").orderBy("offset").rangeBetween(Window.unboundedPreceding, 0)
-    inside = F.max(source.reported_at).over(so_far)
-    joined = chunked.withColumn("highest_us", inside).join(carried, [*_AT, "chunk"])
+    joined = chunked.withColumn("highest_us", F.max("stamp_us").over(so_far)).join(carried, [*_AT, "chunk"])
     known = joined.withColumn("watermark_us", F.greatest("highest_us", "carried_us"))
-    return known.where("is_record").drop("chunk", "is_record", "highest_us", "carried_us")
+    return known.where("is_record").drop("chunk", "is_record", "stamp_us", "highest_us", "carried_us")
 
 
 def _chunk() -> Column:
@@ -39,21 +41,19 @@ def _chunk() -> Column:
 def _as_rows(like: DataFrame, source: Source, advances: Sequence[Advance]) -> DataFrame:
     numbers = {topic.name: topic.number for topic in source.topics}
     told = [(numbers[a.topic], a.partition, a.at_offset, a.watermark_us) for a in advances]
-    rows = like.sparkSession.createDataFrame(
-        told, f"topic_number int, partition int, offset long, `{source.reported_at}` long"
-    )
+    rows = like.sparkSession.createDataFrame(told, "topic_number int, partition int, offset long, stamp_us long")
     return rows.withColumns({"chunk": _chunk(), "is_record": F.lit(False)})
 
 
-def _carried(chunked: DataFrame, reported_at: str) -> DataFrame:
+def _carried(chunked: DataFrame) -> DataFrame:
     """Per chunk, the highest value of all chunks before it; collected, as there are few."""
-    highest = chunked.groupBy(*_AT, "chunk").agg(F.max(reported_at).alias("highest")).collect()
+    highest = chunked.groupBy(*_AT, "chunk").agg(F.max("stamp_us").alias("highest")).collect()
     carried: list[tuple[int, int, int, int]] = []
     at, so_far = None, NO_WATERMARK
-    for number, partition, chunk, top in sorted(tuple(row) for row in highest):
+    for number, partition, chunk, top in sorted(map(tuple, highest), key=itemgetter(0, 1, 2)):
         if at != (number, partition):
             at, so_far = (number, partition), NO_WATERMARK
         carried.append((number, partition, chunk, so_far))
-        so_far = max(so_far, top)
+        so_far = so_far if top is None else max(so_far, top)
     schema = "topic_number int, partition int, chunk long, carried_us long"
     return chunked.sparkSession.createDataFrame(carried, schema)

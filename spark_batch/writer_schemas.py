@@ -34,9 +34,7 @@ class WriterSchemas(Mapping[int, WriterSchema | None]):
     def __getitem__(self, schema_id: int) -> WriterSchema | None:
         if schema_id not in self._known:
             found = self._ask(lambda: self._client.get_schema(schema_id))
-            self._known[schema_id] = (
-                None if found is None else WriterSchema(schema_id, found.schema_str or "")
-            )
+            self._known[schema_id] = None if found is None else WriterSchema(schema_id, found.schema_str or "")
         return self._known[schema_id]
 
     def __iter__(self) -> Iterator[int]:
@@ -57,9 +55,7 @@ class WriterSchemas(Mapping[int, WriterSchema | None]):
         except SchemaRegistryError as error:
             if error.http_status_code == NOT_FOUND:
                 return None
-            raise Inconclusive(
-                f"the schema registry answered {error}; run it again when it is well"
-            ) from error
+            raise Inconclusive(f"the schema registry answered {error}; run it again when it is well") from error
         except (httpx.HTTPError, OSError) as error:
             raise Inconclusive(
                 f"the schema registry cannot be reached ({error}); run it again when it is up"

@@ -160,11 +160,7 @@ def _processing_fault(
     cells = unequal(view, row.changelog, row.recomputed)
     if row.changelog is None and row.recomputed is not None:
         return Difference(Kind.LOST, row, cells, tuple(of_missing_row), row.recomputed[COUNT])
-    if (
-        row.changelog
-        and row.recomputed
-        and row.changelog[: FINGERPRINT + 1] == row.recomputed[: FINGERPRINT + 1]
-    ):
+    if row.changelog and row.recomputed and row.changelog[: FINGERPRINT + 1] == row.recomputed[: FINGERPRINT + 1]:
         return Difference(Kind.ALTERED, row, cells)
     named = _believed(view, row, witnesses)
     if not named:

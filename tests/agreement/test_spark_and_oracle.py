@@ -35,6 +35,8 @@ from tests.support.histories import (
     random_ride,
 )
 
+pytestmark = pytest.mark.spark
+
 EVERYTHING = View(
     number=99,
     name="everything",
@@ -55,9 +57,7 @@ EVERYTHING = View(
     retention_seconds=0,
     help="every kind of measure, by a nullable window column",
 )
-UNGROUPED = View(
-    98, "ungrouped", RIDES, (), AllTime(), (Count("rides"), Max("last", "dropoff_at_us")), 0, 0, "one"
-)
+UNGROUPED = View(98, "ungrouped", RIDES, (), AllTime(), (Count("rides"), Max("last", "dropoff_at_us")), 0, 0, "one")
 ALL_VIEWS = (*VIEWS, EVERYTHING, UNGROUPED)
 PARTITIONS = (0, 3)
 
@@ -87,9 +87,7 @@ def cuts_of(view: View, logs: list[Log]) -> list[TaskCut]:
     ]
 
 
-def recounts(
-    spark: SparkSession, logs: list[Log], folder: Path, advances: list[Advance]
-) -> dict[View, Recount]:
+def recounts(spark: SparkSession, logs: list[Log], folder: Path, advances: list[Advance]) -> dict[View, Recount]:
     records = read_source(as_kafka(spark, logs), RIDES, ALL_VIEWS, SCHEMAS, folder)
     marked = with_watermark(records, RIDES, advances).cache()
     return {view: recount(view, cuts_of(view, logs), marked) for view in ALL_VIEWS}
@@ -108,9 +106,7 @@ def test_rows_ledgers_and_watermarks_are_those_of_the_naive_fold(
         found = {(row["task"], key_of(view, row)): cells_of(view, row) for row in own.rows.collect()}
         assert found == {(p, key): cells for p, held in expected.rows.items() for key, cells in held.items()}
         figures = counted(own)
-        assert _total(figures.values()) == Fates(
-            len(expected.applied), len(expected.late), len(expected.out_of_scope)
-        )
+        assert _total(figures.values()) == Fates(len(expected.applied), len(expected.late), len(expected.out_of_scope))
         poisoned = sum(len(log.poisoned) for log in logs)
         assert sum(f.quarantined for f in figures.values()) == len(expected.quarantined) + poisoned
         if not advances:
@@ -165,9 +161,7 @@ def damaged(rng: random.Random, value: bytes) -> bytes:
     return bytes(raw)
 
 
-def expected_of(
-    log: Log, offset: int, timestamp_ms: int, value: bytes | None
-) -> tuple[str | None, dict[str, Value]]:
+def expected_of(log: Log, offset: int, timestamp_ms: int, value: bytes | None) -> tuple[str | None, dict[str, Value]]:
     """Reason and values by the strict decoder and the oracle's own rules."""
     told = decode_strict(value, UNKNOWN_TO_NONE)
     if isinstance(told, Refusal):
@@ -199,10 +193,7 @@ def test_fingerprints_wrap_around_as_they_do_elsewhere(spark: SparkSession) -> N
     numbers = [1, 4, 4, 1]
     partitions = [0, 4095, 3, 0]
     offsets = [0, (1 << 44) - 1, 12345678901, 1]
-    told = [
-        (n, p, o, p, None, None, None, 0, "applied")
-        for n, p, o in zip(numbers, partitions, offsets, strict=True)
-    ]
+    told = [(n, p, o, p, None, None, None, 0, "applied") for n, p, o in zip(numbers, partitions, offsets, strict=True)]
     schema = (
         "topic_number int, partition int, offset long, task int, window_start_us long, dropoff_at_us long, "
         "pickup_at_us long, reported_at_us long, fate string"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -20,12 +19,10 @@ _sessions: list[SparkSession] = []
 
 
 @pytest.fixture(scope="session")
-def spark() -> Iterator[SparkSession]:
+def spark() -> SparkSession:
     """The session, shared by all folders that import this fixture; it ends with the process."""
     if not _sessions:
         scratch = Path(_held.enter_context(tempfile.TemporaryDirectory(prefix="flagfall-spark-")))
         jars = fetch("spark", Settings.load().cache_dir)
-        _sessions.append(
-            _held.enter_context(spark_session(jars, scratch, java_home=find_java().home, cores=2))
-        )
-    yield _sessions[0]
+        _sessions.append(_held.enter_context(spark_session(jars, scratch, java_home=find_java().home, cores=2)))
+    return _sessions[0]

@@ -66,13 +66,11 @@ def command(
     return report.verdict.exit_code
 
 
-def _run(
-    settings: Settings, views: list[View], url: str, output: Path, *, quiet: bool
-) -> tuple[Report, Path]:
+def _run(settings: Settings, views: list[View], url: str, output: Path, *, quiet: bool) -> tuple[Report, Path]:
     with _progress(quiet) as progress, _spark(settings, progress) as spark:
         from spark_batch.reconcile import reconcile
 
-        report = reconcile(settings, spark, views, url, output, progress)
+        report = reconcile(settings, spark, views, worker_url=url, output=output, progress=progress)
     return report, output / report.run_id
 
 

@@ -1,0 +1,348 @@
+"""The reconciliation on a real broker and registry: it agrees when all is right, and names what a test has spoilt."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from app.base.settings import Settings
+from app.domain.fold import Advance, Cells, RowKey, contribution, fold, key_of
+from app.domain.records import Record, with_derived
+from app.domain.view import View
+from spark_batch.reconcile import reconcile
+from spark_batch.report import Report, Verdict
+from tests.support.histories import START_US, encode
+from tests.support.services import running_services
+from tests.support.stored_world import Table, World, new_world, read_report, serving
+
+SEED, COUNT = 5, 120
+DAY_US = 86_400_000_000
+FARE, TIP = 4, 6
+"""Cells of the first view that are changed by hand."""
+MADE_UP = RowKey(START_US, (3,))
+
+
+@dataclass
+class Checked:
+    """A run's outcome, as object and as written."""
+
+    report: Report
+    document: dict[str, Any]
+
+    def difference(self, partition: int, key: RowKey) -> dict[str, Any]:
+        """The one difference of a row of the first view."""
+        (found,) = (
+            one
+            for one in self.document["views"][0]["differences"]
+            if (one["partition"], one["window_start_us"], one["group"]["zone"]) == (partition, key[0], key.group[0])
+        )
+        return dict(found)
+
+
+class Rows:
+    """Hands out rows of the first view, none twice."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self._folded = fold(world.view, world.records, world.advances)
+        self._used: set[tuple[int, RowKey]] = set()
+
+    def applied(self, partition: int) -> tuple[Record, RowKey]:
+        """An applied record whose row has others too."""
+        for record in self._folded.applied:
+            key = key_of(self._world.view, with_derived(self._world.source, record.values))
+            assert key is not None
+            if (
+                record.partition == partition
+                and self._folded.rows[partition][key][0] > 1
+                and self._take(partition, key)
+            ):
+                return record, key
+        raise AssertionError("the seed gives no such record")
+
+    def late(self) -> tuple[Record, RowKey]:
+        """A record that was late."""
+        for record in self._folded.late:
+            key = key_of(self._world.view, with_derived(self._world.source, record.values))
+            if key is not None and self._take(record.partition, key):
+                return record, key
+        raise AssertionError("the seed gives no late record")
+
+    def _take(self, partition: int, key: RowKey) -> bool:
+        fresh = (partition, key) not in self._used
+        self._used.add((partition, key))
+        return fresh
+
+
+@dataclass
+class Spoilt:
+    """Where each fault was put, and what the reconciliation said of them all."""
+
+    world: World
+    places: dict[str, tuple[Record, RowKey]]
+    checked: Checked
+
+    def difference(self, fault: str) -> dict[str, Any]:
+        record, key = self.places[fault]
+        return self.checked.difference(record.partition, key)
+
+
+def check(world: World, spark: SparkSession, folder: Path, **options: Any) -> Checked:
+    world.write_changelog()
+    with serving(world, **options) as url:
+        report = reconcile(world.settings, spark, world.views, worker_url=url, output=folder)
+    return Checked(report, read_report(folder))
+
+
+def without(world: World, key: RowKey, record: Record) -> Cells:
+    """The row as it would be had the record not been."""
+    rest = [other for other in world.records if other is not record]
+    return fold(world.view, rest, world.advances).rows[record.partition][key]
+
+
+@pytest.fixture(scope="module")
+def services(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Settings]:
+    with running_services(tmp_path_factory.mktemp("services")) as settings:
+        yield settings
+
+
+@pytest.fixture
+def small_world(services: Settings) -> Iterator[World]:
+    """A few rides written and folded; nothing stored yet."""
+    with new_world(services, topics=1) as made:
+        made.write_rides(SEED, 10)
+        made.fold()
+        yield made
+
+
+@pytest.fixture(scope="module")
+def right(services: Settings, spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Spoilt]:
+    """Nothing is wrong, but everything odd has happened: poison of every kind, aborted transactions, an advance."""
+    with new_world(services) as world:
+        world.write_rides(SEED, COUNT)
+        world.write_poison(poison(world), START_US // 1000)
+        world.write_advance(Advance(world.source.topics[0].name, 0, 40, START_US + 2 * DAY_US))
+        world.fold()
+        yield Spoilt(world, {}, check(world, spark, tmp_path_factory.mktemp("right")))
+
+
+@pytest.fixture(scope="module")
+def spoilt(services: Settings, spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Spoilt]:
+    """One fault of each kind, each in a row of its own, and one ledger that is off."""
+    with new_world(services) as world:
+        world.write_rides(SEED, COUNT)
+        world.fold()
+        places = spoil(world)
+        shift_ledger(world, world.source.topics[0].name, decoded=-1, quarantined=+1)
+        shift_fates(world, world.source.topics[0].name, -1)
+        yield Spoilt(world, places, check(world, spark, tmp_path_factory.mktemp("spoilt")))
+
+
+def spoil(world: World) -> dict[str, tuple[Record, RowKey]]:
+    rows, view, name = Rows(world), world.view, world.view.name
+    places = {}
+
+    def both(fault: str, place: tuple[Record, RowKey], change: Callable[[Table, Record, RowKey], Any]) -> None:
+        record, key = places[fault] = place
+        world.spoil_both(record.partition, view, lambda table: change(table, record, key))
+
+    def add(table: Table, record: Record, key: RowKey) -> None:
+        table[key] = view.merge(table.get(key, view.neutral), contribution(view, record))
+
+    both("late applied", rows.late(), add)
+    both("doubled", rows.applied(1), add)
+    both("lost", rows.applied(0), lambda table, record, key: table.update({key: without(world, key, record)}))
+    both("missing", rows.applied(0), lambda table, record, key: table.pop(key))
+    both("altered", rows.applied(1), lambda table, record, key: table.update({key: changed(table[key], FARE)}))
+    both(
+        "lost and altered",
+        rows.applied(0),
+        lambda table, record, key: table.update({key: changed(without(world, key, record), TIP)}),
+    )
+    both(
+        "made up",
+        (replace(world.records[0], partition=0), MADE_UP),
+        lambda table, record, key: table.update({key: changed(view.neutral, 0, by=3)}),
+    )
+    record, key = places["store"] = rows.applied(0)
+    world.tasks[0].live[name][key] = without(world, key, record)
+    return places
+
+
+def poison(world: World) -> list[bytes | None]:
+    """Values that cannot be used, and one that is odd but legal."""
+    head = b"\0" + world.schema_id.to_bytes(4, "big")
+    good = encode(dict(world.records[0].values))[5:]
+    text = good.index(b"\x40") + 1
+    return [
+        None,
+        b"",
+        head,
+        b"\x07" + head[1:] + good,
+        b"\0" + struct.pack(">I", 1 << 30) + good,
+        head + good[:-1],
+        head + good + b"\0",
+        head + good[:text] + b"\xff" + good[text + 1 :],
+    ]
+
+
+def test_tables_that_are_right_match(right: Spoilt) -> None:
+    found = right.checked
+    assert found.report.reason is None
+    assert [e for view in found.report.views for e in view.ledger_faults] == []
+    assert (found.report.verdict, found.report.verdict.exit_code) == (Verdict.MATCH, 0)
+    assert (found.document["verdict"], found.document["residual"]) == ("MATCH", 0)
+    view = right.world.view
+    rows = sum(len(stored.live[view.name]) for stored in right.world.tasks.values())
+    assert found.document["views"][0]["rows"] == {"live": rows, "changelog": rows, "recomputed": rows}
+
+
+def test_every_record_below_the_cut_is_read_once_and_none_of_an_aborted_transaction(right: Spoilt) -> None:
+    assert right.checked.document["records"] == len(right.world.records) + len(right.world.poisoned)
+
+
+def test_a_right_table_was_not_an_empty_exercise(right: Spoilt) -> None:
+    """Late records because of the advance, quarantined ones, gaps: all were there to be got wrong."""
+    world = right.world
+    assert len(fold(world.view, world.records, world.advances).late) > len(fold(world.view, world.records).late) > 0
+    totals = {
+        name: sum(e.recomputed for e in right.checked.report.views[0].ledger if e.name == name) for name in LEDGER
+    }
+    assert all(totals[name] > 0 for name in LEDGER)
+
+
+LEDGER = ("decoded", "quarantined", "not_records", "applied", "late")
+
+
+def test_differing_rows_and_ledgers_are_a_mismatch(spoilt: Spoilt) -> None:
+    assert (spoilt.checked.report.verdict, spoilt.checked.report.verdict.exit_code) == (Verdict.MISMATCH, 10)
+    assert spoilt.checked.document["views"][0]["differing_rows"] == len(spoilt.places)
+    assert spoilt.checked.document["views"][1]["differing_rows"] == 0
+
+
+@pytest.mark.parametrize(
+    ("fault", "kind"),
+    [("lost", "LOST"), ("doubled", "DOUBLED"), ("late applied", "LATE_APPLIED"), ("store", "STORE")],
+)
+def test_one_record_too_many_or_too_few_is_named(spoilt: Spoilt, fault: str, kind: str) -> None:
+    record, _ = spoilt.places[fault]
+    one = spoilt.difference(fault)
+    (named,) = one["records"]
+    assert (one["class"], one["unexplained_cells"]) == (kind, [])
+    assert (named["topic"], named["partition"], named["offset"]) == (record.topic, record.partition, record.offset)
+    assert named["id"] == record.values["ride_id"]
+    assert named["contribution"]["count"] == 1
+
+
+def test_a_live_row_that_its_log_contradicts_is_the_stores_fault(spoilt: Spoilt) -> None:
+    one = spoilt.difference("store")
+    assert one["changelog"] == one["recomputed"] != one["live"]
+
+
+def test_a_row_with_the_same_records_and_other_values_is_altered(spoilt: Spoilt) -> None:
+    one = spoilt.difference("altered")
+    assert (one["class"], one["cells"], one["records"]) == ("ALTERED", [spoilt.world.view.cells[FARE]], [])
+
+
+def test_a_missing_row_lists_its_records_as_lost(spoilt: Spoilt) -> None:
+    one = spoilt.difference("missing")
+    assert (one["class"], one["live"], one["changelog"]) == ("LOST", None, None)
+    assert one["record_count"] == len(one["records"]) == one["recomputed"]["count"]
+
+
+def test_what_no_record_explains_is_residual(spoilt: Spoilt) -> None:
+    assert spoilt.difference("made up")["class"] == "UNNAMED"
+    one = spoilt.difference("lost and altered")
+    assert (one["class"], one["unexplained_cells"]) == ("LOST", [spoilt.world.view.cells[TIP]])
+    assert spoilt.checked.document["residual"] == 2
+
+
+def test_a_ledger_that_differs_is_told_with_both_figures(spoilt: Spoilt) -> None:
+    topic = spoilt.world.source.topics[0].name
+    faults = [e for view in spoilt.checked.report.views for e in view.ledger_faults]
+    assert {(e.topic, e.partition, e.name, e.recomputed - e.marker) for e in faults} == {
+        (topic, 0, "decoded", 1),
+        (topic, 0, "quarantined", -1),
+        (topic, 0, "applied", 1),
+    }
+
+
+def test_only_reports_are_left_behind(spoilt: Spoilt) -> None:
+    assert spoilt.checked.document["seconds"].keys() >= {"exports", "changelog", "read", "compare", "explain"}
+    assert spoilt.checked.document["records_per_second"] > 0
+
+
+def test_a_ledger_that_does_not_add_up_is_invalid(small_world: World, spark: SparkSession, tmp_path: Path) -> None:
+    world = small_world
+    shift_ledger(world, world.source.topics[0].name, decoded=-1)
+    found = check(world, spark, tmp_path)
+    assert (found.report.verdict, found.report.verdict.exit_code) == (Verdict.INVALID, 12)
+    assert f"{world.source.topics[0].name}-0" in str(found.report.reason)
+
+
+def test_a_cut_beyond_the_logs_end_is_invalid(small_world: World, spark: SparkSession, tmp_path: Path) -> None:
+    world = small_world
+    shift_ledger(world, world.source.topics[0].name, next_offset=+1000, not_records=+1000)
+    found = check(world, spark, tmp_path)
+    assert found.report.verdict is Verdict.INVALID
+    assert "the log ends at" in str(found.report.reason)
+
+
+def test_a_topic_that_was_made_again_is_invalid(small_world: World, spark: SparkSession, tmp_path: Path) -> None:
+    world = small_world
+    name = world.source.topics[0].name
+    for partition in (0, 1):
+        marker = world.tasks[partition].marker
+        other = replace(marker.inputs[name], topic_id="AAAAAAAAAAAAAAAAAAAAAA")
+        world.tasks[partition].marker = replace(marker, inputs=marker.inputs | {name: other})
+    found = check(world, spark, tmp_path)
+    assert found.report.verdict is Verdict.INVALID
+    assert f"{name}: the marker was written over topic id" in str(found.report.reason)
+
+
+def test_a_marker_that_is_not_where_the_export_says_is_invalid(
+    small_world: World, spark: SparkSession, tmp_path: Path
+) -> None:
+    world = small_world
+
+    def elsewhere(view: View, partition: int) -> bytes:
+        world.tasks[partition].changelog_offset -= 1
+        return world.export(view, partition)
+
+    found = check(world, spark, tmp_path, answer=elsewhere)
+    assert found.report.verdict is Verdict.INVALID
+    assert "says its marker is there" in str(found.report.reason)
+
+
+def test_an_export_that_is_cut_short_is_inconclusive(small_world: World, spark: SparkSession, tmp_path: Path) -> None:
+    world = small_world
+    found = check(world, spark, tmp_path, answer=lambda view, p: world.export(view, p)[:-40])
+    assert (found.report.verdict, found.report.verdict.exit_code) == (Verdict.INCONCLUSIVE, 11)
+
+
+def changed(cells: Cells, at: int, *, by: int = 1) -> Cells:
+    return (*cells[:at], cells[at] + by, *cells[at + 1 :])
+
+
+def shift_ledger(world: World, topic: str, **changes: int) -> None:
+    """Change figures of one input in the marker of task 0."""
+    marker = world.tasks[0].marker
+    position = marker.inputs[topic]
+    told = replace(position, **{name: getattr(position, name) + by for name, by in changes.items()})
+    world.tasks[0].marker = replace(marker, inputs=marker.inputs | {topic: told})
+
+
+def shift_fates(world: World, topic: str, by: int) -> None:
+    """Change how many records task 0 says that it applied, in every view."""
+    marker = world.tasks[0].marker
+    positions = dict(marker.views)
+    for name, position in marker.views.items():
+        told = replace(position.fates[topic], applied=position.fates[topic].applied + by)
+        positions[name] = replace(position, fates=position.fates | {topic: told})
+    world.tasks[0].marker = replace(marker, views=positions)

@@ -1,0 +1,69 @@
+"""The ledgers: what does not add up, what differs, and which watermarks a marker may tell."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from app.domain.event_time import NO_WATERMARK
+from app.domain.fold import Advance
+from app.domain.marker import Fates, InputPosition, Marker, ViewPosition
+from app.domain.records import TopicPartition
+from app.rides.views import ZONE_DEMAND as VIEW
+from spark_batch.cut import Span, TaskCut, joined
+from spark_batch.ledgers import Counted, entries, not_adding_up, watermarks
+
+YELLOW = "rides.yellow"
+REQUESTS = "flagfall.rides.advance-requests"
+POSITION = InputPosition("id", 10, 20, 5_000, decoded=7, quarantined=1, not_records=2)
+AT = TopicPartition(YELLOW, 2)
+FATES = Fates(4, 2, 1)
+
+
+def cut(position: InputPosition = POSITION, fates: Fates = FATES, start: dict[str, int] | None = None) -> TaskCut:
+    views = {VIEW.name: ViewPosition(VIEW.number, VIEW.version, start=start or {}, fates={YELLOW: fates})}
+    inputs = {YELLOW: position, REQUESTS: InputPosition("id", 0, 3, decoded=2, not_records=1)}
+    return TaskCut(VIEW, 2, Marker("flagfall", 1, 2, 9, inputs, views), 100)
+
+
+def test_a_right_marker_adds_up_and_equals_the_count() -> None:
+    own = {AT: Counted(7, 1, 5_000, Fates(4, 2, 1))}
+    assert not_adding_up(cut()) == []
+    assert [entry for entry in entries(cut(), own, []) if entry.differs] == []
+
+
+def test_offsets_that_are_nowhere_in_the_ledger_are_told() -> None:
+    (problem,) = not_adding_up(cut(replace(POSITION, next_offset=21)))
+    assert problem.startswith("rides.yellow-2: 7 decoded + 1 quarantined + 2 not records is not 21 - 10")
+
+
+def test_records_without_a_fate_in_the_view_are_told() -> None:
+    (problem,) = not_adding_up(cut(fates=Fates(4, 1, 1)))
+    assert "zone_demand: 4 applied + 1 late + 1 out of scope is not 7" in problem
+
+
+def test_a_view_that_began_later_need_not_account_for_what_came_before() -> None:
+    later = cut(fates=Fates(1, 0, 0), start={YELLOW: 15})
+    assert not_adding_up(later) == []
+    assert later.view_start(YELLOW) == 15
+
+
+def test_every_figure_that_differs_is_an_entry() -> None:
+    own = {AT: Counted(6, 1, 4_000, Fates(4, 1, 1))}
+    found = {entry.name: (entry.marker, entry.recomputed) for entry in entries(cut(), own, []) if entry.differs}
+    assert found == {"decoded": (7, 6), "not_records": (2, 3), "watermark_us": (5_000, 4_000), "late": (2, 1)}
+
+
+def test_requests_to_advance_are_no_records_of_the_source() -> None:
+    assert [span.topic for span in cut().source_spans] == [YELLOW]
+    assert {entry.topic for entry in entries(cut(), {}, [])} == {YELLOW}
+
+
+def test_an_advance_raises_the_watermark_from_its_offset_on() -> None:
+    below, at, elsewhere = Advance(YELLOW, 2, 19, 50), Advance(YELLOW, 2, 20, 70), Advance(YELLOW, 1, 1, 90)
+    assert watermarks(10, AT, 20, [below, elsewhere]) == {50}
+    assert watermarks(NO_WATERMARK, AT, 20, [below, at]) == {50, 70}
+
+
+def test_spans_of_views_at_different_offsets_are_read_once() -> None:
+    spans = [Span("b", 0, 3, 9), Span("a", 1, 0, 5), Span("b", 0, 0, 7)]
+    assert joined(spans) == [Span("a", 1, 0, 5), Span("b", 0, 0, 9)]
