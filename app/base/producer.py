@@ -40,9 +40,7 @@ class Producer:
         self.failed = 0
         self._address = kafka.bootstrap_server
         self._first_failure = ""
-        self._client = client or Client(
-            {**librdkafka_options(kafka), **OPTIONS, "on_delivery": self._note_failure}
-        )
+        self._client = client or Client({**librdkafka_options(kafka), **OPTIONS, "on_delivery": self._note_failure})
 
     def send(
         self,
@@ -77,14 +75,13 @@ class Producer:
             raise DeliveryFailed(f"{self._address} did not confirm {waiting} of {self.sent} records in time")
         return self.sent - self.failed
 
-    def _make_room(
-        self, topic: str, value: bytes, key: bytes | None, partition: int, timestamp_ms: int
-    ) -> None:
+    def _make_room(self, topic: str, value: bytes, key: bytes | None, partition: int, timestamp_ms: int) -> None:
         while True:
             self._client.poll(ROOM_POLL_SECONDS)
             self._raise_failure()
             try:
-                return self._client.produce(topic, value, key, partition, timestamp=timestamp_ms)
+                self._client.produce(topic, value, key, partition, timestamp=timestamp_ms)
+                return
             except BufferError:
                 continue
 

@@ -72,7 +72,7 @@ class Registry:
         try:
             if not first:
                 self._client.set_compatibility(subject, COMPATIBILITY)
-            schema_id = self._client.register_schema(subject, Schema(text, "AVRO"))
+            schema_id: int = self._client.register_schema(subject, Schema(text, "AVRO"))
             if first:  # a subject without a version has nothing to hold the rule
                 self._client.set_compatibility(subject, COMPATIBILITY)
         except SchemaRegistryError as error:
@@ -88,13 +88,14 @@ class Registry:
 
     def _versions(self, subject: str) -> list[int]:
         try:
-            return self._client.get_versions(subject)
+            versions: list[int] = self._client.get_versions(subject)
         except SchemaRegistryError as error:
             if error.error_code == SUBJECT_NOT_FOUND:
                 return []
             raise self._unavailable(error) from error
         except Exception as error:  # the client lets its HTTP library's own errors through
             raise self._unavailable(error) from error
+        return versions
 
     def _unavailable(self, error: Exception) -> RegistryUnavailable:
         return RegistryUnavailable(

@@ -10,7 +10,12 @@ from app.edge.cli.common import echo_json, json_option, load_settings
 @click.command()
 @json_option
 def command(as_json: bool) -> None:
-    """Stop the workers, then the services; their data stays, and the next `up` continues with it."""
+    """Stop the workers, then the services; their data stays, and the next `up` continues with it.
+
+    \b
+    flagfall down
+    FLAGFALL_DATA_DIR=build/up flagfall down
+    """
     from app.base.services import local
     from app.edge.cli.services import tell
     from app.edge.demo.workers import stop_workers

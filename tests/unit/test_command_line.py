@@ -1,0 +1,98 @@
+"""The command line: quick, lazy, and clear about what went wrong."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from time import perf_counter
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from app.domain.errors import DefinitionError
+from app.edge.cli import main
+from app.edge.cli.main import COMMANDS, cli, run
+
+HEAVY = ("polars", "pyspark", "aiohttp", "faust", "confluent_kafka", "numpy", "pydantic")
+HELP_SECONDS = 0.3
+
+
+def test_help_imports_no_engine() -> None:
+    program = (
+        "import sys; from app.edge.cli.main import run; code = run(['--help']); "
+        f"sys.exit(code or ','.join(m for m in {HEAVY!r} if m in sys.modules) or None)"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_help_answers_at_once() -> None:
+    """The best of three, so that a busy machine does not decide."""
+
+    def seconds() -> float:
+        began = perf_counter()
+        subprocess.run([sys.executable, "-m", "app.edge.cli.main", "--help"], capture_output=True, check=True)
+        return perf_counter() - began
+
+    assert min(seconds() for _ in range(3)) < HELP_SECONDS
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_has_help_with_an_example(name: str) -> None:
+    result = CliRunner().invoke(cli, [name, "--help"])
+    assert result.exit_code == 0, result.output
+    assert "flagfall" in result.output.partition("\n")[2]
+
+
+def test_an_error_that_flagfall_raises_is_one_message_and_exit_1(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _install(monkeypatch, DefinitionError("view 'x' is not usable", ["it has no groups"]))
+    assert run(["views"]) == 1
+    assert "view 'x' is not usable" in capsys.readouterr().err
+
+
+def test_an_error_that_nobody_expected_keeps_its_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
+    _install(monkeypatch, ZeroDivisionError("a mistake"))
+    with pytest.raises(ZeroDivisionError):
+        run(["views"])
+
+
+def test_an_interrupt_is_exit_130(monkeypatch: pytest.MonkeyPatch) -> None:
+    _install(monkeypatch, KeyboardInterrupt())
+    assert run(["views"]) == 130
+
+
+def test_wrong_usage_is_exit_2(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["generate", "--speed", "fast"]) == 2
+    assert "60x" in capsys.readouterr().err
+
+
+def test_a_setting_that_cannot_be_used_is_named(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("FLAGFALL_TOPICS_PARTITIONS", "many")
+    assert run(["topics", "list"]) == 1
+    assert "FLAGFALL_TOPICS_PARTITIONS" in capsys.readouterr().err
+
+
+def test_views_describe_names_the_cells_in_their_stored_order(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["views", "describe", "zone_demand", "--json"]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert facts["cells"][:2] == ["count", "fingerprint"]
+    assert facts["window"] == {"column": "pickup_at_us", "size_seconds": 300}
+
+
+def test_a_view_that_does_not_exist_is_answered_with_those_that_do(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["views", "describe", "zones"]) == 2
+    assert "zone_demand" in capsys.readouterr().err
+
+
+def _install(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
+    @click.command()
+    def command() -> None:
+        raise error
+
+    monkeypatch.setattr(main.LazyGroup, "get_command", lambda self, ctx, name: command)

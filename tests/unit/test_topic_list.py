@@ -1,0 +1,60 @@
+"""The list of topics says what the rules ask for."""
+
+from __future__ import annotations
+
+import pytest
+
+from app.base.settings import Settings
+from app.rides.ride import RIDES
+from app.topics import application_topics, source_topics, topic_named, topics, value_schemas
+
+
+@pytest.fixture
+def settings() -> Settings:
+    return Settings.load(topics={"partitions": 6, "replication_factor": 3}, app_id="cabs")
+
+
+def test_every_topic_is_there_once(settings: Settings) -> None:
+    names = [topic.name for topic in topics(settings)]
+    assert sorted(set(names)) == sorted(names)
+    assert {topic.name for topic in RIDES.topics} < set(names)
+
+
+def test_all_inputs_of_a_task_have_equal_partitions(settings: Settings) -> None:
+    assert {topic.partitions for topic in topics(settings)} == {6}
+
+
+def test_rides_stay_however_old_they_are(settings: Settings) -> None:
+    for topic in source_topics(settings):
+        assert topic.settings["retention.ms"] == topic.settings["retention.bytes"] == "-1"
+        assert topic.settings["message.timestamp.type"] == "CreateTime"
+        assert topic.settings["cleanup.policy"] == "delete"
+
+
+def test_the_changelog_is_compacted_late_enough_for_a_cut_to_be_copied(settings: Settings) -> None:
+    changelog = topic_named(settings, "cabs-rides-changelog").settings
+    assert changelog["cleanup.policy"] == "compact"
+    assert changelog["min.compaction.lag.ms"] == "3600000"
+    assert changelog["delete.retention.ms"] == "86400000"
+
+
+def test_what_a_recomputation_needs_is_never_deleted(settings: Settings) -> None:
+    kept = {topic.name for topic in application_topics(settings) if topic.retention_ms == -1}
+    assert {"cabs.advances", "cabs.quarantine", "cabs.late"} <= kept
+
+
+def test_with_three_copies_a_write_waits_for_two(settings: Settings) -> None:
+    assert all(topic.settings["min.insync.replicas"] == "2" for topic in topics(settings))
+    single = topics(Settings.load(topics={"replication_factor": 1}))
+    assert all("min.insync.replicas" not in topic.settings for topic in single)
+
+
+def test_each_ride_topic_has_a_subject_with_the_ride_schema(settings: Settings) -> None:
+    schemas = value_schemas(settings)
+    assert list(schemas) == [f"{topic.name}-value" for topic in RIDES.topics]
+    assert all(schema["name"] == RIDES.record for schema in schemas.values())
+
+
+def test_a_topic_that_is_not_in_the_list_is_answered_with_those_that_are(settings: Settings) -> None:
+    with pytest.raises(KeyError, match=r"rides\.yellow"):
+        topic_named(settings, "rides.purple")
