@@ -48,6 +48,10 @@ def command(
     """Recompute the views from the topics with Spark, and say whether the workers' tables are right.
 
     \b
+    flagfall reconcile
+    flagfall reconcile --view zone_demand --json
+
+    \b
     exit 0   MATCH         every row is right
          10  MISMATCH      rows or ledgers differ; the report names the records
          11  INCONCLUSIVE  not ready or too slow: run it again

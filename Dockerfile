@@ -1,0 +1,32 @@
+# One image for workers, commands and the Spark job. Checked as a file only (tests/unit/test_containers.py).
+FROM python:3.12-slim-bookworm
+
+RUN apt-get update \
+    && apt-get install -y --no-install-recommends openjdk-17-jre-headless \
+    && rm -rf /var/lib/apt/lists/* \
+    && useradd --create-home --uid 10001 flagfall
+
+WORKDIR /opt/flagfall
+ENV PATH=/opt/flagfall/.venv/bin:$PATH \
+    PYTHONUNBUFFERED=1 \
+    UV_PYTHON_DOWNLOADS=never \
+    FLAGFALL_DATA_DIR=/var/lib/flagfall \
+    FLAGFALL_CACHE_DIR=/var/cache/flagfall
+
+COPY requirements.bootstrap.lock requirements.lock ./
+RUN python -m venv .venv \
+    && pip install --no-cache-dir --require-hashes -r requirements.bootstrap.lock \
+    && uv pip install --python .venv/bin/python --no-cache --no-build-isolation --require-hashes -r requirements.lock
+
+COPY pyproject.toml README.md LICENSE ./
+COPY app app
+COPY agents agents
+COPY tables tables
+COPY spark_batch spark_batch
+RUN uv pip install --python .venv/bin/python --no-cache --no-deps --no-build-isolation --editable . \
+    && install -d -o flagfall /var/lib/flagfall /var/cache/flagfall
+
+USER flagfall
+EXPOSE 18081
+ENTRYPOINT ["flagfall"]
+CMD ["--help"]
