@@ -41,9 +41,7 @@ EVERYTHING = View(
     retention_seconds=0,
     help="every kind of measure, by a nullable window column",
 )
-UNGROUPED = View(
-    98, "ungrouped", RIDES, (), AllTime(), (Count("rides"), Max("last", "dropoff_at_us")), 0, 0, "one row"
-)
+UNGROUPED = View(98, "ungrouped", RIDES, (), AllTime(), (Count("rides"), Max("last", "dropoff_at_us")), 0, 0, "one row")
 ALL_VIEWS = (*VIEWS, EVERYTHING, UNGROUPED)
 
 

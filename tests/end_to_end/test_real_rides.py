@@ -1,0 +1,56 @@
+"""Real TLC files through the whole flow: the tables equal a plain fold, and the reconciliation says so."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from app.base.settings import Settings
+from app.rides.ride import RIDES
+from app.rides.views import VIEWS
+from tests.support.cluster import fresh_topics
+from tests.support.flow import by_task, covers_all, exported, in_changelog
+from tests.support.truth import records_of
+from tests.support.workers import FLAGFALL, environment_of, wait_for, workers
+
+pytestmark = pytest.mark.timeout(300)
+
+FILES = (
+    "green/green_tripdata_2020-04.parquet",
+    "fhv/fhv_tripdata_2020-04_sample1000.csv",
+    "hvfhv/fhvhv_tripdata_2020-04_sample1000.csv",
+    "yellow/yellow_tripdata_2009-01_sample3000.csv",
+    "yellow/yellow_tripdata_2016-03_latlon_head.csv",
+)
+
+
+def flagfall(settings: Settings, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [FLAGFALL, *arguments], env=os.environ | environment_of(settings), capture_output=True, text=True, check=False
+    )
+
+
+def test_tables_of_real_rides_equal_a_plain_fold_and_the_verdict_is_match(
+    services: Settings, real_data: Path, tmp_path: Path
+) -> None:
+    fresh_topics(services)
+    replayed = flagfall(services, "replay", *(str(real_data / name) for name in FILES), "--json")
+    assert replayed.returncode == 0, replayed.stderr
+    summary = json.loads(replayed.stdout)
+    with workers(services, tmp_path, 2) as started:
+        wait_for(lambda: covers_all(services, started), "every ride is covered", started, seconds=90)
+        records = records_of(services, RIDES)
+        assert len(records) == summary["rides"]
+        for view in VIEWS:
+            expected = by_task(view, records)
+            assert exported(view, started) == expected
+            assert in_changelog(services, view) == expected
+        verdict = flagfall(
+            services, "reconcile", "--worker", started[0].url, "--output", str(tmp_path / "runs"), "--json"
+        )
+        assert verdict.returncode == 0, verdict.stdout + verdict.stderr
+        assert json.loads(verdict.stdout)["verdict"] == "MATCH"

@@ -1,0 +1,66 @@
+"""The tables as workers and changelog hold them, in one shape that compares with the plain fold."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from app.base.settings import Settings
+from app.codecs.changelog import BLOCK, MARKER, ROW, decode_key, decode_rows, kind_of, marker_key, row_prefix
+from app.codecs.export import read_export
+from app.codecs.marker import decode_marker
+from app.domain.fold import Cells, RowKey, fold
+from app.domain.records import Record
+from app.domain.view import View
+from app.rides.ride import RIDES
+from tests.support.truth import changelog_of, log_ends
+from tests.support.workers import Worker
+
+ByTask = dict[tuple[int, RowKey], Cells]
+
+
+def covers_all(settings: Settings, started: list[Worker]) -> bool:
+    if not all(worker.is_ready() for worker in started):
+        return False
+    ends = log_ends(settings, RIDES)
+    covered: dict[tuple[str, int], int] = {}
+    for partition in range(settings.topics.partitions):
+        marker = changelog_of(settings, RIDES, partition).get(marker_key(RIDES.number))
+        if marker is None:
+            return False
+        covered |= {(t, partition): offset for t, offset in decode_marker(marker).next_offsets.items()}
+    return all(covered.get(place, 0) >= end for place, end in ends.items())
+
+
+def by_task(view: View, records: Sequence[Record]) -> ByTask:
+    result = fold(view, records)
+    return {(partition, key): cells for partition, rows in result.rows.items() for key, cells in rows.items()}
+
+
+def in_changelog(settings: Settings, view: View) -> ByTask:
+    rows = {}
+    for partition in range(settings.topics.partitions):
+        for key, value in changelog_of(settings, RIDES, partition).items():
+            if kind_of(key) == ROW and key.startswith(row_prefix(view)):
+                cells = decode_rows([value], len(view.cells))[0]
+                rows[partition, decode_key(view, key)] = tuple(int(c) for c in cells)
+            else:
+                assert kind_of(key) in (ROW, MARKER, BLOCK)
+    return rows
+
+
+def exported(view: View, started: list[Worker], partitions: int = 4) -> ByTask:
+    rows: ByTask = {}
+    for partition in range(partitions):
+        answer = started[0].get(f"/v1/views/{view.name}/export", partition=partition)
+        if answer.is_redirect:
+            answer = next(
+                a for w in started if (a := w.get(f"/v1/views/{view.name}/export", partition=partition)).is_success
+            )
+        _, table = read_export(answer.content)
+        groups = [table[group.name].to_pylist() for group in view.groups]
+        windows = table["window_start_us"].to_pylist()
+        cells = [table[name].to_pylist() for name in view.cells]
+        for i, window in enumerate(windows):
+            key = RowKey(window, tuple(column[i] for column in groups))
+            rows[partition, key] = tuple(column[i] for column in cells)
+    return rows
