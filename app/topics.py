@@ -111,6 +111,4 @@ def _entry(
     replicas = settings.topics.replication_factor
     safe = {"min.insync.replicas": "2"} if replicas >= SAFE_REPLICAS else {}
     partitions = settings.topics.partitions
-    return Topic(
-        name, key, value, partitions, replicas, cleanup, help, subject=subject, config={**config, **safe}
-    )
+    return Topic(name, key, value, partitions, replicas, cleanup, help, subject=subject, config={**config, **safe})

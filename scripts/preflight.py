@@ -39,14 +39,14 @@ PORTS = {
 def main():
     wanted = [part for part, needed in ((PACKAGES, not installed()), (JARS, not jars_cached())) if needed]
     problems = [p for p in (python_problem(), java_problem(), disk_problem(wanted)) if p]
-    if "--ports" in sys.argv:
-        problems += port_problems()
     for problem in problems:
         print("preflight: " + problem, file=sys.stderr)
     if problems:
         return 1
+    for note in port_notes():
+        print("note      " + note)
     for name, download_mb, disk_mb in wanted:
-        print("fetching  {}: {} MB to download, {} MB on disk".format(name, download_mb, disk_mb))
+        print(f"fetching  {name}: {download_mb} MB to download, {disk_mb} MB on disk")
     return 0
 
 
@@ -65,10 +65,12 @@ def java_problem():
         version = java_version(executable)
         if version is not None and JAVA_FROM <= version <= JAVA_TO:
             return None
-        seen.append("{} {}".format(executable, "does not run" if version is None else "is Java %d" % version))
+        seen.append(f"{executable} " + ("does not run" if version is None else f"is Java {version}"))
     return (
         "no Java 17 to 21 ({}). Install one (Debian, Ubuntu: apt install openjdk-17-jre-headless; macOS: brew "
-        "install openjdk@21), or set JAVA_HOME to it".format("; ".join(seen) or "looked at JAVA_HOME, PATH, usual places")
+        "install openjdk@21), or set JAVA_HOME to it".format(
+            "; ".join(seen) or "looked at JAVA_HOME, PATH, usual places"
+        )
     )
 
 
@@ -82,7 +84,9 @@ def java_candidates():
 
 def java_version(executable):
     try:
-        told = subprocess.run([executable, "-version"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=30)
+        told = subprocess.run(
+            [executable, "-version"], check=False, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=30
+        )
     except (OSError, subprocess.TimeoutExpired):
         return None
     match = re.search(r'version "(?:1\.)?(\d+)', told.stdout.decode(errors="replace"))
@@ -94,16 +98,17 @@ def disk_problem(wanted):
     free_mb = shutil.disk_usage(str(CHECKOUT)).free // 1_000_000
     if free_mb >= needed_mb:
         return None
-    return "{} has {} MB free, {} MB are needed (packages, jars, data); make room".format(CHECKOUT, free_mb, needed_mb)
+    return f"{CHECKOUT} has {free_mb} MB free, {needed_mb} MB are needed (packages, jars, data); make room"
 
 
-def port_problems():
+def port_notes():
+    """`make up` needs these ports; `make demo` finds others by itself. So they are no reason to stop here."""
     for variable, default in PORTS.items():
         text = os.environ.get(variable, str(default))
         if not text.isdigit():
-            yield "{}={} is not a port".format(variable, text)
+            yield f"{variable}={text} is not a port"
         elif not port_is_free(int(text)):
-            yield "port {} is in use; end what listens there, or choose another with {}".format(text, variable)
+            yield f"port {text}, which `make up` needs, is in use; choose another with {variable}"
 
 
 def port_is_free(port):

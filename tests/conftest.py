@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import random
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -52,12 +51,12 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 
 
 @pytest.fixture(scope="session")
-def real_data() -> Iterator[Path]:
+def real_data() -> Path:
     """The directory of real TLC files (yellow/, green/, fhv/, hvfhv/); skips where there is none."""
     found = _real_data()
     if found is None:
         pytest.skip(f"no real TLC files: set {REAL_DATA_VARIABLE} to a directory of them")
-    yield found
+    return found
 
 
 def _real_data() -> Path | None:

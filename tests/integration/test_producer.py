@@ -50,10 +50,10 @@ def test_timestamps_of_2009_stay(settings: Settings) -> None:
 def test_records_that_the_broker_refuses_are_counted_and_raised(settings: Settings) -> None:
     topic = a_topic(settings, **{"max.message.bytes": "2000"})
     producer = Producer(settings.kafka)
+    producer.send(topic.name, [random.Random(1).randbytes(20_000)], [b"k"], [1_000])
     with pytest.raises(DeliveryFailed, match=topic.name):
-        for _ in range(2):
-            producer.send(topic.name, [random.Random(1).randbytes(20_000)], [b"k"], [1_000])
         producer.finish()
+    assert (producer.sent, producer.failed) == (1, 1)
 
 
 def test_every_generated_ride_arrives_once(settings: Settings) -> None:

@@ -39,6 +39,4 @@ def command(instant: str, bootstrap_server: str | None, as_json: bool) -> None:
     if as_json:
         return echo_json({"closing_watermark_us": watermark_us})
     asked = dt.datetime.fromtimestamp(watermark_us / 1e6, dt.UTC)
-    click.echo(
-        f"asked for watermarks of {asked:%Y-%m-%d %H:%M:%S} UTC (the longest window and its grace added)"
-    )
+    click.echo(f"asked for watermarks of {asked:%Y-%m-%d %H:%M:%S} UTC (the longest window and its grace added)")

@@ -26,9 +26,7 @@ def _data_dir_option(command: Command) -> Command:
 
 
 @click.command()
-@click.option(
-    "--rides", default=200_000, show_default=True, type=click.IntRange(min=1), help="Generated rides."
-)
+@click.option("--rides", default=200_000, show_default=True, type=click.IntRange(min=1), help="Generated rides.")
 @click.option(
     "--replay",
     type=click.Path(exists=True, path_type=Path),
@@ -36,9 +34,7 @@ def _data_dir_option(command: Command) -> Command:
     help="TLC trip files instead of generated rides.",
 )
 @_data_dir_option
-@click.option(
-    "--report", type=click.Path(dir_okay=False, path_type=Path), help="Write the figures here, as JSON."
-)
+@click.option("--report", type=click.Path(dir_okay=False, path_type=Path), help="Write the figures here, as JSON.")
 def command(rides: int, replay: Path | None, data_dir: Path, report: Path | None) -> int:
     """Run the whole flow once: services, topics, rides, two workers, queries, reconciliation, verdict.
 

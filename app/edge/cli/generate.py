@@ -22,12 +22,8 @@ FRAME_RIDES = 50_000
 
 @click.command()
 @click.option("--rides", default=200_000, show_default=True, type=click.IntRange(min=1), help="How many.")
-@click.option(
-    "--first", default=0, show_default=True, type=click.IntRange(min=0), help="Number of the first one."
-)
-@click.option(
-    "--seed", default=7, show_default=True, type=click.IntRange(min=0), help="Same seed, same rides."
-)
+@click.option("--first", default=0, show_default=True, type=click.IntRange(min=0), help="Number of the first one.")
+@click.option("--seed", default=7, show_default=True, type=click.IntRange(min=0), help="Same seed, same rides.")
 @click.option("--start", metavar="TIME", help="When ride 0 is reported, such as 2026-01-05T05:00+00:00.")
 @click.option("--rides-per-day", type=click.IntRange(min=1), help="Mean of a week. Default: 400000.")
 @click.option("--dirt/--no-dirt", default=True, show_default=True, help="The dirt of real data, every kind.")
@@ -86,9 +82,7 @@ def _generator(seed: int, start: str | None, rides_per_day: int | None, dirt: Di
 
     try:
         begins = dt.datetime.fromisoformat(start) if start else DEFAULT_START
-        return Generator(
-            seed, begins, **({"rides_per_day": rides_per_day} if rides_per_day else {}), dirt=dirt
-        )
+        return Generator(seed, begins, **({"rides_per_day": rides_per_day} if rides_per_day else {}), dirt=dirt)
     except ValueError as error:
         raise click.UsageError(str(error)) from error
 

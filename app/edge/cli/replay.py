@@ -23,9 +23,7 @@ TEXT_SHOWN = 80
 
 
 @click.command()
-@click.argument(
-    "paths", nargs=-1, required=True, metavar="FILE|DIR...", type=click.Path(exists=True, path_type=Path)
-)
+@click.argument("paths", nargs=-1, required=True, metavar="FILE|DIR...", type=click.Path(exists=True, path_type=Path))
 @click.option(
     "--order",
     type=click.Choice(["reported", "pickup", "file"]),
@@ -109,6 +107,4 @@ def _echo_unreadable(rows: Sequence[dict[str, Any]]) -> None:
         text = row["text"][:TEXT_SHOWN]
         click.echo(f"{row['file']}, row {row['row']}: {row['reason']}: {text}", err=True)
     if len(rows) > SHOWN_UNREADABLE:
-        click.echo(
-            f"... and {len(rows) - SHOWN_UNREADABLE:,} more unreadable rows (--json has all)", err=True
-        )
+        click.echo(f"... and {len(rows) - SHOWN_UNREADABLE:,} more unreadable rows (--json has all)", err=True)

@@ -81,9 +81,7 @@ def send(
     ids = {t.name: registry.register(t.subject, schemas[t.subject]) for t in topics if t.subject}
     began = time.monotonic()
     with progress("rides", expected, quiet=quiet) as advanced:
-        written = write_rides(
-            Producer(settings.kafka), ids, frames, Pace(speed), lambda so_far: advanced(so_far.total)
-        )
+        written = write_rides(Producer(settings.kafka), ids, frames, Pace(speed), lambda so_far: advanced(so_far.total))
     return written, time.monotonic() - began
 
 

@@ -51,9 +51,7 @@ def describe(view: str, as_json: bool) -> None:
     click.secho(f"{found.name}, version {found.version}", bold=True)
     click.echo(f"{found.help}\n")
     click.echo(f"source     {found.source.name}: {', '.join(t.name for t in found.source.topics)}")
-    click.echo(
-        f"window     {_window(found)}, grace {found.grace_seconds} s, kept {found.retention_seconds} s\n"
-    )
+    click.echo(f"window     {_window(found)}, grace {found.grace_seconds} s, kept {found.retention_seconds} s\n")
     echo_table(("GROUP", "COLUMN"), [(group.name, group.column) for group in found.groups])
     click.echo()
     measures = [(m.name, type(m).__name__.lower(), getattr(m, "column", ""), m.help) for m in found.measures]

@@ -34,10 +34,7 @@ class Worker:
     def is_ready(self) -> bool:
         """Asks once, and takes a moment over a no."""
         try:
-            if (
-                httpx.get(f"{self.url}/readyz", timeout=REQUEST_SECONDS, trust_env=False).status_code
-                == httpx.codes.OK
-            ):
+            if httpx.get(f"{self.url}/readyz", timeout=REQUEST_SECONDS, trust_env=False).status_code == httpx.codes.OK:
                 return True
         except httpx.TransportError:
             pass
@@ -83,9 +80,7 @@ def await_position(
     return _await(url, view, reached, f"the log's end ({wanted:,} records)")
 
 
-def await_watermark(
-    url: str, view: str, places: Collection[TopicPartition], watermark_us: int
-) -> dict[str, Any]:
+def await_watermark(url: str, view: str, places: Collection[TopicPartition], watermark_us: int) -> dict[str, Any]:
     """Wait until the watermark of each place is at least that; returns the answer's `meta`. Raises WorkerSilent."""
 
     def reached(meta: dict[str, Any]) -> tuple[bool, int]:
@@ -96,9 +91,7 @@ def await_watermark(
     return _await(url, view, reached, f"the closing watermark in {len(places)} partitions")
 
 
-def _await(
-    url: str, view: str, reached: Callable[[dict[str, Any]], tuple[bool, int]], what: str
-) -> dict[str, Any]:
+def _await(url: str, view: str, reached: Callable[[dict[str, Any]], tuple[bool, int]], what: str) -> dict[str, Any]:
     best, moved_at = -1, time.monotonic()
     while True:
         meta: dict[str, Any] = ask(url, f"/v1/views/{view}/rows", limit=1)["meta"]
@@ -108,9 +101,7 @@ def _await(
         if so_far > best:
             best, moved_at = so_far, time.monotonic()
         if time.monotonic() - moved_at > STALLED_SECONDS:
-            raise WorkerSilent(
-                f"{url}: {view} did not reach {what}: {so_far:,} since {STALLED_SECONDS:.0f} s"
-            )
+            raise WorkerSilent(f"{url}: {view} did not reach {what}: {so_far:,} since {STALLED_SECONDS:.0f} s")
         time.sleep(POLL_SECONDS)
 
 

@@ -33,9 +33,7 @@ def own_place(data_dir: Path) -> Iterator[Settings]:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise DemoRuns(
-                f"another demo runs in {data_dir}; wait for it, or choose another --data-dir"
-            ) from None
+            raise DemoRuns(f"another demo runs in {data_dir}; wait for it, or choose another --data-dir") from None
         for path in data_dir.iterdir():
             if path.is_dir():
                 shutil.rmtree(path)
@@ -47,9 +45,7 @@ def own_place(data_dir: Path) -> Iterator[Settings]:
 def _settings(data_dir: Path) -> Settings:
     configured = Settings.load()
     ports = {name: getattr(configured.services, name) for name in PORT_FIELDS}
-    ports = {
-        name: free_port(port) for name, port in ports.items() if port is not None and name != "sasl_port"
-    }
+    ports = {name: free_port(port) for name, port in ports.items() if port is not None and name != "sasl_port"}
     return Settings.load(
         data_dir=data_dir,
         services={**ports, "sasl_port": None},

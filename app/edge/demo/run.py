@@ -36,11 +36,6 @@ if TYPE_CHECKING:
 
     from app.rides.produce import Written
 
-NEXT = """  make up                          the same, left running, with a page to look at
-  make demo RIDES=path/to/tlc      real trip files of the TLC
-  .venv/bin/flagfall --help        every part by itself
-  docs/                            how it works, and why the figures can be trusted"""
-
 
 @dataclass
 class Rides:
@@ -65,7 +60,7 @@ def run_demo(console: Console, data_dir: Path, rides: Rides) -> tuple[int, dict[
             services.callback(console.print, "[cyan]▸[/] Stopping everything")
             code, facts = _flow(steps, settings, rides)
     facts |= {"seconds": monotonic() - began, "steps": steps.seconds, "data_dir": str(data_dir)}
-    last_screen(console, facts, NEXT)
+    last_screen(console, facts)
     return code, facts
 
 
@@ -110,9 +105,7 @@ def _reconcile(settings: Settings, url: str) -> tuple[int, dict[str, Any]]:
     from app.edge.cli.reconcile import command
 
     output = settings.data_dir / "reconciliation"
-    code = command.main(
-        ["--worker", url, "--output", str(output)], "flagfall reconcile", standalone_mode=False
-    )
+    code = command.main(["--worker", url, "--output", str(output)], "flagfall reconcile", standalone_mode=False)
     reports = sorted(output.glob("*/report.json"))
     if not reports:
         raise FlagfallError(f"the reconciliation left no report in {output}")

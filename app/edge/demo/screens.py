@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from time import monotonic
 from typing import Any
 
-from rich.console import Console
+from rich.console import Console, Group
 from rich.panel import Panel
 from rich.table import Table
 
@@ -52,9 +52,7 @@ def _show_top_zones(console: Console, url: str) -> tuple[int, datetime]:
     for row in rows:
         by_day[row["window"]["start"]] += row["measures"]["rides"]
     day = by_day.most_common(1)[0][0]
-    top = sorted((r for r in rows if r["window"]["start"] == day), key=lambda r: -r["measures"]["rides"])[
-        :TOP
-    ]
+    top = sorted((r for r in rows if r["window"]["start"] == day), key=lambda r: -r["measures"]["rides"])[:TOP]
     table = _table(f"Busiest zones of {day[:10]} (UTC)", "zone", "", "rides", "fares", "longest ride")
     for row in top:
         group, seen = row["group"], row["measures"]
@@ -99,33 +97,51 @@ def _show_vendors(console: Console, url: str) -> None:
     _print(console, table, path, parameters)
 
 
-def last_screen(console: Console, facts: dict[str, Any], next_commands: str) -> None:
+def last_screen(console: Console, facts: dict[str, Any]) -> None:
     """What happened, what the figures mean, what to try next."""
     verdict, colour = facts["verdict"], "green" if facts["verdict"] == "MATCH" else "red"
-    console.print(
-        Panel(
-            f"{facts['rides']:,} rides went into Kafka ({facts['rides_per_second']:,} a second), two workers kept "
-            f"their tables while they came, and Spark read the same topics again, to the same offsets.\n\n"
-            f"[bold {colour}]{verdict}[/]      {_MEANING[verdict]}\n"
-            f"[bold]position[/]   {facts['position']:,} offsets are covered. Every answer names the offsets it rests "
-            f"on: that is what Spark recomputed to.\n"
-            f"[bold]fingerprint[/] each row sums a mix of the (topic, partition, offset) of its records: equal "
-            f"fingerprints mean the same records, and a difference names the lost or doubled one.\n"
-            f"[bold]late[/]       {facts['late']:,} rides came after their window had closed; they are kept in the "
-            f"late topic, not in the table.\n\n"
-            f"{facts['seconds']:.0f} seconds in all. Everything was stopped again; the logs and the report are in "
-            f"{facts['data_dir']}.\n\n[bold]Next[/]\n{next_commands}",
-            title="flagfall demo",
-            border_style=colour,
-        )
-    )
+    figures = Table.grid(padding=(0, 2, 1, 0))
+    figures.add_column(style="bold")
+    figures.add_column()
+    for name, meaning in (
+        ("happened", _HAPPENED.format(**facts)),
+        (f"[{colour}]{verdict}[/]", _MEANING[verdict]),
+        ("position", _POSITION.format(**facts)),
+        ("fingerprint", _FINGERPRINT),
+        ("late", _LATE.format(**facts)),
+        ("time", _TIME.format(**facts)),
+    ):
+        figures.add_row(name, meaning)
+    following = Table.grid(padding=(0, 2, 0, 0))
+    for command, what in _NEXT.items():
+        following.add_row(f"[bold]{command}[/]", what)
+    console.print(Panel(Group(figures, "", following), title="flagfall demo", border_style=colour))
 
 
+_HAPPENED = (
+    "{rides:,} rides went into Kafka ({rides_per_second:,} a second). Two workers kept their tables from them, and "
+    "Spark read the same topics again, to the same offsets."
+)
+_POSITION = (
+    "{position:,} offsets are covered. Every answer names the offsets that it rests on; Spark recomputed to those."
+)
+_FINGERPRINT = (
+    "Each row sums a mix of the (topic, partition, offset) of its records. Equal fingerprints: the same records. "
+    "Where two differ by one record, the difference names it."
+)
+_LATE = "{late:,} rides came after their window had closed. They are in the late topic, not in the table."
+_TIME = "{seconds:.0f} seconds. Everything was stopped; logs and report are in {data_dir}."
+_NEXT = {
+    "make up": "the same, left running, with a page to look at",
+    "make demo RIDES=path": "real trip files of the TLC",
+    ".venv/bin/flagfall -h": "every part by itself",
+    "README.md": "how it works, and why the figures can be trusted",
+}
 _MEANING = {
-    "MATCH": "every row of every table equals its recomputation, record by record.",
-    "MISMATCH": "rows differ; the table above names them and the records to blame.",
-    "INCONCLUSIVE": "the run could not decide; the reason stands above. Run it again.",
-    "INVALID": "the topics do not hold what the tables claim to cover.",
+    "MATCH": "Every row of every table equals its recomputation, record by record.",
+    "MISMATCH": "Rows differ; the table above names them and the records to blame.",
+    "INCONCLUSIVE": "The run could not decide; the reason stands above. Run it again.",
+    "INVALID": "The topics do not hold what the tables claim to cover.",
 }
 
 

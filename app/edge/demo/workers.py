@@ -55,18 +55,13 @@ def await_ready(workers: Sequence[Worker]) -> None:
             if processes.find(worker.pid_file) is None:
                 raise StartFailed(f"the worker at {worker.url} ended. {processes.tail(worker.log)}")
             if monotonic() > deadline:
-                raise StartFailed(
-                    f"the worker at {worker.url} is not ready in time. {processes.tail(worker.log)}"
-                )
+                raise StartFailed(f"the worker at {worker.url} is not ready in time. {processes.tail(worker.log)}")
 
 
 def stop_workers(settings: Settings) -> list[str]:
     """Stop every worker that was started from the data directory; returns their names."""
-    stopped = []
-    for pid_file in sorted(settings.data_dir.glob("worker-*.pid.json")):
-        if processes.stop(pid_file, STOP_SECONDS):
-            stopped.append(pid_file.name.removesuffix(".pid.json"))
-    return stopped
+    pid_files = sorted(settings.data_dir.glob("worker-*.pid.json"))
+    return [one.name.removesuffix(".pid.json") for one in pid_files if processes.stop(one, STOP_SECONDS)]
 
 
 def _daemon(settings: Settings, number: int, port: int) -> Daemon:
