@@ -18,29 +18,21 @@ import numpy.typing as npt
 import polars as pl
 
 from app.base import names
-from app.codecs.avro_decode import Schemas, decode_block
-from app.codecs.changelog import (
-    BLOCK_SIZE,
-    BlockKey,
-    Int64s,
-    encode_block,
-    encode_keys,
-    encode_rows,
-    marker_key,
-)
+from app.codecs.avro_decode import Schemas
+from app.codecs.changelog import encode_keys, encode_rows, marker_key
 from app.codecs.marker import encode_marker
 from app.domain.errors import StateError
-from app.domain.fingerprint import signed
 from app.domain.marker import Fates, InputPosition, Marker, ViewPosition
 from app.domain.records import Reason
 from app.domain.source import Source
 from app.domain.view import View
 from app.engine import aggregate as agg
-from app.engine import fingerprint
 from app.engine.advances import take_requests
 from app.engine.batch import Batch, Output, Transaction
+from app.engine.blocks import changed_blocks
 from app.engine.refusals import late_output, quarantine_output
 from app.engine.state import Rows, TaskState, ViewChange, ViewState
+from app.engine.usable import usable_records
 
 
 @dataclass(frozen=True)
@@ -115,7 +107,7 @@ class TaskCore:
         self.state.marker_offset = marker_offset
 
     def _plan_records(self, batch: Batch, position: InputPosition, schemas: Schemas) -> Transaction:
-        usable, reasons = self._usable(batch, position.watermark_us, schemas)
+        usable, reasons = usable_records(self.definition.source, batch, position.watermark_us, schemas)
         outputs = [quarantine_output(self.definition.application, batch, i, why) for i, why in reasons]
         changes: dict[str, ViewChange] = {}
         blocks: dict[bytes, tuple[int, int]] = {}
@@ -126,7 +118,7 @@ class TaskCore:
             given = agg.aggregate(view, usable)
             changes[view.name], records = self._change(view, given.rows)
             changelog += records
-            for key, value, total in self._blocks(view, batch, usable, given.fates):
+            for key, value, total in changed_blocks(view, self.state.blocks, batch, usable, given.fates):
                 blocks[key] = total
                 changelog.append((key, value))
             views[view.name] = _with_fates(views[view.name], batch.topic, given.fates)
@@ -168,32 +160,6 @@ class TaskCore:
         changelog.append((marker_key(self.definition.source.number), encode_marker(marker)))
         return Transaction(marker, changelog, outputs, changes, blocks)
 
-    def _usable(self, batch: Batch, watermark_us: int, schemas: Schemas) -> tuple[pl.DataFrame, list[tuple[int, str]]]:
-        """The usable records as a frame with all that views need, and (index, reason) of the others."""
-        source = self.definition.source
-        decoded = decode_block(batch.values, schemas, source.columns)
-        refused: list[tuple[int, str]] = list(decoded.refused)
-        at = decoded.kept
-        frame = decoded.frame.with_columns(
-            pl.Series(agg.INDEX, at.astype(np.int64)),
-            pl.Series(agg.TIMESTAMP_MS, batch.timestamps_ms[at]),
-        ).with_columns(agg.derive(source))
-        reasons = agg.refusals(source, frame)
-        if reasons is not None:
-            bad = reasons.is_not_null()
-            refused += zip(frame[agg.INDEX].filter(bad).to_list(), reasons.filter(bad).to_list(), strict=True)
-            frame = frame.filter(~bad)
-        number = source.topic(batch.topic).number
-        origins = fingerprint.origins(number, batch.partition, batch.offsets[frame[agg.INDEX].to_numpy()])
-        frame = frame.with_columns(
-            pl.Series(agg.ORIGIN, origins),
-            pl.Series(agg.MIX, fingerprint.mix(origins)),
-            pl.max_horizontal(pl.col(source.reported_at).cum_max(), pl.lit(watermark_us, pl.Int64)).alias(
-                agg.WATERMARK
-            ),
-        )
-        return frame, sorted(refused)
-
     def _change(self, view: View, rows: Rows) -> tuple[ViewChange, list[tuple[bytes, bytes | None]]]:
         """The rows a batch gives, merged with those that are there, and their changelog records."""
         state = self.state.views[view.name]
@@ -206,24 +172,6 @@ class TaskCore:
         new_rows = Rows(None if rows.windows is None else rows.windows[new], [g[new] for g in rows.groups], cells[new])
         change = ViewChange(found[known], cells[known], [keys[i] for i in new], new_rows)
         return change, list(zip(keys, encode_rows(cells), strict=True))
-
-    def _blocks(
-        self, view: View, batch: Batch, usable: pl.DataFrame, fates: npt.NDArray[np.int8]
-    ) -> list[tuple[bytes, bytes, tuple[int, int]]]:
-        """Count and fingerprint of what the view applied, per block of offsets (rule 12)."""
-        applied = fates == agg.APPLIED
-        offsets = batch.offsets[usable[agg.INDEX].to_numpy()[applied]]
-        mixes: Int64s = usable[agg.MIX].to_numpy()[applied]
-        number = self.definition.source.topic(batch.topic).number
-        changed = []
-        for block in np.unique(offsets // BLOCK_SIZE):
-            inside = offsets // BLOCK_SIZE == block
-            key, _ = encode_block(BlockKey(view.number, view.version, number, int(block)), 0, 0)
-            count, total = self.state.blocks.get(key, (0, 0))
-            now = count + int(inside.sum()), signed(total + int(mixes[inside].sum()))
-            _, value = encode_block(BlockKey(view.number, view.version, number, int(block)), *now)
-            changed.append((key, value, now))
-        return changed
 
 
 def _with_fates(view: ViewPosition, topic: str, fates: npt.NDArray[np.int8]) -> ViewPosition:
