@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from app.base.settings import Settings
+from app.engine.connections import Connections
 from app.engine.directory import Directory
 from app.engine.faust_app import FlagfallApp
-from app.engine.source_table import Connections, SourceTable
+from app.engine.source_table import SourceTable
 from app.engine.task import TaskDefinition
 from app.rides.ride import RIDES
 from app.rides.views import VIEWS
 
 
-def declare(
-    app: FlagfallApp, settings: Settings, directory: Directory, connections: Connections
-) -> SourceTable:
+def declare(app: FlagfallApp, settings: Settings, directory: Directory, connections: Connections) -> SourceTable:
     """Register the tables with the application."""
     table = SourceTable(
         app,

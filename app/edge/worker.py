@@ -6,7 +6,9 @@ faust -A app.edge.worker worker
 
 from __future__ import annotations
 
+import errno
 import json
+import logging
 from typing import Any
 
 import mode
@@ -17,14 +19,23 @@ from app.base.cluster import Cluster
 from app.base.errors import RegistryUnavailable, UnknownSchema
 from app.base.kafka_clients import aiokafka_options
 from app.base.registry import Registry
-from app.base.settings import Settings
+from app.base.settings import Settings, variable
+from app.base.topic_admin import require_topics
+from app.domain.errors import FlagfallError
 from app.edge.http.application import create_app, create_runner
+from app.engine.connections import Connections
 from app.engine.directory import Directory
 from app.engine.faust_app import FlagfallApp
 from app.engine.schemas import SchemaCache
-from app.engine.source_table import Connections
 from app.rides.views import VIEWS
+from app.topics import topics
 from tables import rides
+
+log = logging.getLogger(__name__)
+
+
+class PortTaken(FlagfallError):
+    """Another process listens where this worker should. Choose another port; the message names the variable."""
 
 
 class HttpEdge(mode.Service):
@@ -39,7 +50,16 @@ class HttpEdge(mode.Service):
         worker = self._settings.worker
         self._runner = create_runner(create_app(self._directory, VIEWS, self._settings.data_dir))
         await self._runner.setup()
-        await web.TCPSite(self._runner, worker.http_host, worker.http_port).start()
+        try:
+            await web.TCPSite(self._runner, worker.http_host, worker.http_port).start()
+        except OSError as error:
+            if error.errno != errno.EADDRINUSE:
+                raise
+            raise PortTaken(
+                f"port {worker.http_port} on {worker.http_host} is in use: choose another one with "
+                f"{variable('worker_http_port')} or flagfall worker --http-port"
+            ) from None
+        log.info("answers at http://%s:%d", worker.http_host, worker.http_port)
 
     async def on_stop(self) -> None:
         if self._runner is not None:
@@ -61,6 +81,7 @@ def create_worker(settings: Settings) -> FlagfallApp:
     app.source_table = rides.declare(app, settings, directory, connections)
     fold_rides.attach(app, app.source_table)
     app.edges.append(HttpEdge(directory, settings))
+    app.checks.append(lambda: require_topics(settings.kafka, topics(settings)))
     return app
 
 

@@ -76,7 +76,19 @@ class ColumnarConsumerThread(stock.AIOKafkaConsumerThread):
         if consumer._closed or fetcher._closed:
             raise stock.ConsumerStoppedError()
         with fetcher._subscriptions.fetch_context():
-            return await drain(fetcher, active_partitions, timeout or 0)
+            drained = await drain(fetcher, active_partitions, timeout or 0)
+        self.app.source_table.log_ends_seen(_ends_seen(consumer))
+        return drained
+
+
+def _ends_seen(consumer: Any) -> dict[tuple[str, int], int]:
+    """Last stable offset of each assigned topic-partition, as the last answer to a fetch told."""
+    subscription = consumer._subscription.subscription
+    assignment = None if subscription is None else subscription.assignment
+    if assignment is None:
+        return {}
+    states = ((tp, assignment.state_value(tp)) for tp in assignment.tps)
+    return {(tp.topic, tp.partition): state.lso for tp, state in states if state is not None and state.lso is not None}
 
 
 class ColumnarConsumer(stock.Consumer):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Callable
 from typing import Any
 
 import faust
@@ -10,6 +12,7 @@ from faust.app.base import BootStrategy
 from app.base.settings import Settings
 from app.engine.driver import ColumnarTransport
 from app.engine.faust_options import faust_options
+from app.engine.logs import settle
 from app.engine.recovery import TakeOverTableManager
 from app.engine.source_table import SourceTable
 
@@ -18,6 +21,14 @@ class WithoutOpenPages(BootStrategy):
     """Keeps Faust's own web server off, whatever the command line says: its pages ask nobody who they are."""
 
     enable_web = False
+
+
+class QuietWorker(faust.Worker):
+    """Faust's worker process with our logging: few lines, and errors raised on purpose in words."""
+
+    def on_setup_root_logger(self, logger: Any, level: int) -> None:
+        super().on_setup_root_logger(logger, level)
+        settle(logger, level)
 
 
 class FlagfallApp(faust.App):
@@ -33,6 +44,7 @@ class FlagfallApp(faust.App):
             **faust_options(settings.kafka),
             env={},  # Faust lets generic variables such as BROKER_URL override code
             TableManager=TakeOverTableManager,
+            Worker=QuietWorker,
             autodiscover=False,
             datadir=settings.data_dir / "faust",
             store="memory://",
@@ -54,11 +66,15 @@ class FlagfallApp(faust.App):
         self.worker_settings = worker
         self.edges: list[Any] = []
         """Services that answer from the first moment on, before recovery: they say that they are not ready."""
+        self.checks: list[Callable[[], None]] = []
+        """Asked before the group is joined, each in a thread; what one raises ends the worker."""
 
     async def on_start(self) -> None:
         await super().on_start()
         for edge in self.edges:
             await self.add_runtime_dependency(edge)
+        for check in self.checks:
+            await asyncio.to_thread(check)
 
     def _new_transport(self) -> ColumnarTransport:
         return ColumnarTransport(self.conf.broker_consumer, self)

@@ -92,9 +92,7 @@ def _unpack(tp: TopicPartition, partition_records: PartitionRecords, base: int) 
     while log.has_next():
         block = log.next_batch()
         if partition_records._check_crcs and not block.validate_crc():
-            raise CorruptRecordException(
-                f"{tp.topic}-{tp.partition}: wrong checksum at offset {block.base_offset}"
-            )
+            raise CorruptRecordException(f"{tp.topic}-{tp.partition}: wrong checksum at offset {block.base_offset}")
         if not _is_data(partition_records, block):
             next_offset = block.next_offset
             continue

@@ -45,7 +45,7 @@ class TaskRunner:
         self._waiting: dict[str, list[tuple[Batch, Done]]] = {}
         self._blocked: set[str] = set()
         self._wakeup = asyncio.Event()
-        self._stopping = self._failed = False
+        self._stopping = self._failed = self._writing = False
         self._loop: asyncio.Task[None] | None = None
         self.last_commit_seconds: float | None = None
 
@@ -71,15 +71,19 @@ class TaskRunner:
         self._wakeup.set()
 
     async def stop(self, grace_seconds: float) -> bool:
-        """Finish the transaction under way and stop; False if it had to be broken off (the state is void then)."""
+        """Finish the transaction under way and stop; False if it had to be broken off (the state is void then).
+
+        What is not yet being written (it may wait for a registry) is the next owner's.
+        """
         self._stopping = True
         self._wakeup.set()
         clean = True
         if self._loop is not None:
-            await asyncio.wait([self._loop], timeout=grace_seconds)
+            if self._writing:
+                await asyncio.wait([self._loop], timeout=grace_seconds)
             self._loop.cancel()
             await asyncio.wait([self._loop])
-            clean = not self._failed and not self._loop.cancelled()
+            clean = not self._failed and not self._writing
         await self.writer.stop()
         return clean
 
@@ -119,8 +123,10 @@ class TaskRunner:
         schemas = await self._schemas.having(schema_ids(batch.values))
         transaction = self.core.plan(batch, schemas)
         if transaction is not None:
+            self._writing = True
             marker_offset = await self.writer.write(transaction)
             self.core.commit(transaction, marker_offset)
+            self._writing = False
             self.last_commit_seconds = time.time()
         for done in dones:
             done()

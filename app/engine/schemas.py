@@ -23,14 +23,20 @@ class SchemaCache:
     def __init__(self, look_up: Callable[[int], str | None], unavailable: type[Exception]) -> None:
         self._look_up, self._unavailable = look_up, unavailable
         self._known: dict[int, WriterSchema | None] = {}
+        self._asking = asyncio.Lock()
 
     async def having(self, ids: Iterable[int]) -> Schemas:
         """Schemas with an entry for each of `ids`; waits, with backoff, while the registry cannot be reached."""
         for schema_id in ids:
             if schema_id not in self._known:
-                text = await self._ask(schema_id)
-                self._known[schema_id] = None if text is None else WriterSchema(schema_id, text)
+                async with self._asking:  # tasks that start together ask the same
+                    await self._learn(schema_id)
         return self._known
+
+    async def _learn(self, schema_id: int) -> None:
+        if schema_id not in self._known:
+            text = await self._ask(schema_id)
+            self._known[schema_id] = None if text is None else WriterSchema(schema_id, text)
 
     async def _ask(self, schema_id: int) -> str | None:
         wait_seconds = FIRST_WAIT_SECONDS

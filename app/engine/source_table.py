@@ -4,25 +4,23 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any
 
 import faust
 from faust.types import TP
 
 from app.base import names
-from app.base.cluster import Cluster
-from app.domain.errors import StateError
-from app.domain.marker import InputPosition
+from app.domain.errors import FlagfallError
 from app.domain.records import TopicPartition
 from app.engine.batch import Batch
-from app.engine.changelog_reader import read_to_end
+from app.engine.connections import Connections
 from app.engine.directory import Directory, Standing
-from app.engine.restore import Restorer
+from app.engine.inputs import log_loss
 from app.engine.runner import TaskRunner
-from app.engine.schemas import SchemaCache
 from app.engine.state import TaskState
+from app.engine.state_reader import StateReader
 from app.engine.store import NoStore
 from app.engine.task import TaskCore, TaskDefinition
 from app.engine.writer import Fenced, TaskWriter
@@ -30,15 +28,7 @@ from app.engine.writer import Fenced, TaskWriter
 log = logging.getLogger(__name__)
 
 FENCED_BACKOFF_SECONDS = 1.0
-
-
-@dataclass(frozen=True)
-class Connections:
-    """What a source table talks to: aiokafka's client options, the cluster, the registry's schemas."""
-
-    client: dict[str, Any]
-    cluster: Cluster
-    schemas: SchemaCache
+HEARTBEAT_AGAIN_SECONDS = 0.2
 
 
 class SourceTable(faust.Table):
@@ -70,6 +60,7 @@ class SourceTable(faust.Table):
         )
         self.definition, self.directory = definition, directory
         self._connections = connections
+        self._reader = StateReader(definition, connections, partitions)
         self._hold_records, self._grace_seconds = hold_records, grace_seconds
         self._runners: dict[int, TaskRunner] = {}
         self._kept: dict[int, TaskState] = {}
@@ -95,6 +86,10 @@ class SourceTable(faust.Table):
         """The group still counts this worker in (monotonic clock)."""
         self.directory.heartbeat_at_seconds = at_seconds
 
+    def log_ends_seen(self, ends: dict[tuple[str, int], int]) -> None:
+        """Ends of logs as the last fetches told, for the lag in answers."""
+        self.directory.log_end.update(ends)
+
     def positions(self) -> dict[TP, int]:
         """Where each input of each owned task goes on."""
         return {
@@ -104,9 +99,11 @@ class SourceTable(faust.Table):
         }
 
     async def quiesce(self) -> None:
-        """Stop every task at a transaction's end; states that are sure to equal their log are kept for the next owner."""
+        """Stop every task at a transaction's end; states that are sure to equal their log are kept for a while."""
         self.directory.standing = Standing.REBALANCING
         runners, self._runners = self._runners, {}
+        if runners:
+            log.info("tasks %s: handing over, at a transaction's end", _listed(runners))
         stopped = await asyncio.gather(*(runner.stop(self._grace_seconds) for runner in runners.values()))
         for (partition, runner), clean in zip(runners.items(), stopped, strict=True):
             if clean:
@@ -124,16 +121,18 @@ class SourceTable(faust.Table):
         kept, self._kept = self._kept, {}
         if not wanted:
             return
+        began = time.monotonic()
         await self._accepted_by_group()
         writers = {p: self._new_writer(p) for p in wanted}
         try:
             await asyncio.gather(*(writer.fence() for writer in writers.values()))
-            states = await self._restore(wanted, kept)
+            states = await self._reader.read(wanted, kept)
         except BaseException:
             await asyncio.gather(*(writer.stop() for writer in writers.values()))
             raise
         for partition, state in states.items():
             self._start(partition, TaskCore(self.definition, state), writers[partition])
+        log.info("tasks %s taken over in %.2f s", _listed(wanted), time.monotonic() - began)
 
     async def on_stop(self) -> None:
         """Faust stops tables before the consumer: what is under way is committed, the rest is the next owner's."""
@@ -145,6 +144,7 @@ class SourceTable(faust.Table):
         """Recovery is complete and the flow resumes."""
         self.directory.owners = owners
         self.directory.standing = Standing.READY
+        log.info("ready: %s of %d tasks here", _listed(self._runners) or "none", self.directory.partitions)
 
     def _start(self, partition: int, core: TaskCore, writer: TaskWriter) -> None:
         def tell(what: Any) -> Any:
@@ -176,7 +176,7 @@ class SourceTable(faust.Table):
         try:
             start = (await asyncio.to_thread(self._connections.cluster.log_starts, [place]))[place]
             if start > offset:
-                await self.app.crash(StateError(log_loss(place, start, offset)))
+                await self.app.crash(log_loss(place, start, offset))
             elif tp in self.app.consumer.assignment():
                 await self.app.consumer.seek_wait({tp: offset})
         except Exception as error:
@@ -194,7 +194,10 @@ class SourceTable(faust.Table):
             self.directory.standing = Standing.REBALANCING
             asyncio.create_task(self._after_fence(runner))  # noqa: RUF006  (ends by itself; Faust owns the loop)
             return
-        log.error("task %d of %s failed, the worker stops: %s", partition, self.definition.source.name, error)
+        trace = None if isinstance(error, FlagfallError) else error
+        log.error(
+            "task %d of %s failed, the worker stops: %s", partition, self.definition.source.name, error, exc_info=trace
+        )
         asyncio.create_task(self._stop_worker(error))  # noqa: RUF006
 
     async def _after_fence(self, runner: TaskRunner) -> None:
@@ -208,11 +211,9 @@ class SourceTable(faust.Table):
         await self.app.crash(reason)
 
     async def _accepted_by_group(self) -> None:
-        accepted = await self.app.consumer._thread.heartbeat()
-        if not accepted:
-            raise faust.exceptions.ConsumerNotStarted(
-                "the group does not accept this worker's heartbeat; rejoining"
-            )
+        """Waits for it. A member that is refused rejoins, and the rebalance that follows cancels the take-over."""
+        while not await self.app.consumer._thread.heartbeat():
+            await asyncio.sleep(HEARTBEAT_AGAIN_SECONDS)
 
     def _new_writer(self, partition: int) -> TaskWriter:
         name, source = self.definition.application, self.definition.source.name
@@ -223,74 +224,10 @@ class SourceTable(faust.Table):
             partition,
         )
 
-    async def _restore(self, partitions: list[int], kept: dict[int, TaskState]) -> dict[int, TaskState]:
-        cluster, topic = self._connections.cluster, self.changelog_name
-        places = [TopicPartition(topic, p) for p in partitions]
-        ends = await asyncio.to_thread(cluster.log_ends, places, committed=False)
-        starts = await asyncio.to_thread(cluster.log_starts, places)
-        restorers = {p: self._restorer(p, kept.get(p)) for p in partitions}
-        await read_to_end(
-            self._connections.client,
-            topic,
-            {p: max(restorers[p].marker_offset + 1, starts[TopicPartition(topic, p)]) for p in partitions},
-            {p: ends[TopicPartition(topic, p)] for p in partitions},
-            lambda batch: restorers[batch.partition].read(batch),
-        )
-        inputs = await self._inputs(partitions)
-        return {p: self._state(p, restorers[p], inputs[p]) for p in partitions}
-
-    def _restorer(self, partition: int, kept: TaskState | None) -> Restorer:
-        if kept is None:
-            return Restorer(self.definition.views)
-        return Restorer.continuing(self.definition.views, kept)
-
-    async def _inputs(self, partitions: list[int]) -> dict[int, dict[str, InputPosition]]:
-        """Per task, what the cluster says now of its inputs: topic ids and log starts."""
-        cluster, topics = self._connections.cluster, self.definition.topics
-        ids = await asyncio.to_thread(cluster.topic_ids, topics)
-        starts = await asyncio.to_thread(
-            cluster.log_starts, [TopicPartition(t, p) for t in topics for p in partitions]
-        )
-        return {p: {t: _at_start(ids[t], starts[TopicPartition(t, p)]) for t in topics} for p in partitions}
-
-    def _state(self, partition: int, restorer: Restorer, inputs: dict[str, InputPosition]) -> TaskState:
-        if restorer.marker is None:
-            return self.definition.empty_state(partition, inputs)
-        for topic, position in restorer.marker.inputs.items():
-            _check(TopicPartition(topic, partition), position, inputs.get(topic))
-        if restorer.foreign:
-            log.warning(
-                "task %d: %d rows of views or versions not declared here were left alone",
-                partition,
-                restorer.foreign,
-            )
-        log.info("task %d: %d changelog records read", partition, restorer.records)
-        return TaskState(self.definition.with_views(restorer.marker), restorer.states, restorer.marker_offset, restorer.blocks)
-
     def _new_store(self) -> NoStore:
         """Rows live in the runners' states; Faust's store has nothing to hold."""
         return NoStore(self.app.conf.store, self.app, self, table_name=self.name)
 
 
-def _at_start(topic_id: str, start: int) -> InputPosition:
-    return InputPosition(topic_id, start, start)
-
-
-def _check(place: TopicPartition, marker: InputPosition, now: InputPosition | None) -> None:
-    if now is None:
-        return
-    if now.topic_id != marker.topic_id:
-        raise StateError(
-            f"{place}: the topic was created anew (id {now.topic_id}, the state was made from {marker.topic_id}); "
-            "its offsets mean other records now. Use another app_id, or delete the changelog to start over"
-        )
-    if now.start_offset > marker.next_offset:
-        raise StateError(log_loss(place, now.start_offset, marker.next_offset))
-
-
-def log_loss(place: TopicPartition, start: int, next_offset: int) -> str:
-    """Records are gone that were never read; nothing may decide by itself to go on."""
-    return (
-        f"{place}: LOG_LOSS: the log begins at offset {start}, the state ends at {next_offset}: "
-        f"{start - next_offset} records were deleted before they were read"
-    )
+def _listed(partitions: Iterable[int]) -> str:
+    return ", ".join(map(str, sorted(partitions)))

@@ -54,9 +54,7 @@ class TaskWriter:
             results = await asyncio.gather(*(future for future, _ in sent))
             await self._producer.commit_transaction()
         except (ProducerFenced, InvalidProducerEpoch) as error:
-            raise Fenced(
-                f"{self._changelog}-{self._partition}: another worker has taken this task over"
-            ) from error
+            raise Fenced(f"{self._changelog}-{self._partition}: another worker has taken this task over") from error
         last = len([s for s in sent if s[1]]) - 1
         return int(results[last].offset) + sent[last][1] - 1
 

@@ -19,4 +19,5 @@ def command(http_port: int | None, log_level: str) -> None:
         os.environ["FLAGFALL_WORKER_HTTP_PORT"] = str(http_port)
     from faust.cli.faust import cli
 
-    cli.main(["-A", "app.edge.worker", "-L", "uvloop", "worker", "-l", log_level], prog_name="flagfall")
+    arguments = ["-A", "app.edge.worker", "-L", "uvloop", "--quiet", "worker", "-l", log_level]
+    cli.main(arguments, prog_name="flagfall")
