@@ -3,8 +3,10 @@
 Fast path: many records of one schema become one Avro block that Polars reads at once. Polars trusts the
 block's framing, so each record is followed by a sentinel (a double `i + 0.5`) and keeps its 5-byte
 header as a field: after the read every sentinel and header must be in its place, or one record was
-shorter, longer or emptier than its schema says, and rows behind it would be garbage. Then (and where Polars
-fails or panics) each record is decoded on its own by the strict decoder, which names what is wrong.
+shorter, longer or emptier than its schema says, and rows behind it would be garbage. Polars also reads what no
+Avro writer writes (a union's branch 5, a flag of 2), so the rows are encoded again and must give the very bytes they
+were read from. Else (and where Polars fails or panics) each record is decoded on its own by the strict decoder,
+which is the rule, and names what is wrong. So what becomes of a record never depends on its neighbours.
 """
 
 from __future__ import annotations
@@ -21,7 +23,9 @@ from typing import Any
 import fastavro
 import numpy as np
 import polars as pl
+import pyarrow as pa
 
+from app.codecs.avro_encode import encode_bodies, is_plain
 from app.domain.records import Reason, Value
 from app.domain.source import Column, Kind
 
@@ -42,9 +46,19 @@ class WriterSchema:
     text: str
 
     @cached_property
+    def record(self) -> Any:
+        """The schema as JSON, without logical types: an instant is the number that was written."""
+        return _without_logical_types(json.loads(self.text))
+
+    @cached_property
     def parsed(self) -> Any:
         """For fastavro."""
-        return fastavro.parse_schema(json.loads(self.text))
+        return fastavro.parse_schema(self.record)
+
+    @cached_property
+    def is_plain(self) -> bool:
+        """Whether its records can be read by block; others are decoded one by one."""
+        return is_plain(self.record)
 
     @cached_property
     def header(self) -> bytes:
@@ -54,13 +68,12 @@ class WriterSchema:
     @cached_property
     def container_head(self) -> bytes:
         """Head of an Avro container file for blocks of framed records."""
-        record = json.loads(self.text)
         framed = {
             "type": "record",
             "name": "Framed",
             "fields": [
                 {"name": _HEADER, "type": {"type": "fixed", "name": "Header", "size": HEADER_BYTES}},
-                *record["fields"],
+                *self.record["fields"],
                 {"name": _SENTINEL, "type": "double"},
             ],
         }
@@ -186,7 +199,7 @@ def _decode_one_schema(
     columns: Sequence[Column],
     refused: list[tuple[int, Reason]],
 ) -> tuple[pl.DataFrame, np.ndarray[Any, np.dtype[np.intp]]]:
-    frame = _read_framed(values, schema)
+    frame = _read_framed(values, schema) if schema.is_plain else None
     if frame is not None:
         return _shaped(frame, columns), np.asarray(at, np.intp)
     rows, good = [], []
@@ -202,7 +215,7 @@ def _decode_one_schema(
 
 
 def _read_framed(values: Sequence[bytes | None], schema: WriterSchema) -> pl.DataFrame | None:
-    """The block read by Polars, or None if a sentinel, a header or the height is not as it must be."""
+    """The block read by Polars, or None if a sentinel, a header, the height or a byte is not as it must be."""
     count = len(values)
     pieces: list[Any] = [None] * (2 * count)
     pieces[0::2] = values
@@ -217,14 +230,19 @@ def _read_framed(values: Sequence[bytes | None], schema: WriterSchema) -> pl.Dat
         return None
     in_place = np.array_equal(frame[_SENTINEL].to_numpy(), np.arange(count) + 0.5)
     headers_in_place = frame.select((pl.col(_HEADER) == pl.lit(schema.header)).all()).item()
-    return frame if in_place and headers_in_place else None
+    return frame if in_place and headers_in_place and _is_what_stands_there(frame, values, schema) else None
+
+
+def _is_what_stands_there(frame: pl.DataFrame, values: Sequence[bytes | None], schema: WriterSchema) -> bool:
+    """Whether the rows, encoded again, are the bytes that they were read from."""
+    bodies = pa.array([value[HEADER_BYTES:] for value in values if value is not None], pa.binary())
+    return encode_bodies(frame, schema.record).equals(bodies)
 
 
 def _shaped(frame: pl.DataFrame, columns: Sequence[Column]) -> pl.DataFrame:
     have = frame.schema
     return frame.select(
-        pl.col(c.name).cast(_dtype(c)) if c.name in have else pl.lit(None, _dtype(c)).alias(c.name)
-        for c in columns
+        pl.col(c.name).cast(_dtype(c)) if c.name in have else pl.lit(None, _dtype(c)).alias(c.name) for c in columns
     )
 
 
@@ -249,6 +267,14 @@ def _sentinel_pool(count: int) -> list[bytes]:
 def _sentinels(count: int) -> list[bytes]:
     size = 1 << max(14, (count - 1).bit_length())
     return _sentinel_pool(size)[:count]
+
+
+def _without_logical_types(schema: Any) -> Any:
+    if isinstance(schema, list):
+        return [_without_logical_types(part) for part in schema]
+    if isinstance(schema, dict):
+        return {name: _without_logical_types(part) for name, part in schema.items() if name != "logicalType"}
+    return schema
 
 
 def _long(number: int) -> bytes:

@@ -37,32 +37,49 @@ def encode_block(frame: pl.DataFrame, schema: Mapping[str, Any], schema_id: int)
 
 def encode_arrow(frame: pl.DataFrame, schema: Mapping[str, Any], schema_id: int) -> pa.BinaryArray:
     """As `encode_block`, as one Arrow array."""
-    values = pyruhvro.serialize_record_batch(_record_batch(frame, schema), json.dumps(schema), 1)
-    prefix = pa.scalar(framing(schema_id), pa.binary())
-    framed = [pc.binary_join_element_wise(prefix, chunk, pa.scalar(b"", pa.binary())) for chunk in values]
-    return cast(pa.BinaryArray, pa.concat_arrays(framed))
+    prefix: Any = pa.scalar(framing(schema_id), pa.binary())
+    bodies: Any = encode_bodies(frame, schema)
+    return cast(pa.BinaryArray, pc.binary_join_element_wise(prefix, bodies, pa.scalar(b"", pa.binary())))
+
+
+def encode_bodies(frame: pl.DataFrame, schema: Mapping[str, Any]) -> pa.BinaryArray:
+    """As `encode_arrow`, without the framing."""
+    chunks = pyruhvro.serialize_record_batch(_record_batch(frame, schema), json.dumps(schema), 1)
+    return cast(pa.BinaryArray, pa.concat_arrays(chunks))
+
+
+def is_plain(schema: Any) -> bool:
+    """Whether a schema is one that can be encoded here: a record of plain fields, perhaps nullable."""
+    return (
+        isinstance(schema, dict)
+        and schema.get("type") == "record"
+        and all(_plain_type(field["type"]) is not None for field in schema["fields"])
+    )
+
+
+def _plain_type(avro_type: Any) -> str | None:
+    """The type behind `type` or `["null", type]`, if it is one of ours."""
+    branches = avro_type if isinstance(avro_type, list) else ["null", avro_type]
+    if len(branches) != 2 or branches[0] != "null" or not isinstance(branches[1], str):
+        return None
+    return branches[1] if branches[1] in _ARROW_TYPES else None
 
 
 def _record_batch(frame: pl.DataFrame, schema: Mapping[str, Any]) -> pa.RecordBatch:
     fields = [_arrow_field(frame, schema["name"], field) for field in schema["fields"]]
     table = frame.select(field.name for field in fields).to_arrow().cast(pa.schema(fields))
     return (
-        table.combine_chunks().to_batches()[0]
-        if table.num_rows
-        else pa.RecordBatch.from_pylist([], pa.schema(fields))
+        table.combine_chunks().to_batches()[0] if table.num_rows else pa.RecordBatch.from_pylist([], pa.schema(fields))
     )
 
 
 def _arrow_field(frame: pl.DataFrame, record: str, field: Mapping[str, Any]) -> pa.Field[pa.DataType]:
     name, avro_type = field["name"], field["type"]
-    nullable = isinstance(avro_type, list)
-    branches = avro_type if nullable else ["null", avro_type]
-    if len(branches) != 2 or branches[0] != "null" or branches[1] not in _ARROW_TYPES:
-        raise ValueError(
-            f"{record}.{name}: cannot encode {avro_type}, only {', '.join(_ARROW_TYPES)} or [null, one]"
-        )
+    plain, nullable = _plain_type(avro_type), isinstance(avro_type, list)
+    if plain is None:
+        raise ValueError(f"{record}.{name}: cannot encode {avro_type}, only {', '.join(_ARROW_TYPES)} or [null, one]")
     if name not in frame.columns:
         raise ValueError(f"{record}.{name}: the frame has no such column; it has {', '.join(frame.columns)}")
     if not nullable and (nulls := frame[name].null_count()):
         raise ValueError(f"{record}.{name}: {nulls} rows are null, and the field may not be")
-    return pa.field(name, _ARROW_TYPES[branches[1]], nullable=nullable)
+    return pa.field(name, _ARROW_TYPES[plain], nullable=nullable)
