@@ -23,10 +23,10 @@ from app.domain.errors import LayoutError
 from app.domain.fingerprint import FOLD_SHIFT, LOW_32, ROUNDS
 from app.domain.marker import Marker
 from app.domain.source import Kind
+from app.domain.view import WINDOW_NAME as WINDOW
 from app.domain.view import AllTime, View
 
 MEDIA_TYPE = "application/vnd.apache.arrow.stream"
-WINDOW = "window_start_us"
 _PREFIX = "flagfall-"
 _DIGEST_MODULUS = 1 << 64
 
@@ -52,9 +52,7 @@ def digest(keys: Sequence[bytes], values: Sequence[bytes]) -> int:
 
     Digests of disjoint sets of rows add up to the digest of all of them, modulo 2**64.
     """
-    hashes = b"".join(
-        hashlib.blake2b(k + v, digest_size=8).digest() for k, v in zip(keys, values, strict=True)
-    )
+    hashes = b"".join(hashlib.blake2b(k + v, digest_size=8).digest() for k, v in zip(keys, values, strict=True))
     return int(_mix(np.frombuffer(hashes, ">u8").astype(np.uint64)).sum(dtype=np.uint64))
 
 
@@ -78,9 +76,7 @@ def export_schema(view: View, metadata: ExportMetadata | None = None) -> pa.Sche
 
 def record_batch(view: View, windows: Int64s | None, groups: Groups, cells: Int64s) -> pa.RecordBatch:
     """Rows held in arrays as one batch of an export."""
-    columns: list[pa.Array[Any]] = [
-        _integers(windows) if windows is not None else pa.nulls(len(cells), pa.int64())
-    ]
+    columns: list[pa.Array[Any]] = [_integers(windows) if windows is not None else pa.nulls(len(cells), pa.int64())]
     for (_, text), held in zip(_groups(view), groups, strict=True):
         columns.append(pa.array(held, pa.string()) if text else _integers(held, nullable=True))
     columns += [_integers(np.ascontiguousarray(cells[:, at])) for at in range(cells.shape[1])]
@@ -129,8 +125,7 @@ def stored_rows(view: View, table: pa.Table) -> tuple[list[bytes], list[bytes]]:
     """Keys and values of an export's rows as the changelog holds them."""
     windows = None if isinstance(view.window, AllTime) else _numbers(table, WINDOW)
     groups = [
-        np.array(table[name].to_pylist(), object) if text else _numbers(table, name)
-        for name, text in _groups(view)
+        np.array(table[name].to_pylist(), object) if text else _numbers(table, name) for name, text in _groups(view)
     ]
     cells = np.empty((table.num_rows, len(view.cells)), np.int64)
     for at, name in enumerate(view.cells):
@@ -146,9 +141,7 @@ def check_digest(view: View, metadata: ExportMetadata, table: pa.Table) -> None:
     found = digest(*stored_rows(view, table))
     if found != metadata.digest:
         where = f"{metadata.view} partition {metadata.partition}"
-        raise LayoutError(
-            f"export of {where}: digest {found:016x}, promised {metadata.digest:016x}; fetch it again"
-        )
+        raise LayoutError(f"export of {where}: digest {found:016x}, promised {metadata.digest:016x}; fetch it again")
 
 
 class _Sink(io.RawIOBase):

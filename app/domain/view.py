@@ -11,7 +11,10 @@ from typing import Any
 
 from app.domain import measures as m
 from app.domain.errors import DefinitionError
-from app.domain.source import Kind, Source
+from app.domain.source import Column, Derived, Kind, Source
+
+WINDOW_NAME = "window_start_us"
+"""What a stored row's window is called beside its groups and cells."""
 
 SUM_BOUND = 1 << 30
 """Largest bound of a summed column: 2**33 records in one row cannot overflow 64 bits."""
@@ -99,10 +102,11 @@ class View:
             "source": self.source.number,
             "groups": [asdict(group) for group in self.groups],
             "window": [type(self.window).__name__, asdict(self.window)],
-            "grace_seconds": self.grace_seconds,
+            "grace_seconds": None if isinstance(self.window, AllTime) else self.grace_seconds,
             "skew_seconds": self.source.skew_seconds,
             "parts": [asdict(part) for part in self.parts],
-            "columns": [asdict(self.source.by_name[name]) for name in sorted(self.columns)],
+            "columns": [_meaning(self.source.by_name[name]) for name in sorted(self.columns)],
+            "derived": [_derivation(d) for d in self.source.derived if d.column.name in self.columns],
         }
         text = json.dumps(described, sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()[:8]
@@ -133,6 +137,15 @@ class View:
         return shown
 
 
+def _meaning(column: Column) -> dict[str, Any]:
+    """All that the column's definition says except its help, which changes no row."""
+    return {name: said for name, said in asdict(column).items() if name != "help"}
+
+
+def _derivation(derived: Derived) -> dict[str, Any]:
+    return {**asdict(derived), "column": derived.column.name, "how": type(derived).__name__}
+
+
 def check_views(views: Iterable[View]) -> None:
     """DefinitionError if two views share a number or a name."""
     seen: dict[object, str] = {}
@@ -140,9 +153,7 @@ def check_views(views: Iterable[View]) -> None:
     for view in views:
         for mark in (view.number, view.name):
             if mark in seen:
-                problems.append(
-                    f"{view.name} and {seen[mark]} are both {mark!r}: numbers and names are never shared"
-                )
+                problems.append(f"{view.name} and {seen[mark]} are both {mark!r}: numbers and names are never shared")
             seen[mark] = view.name
     if problems:
         raise DefinitionError("the list of views is not usable", problems)
@@ -171,12 +182,24 @@ def _problems(view: View) -> Iterable[str]:
             yield f"group {group.name!r}: no column {group.column!r} in source {view.source.name!r}"
     if isinstance(view.window, Tumbling):
         yield from _window_problems(view.window, view)
-    names = [measure.name for measure in view.measures] + [group.name for group in view.groups]
-    yield from (
-        f"the name {name!r} is used twice" for name in sorted({n for n in names if names.count(n) > 1})
-    )
     for measure in view.measures:
         yield from _measure_problems(measure, view)
+    yield from _name_problems(view)
+
+
+def _name_problems(view: View) -> Iterable[str]:
+    """Names that would hide one another, where rows are shown or where they are stored (docs/formats.md)."""
+    groups, shown, stored = [g.name for g in view.groups], [], [part.name for part in (m.COUNT, m.FINGERPRINT)]
+    for measure in view.measures:
+        column = None if isinstance(measure, m.Count) else view.source.by_name.get(measure.column)
+        parts = m.parts_of(measure, nullable=column is not None and column.nullable)
+        values = m.values_name(measure.name)
+        shown += [measure.name, *(part.name for part in parts if part.name == values)]
+        stored += [cell for part in parts for cell in part.cells]
+    for names in ([*groups, *shown], [WINDOW_NAME, *groups, *stored]):
+        if twice := sorted({name for name in names if names.count(name) > 1}):
+            yield from (f"the name {name!r} is used twice" for name in twice)
+            return
 
 
 def _window_problems(window: Tumbling, view: View) -> Iterable[str]:
@@ -204,7 +227,5 @@ def _measure_problems(measure: m.Measure, view: View) -> Iterable[str]:
         bounds = (column.low, column.high)
         if any(bound is None or abs(bound) > SUM_BOUND for bound in bounds):
             yield f"measure {measure.name!r}: column {column.name!r} needs bounds within 2**30, has {bounds}"
-    if isinstance(measure, m.Histogram) and (
-        not measure.edges or list(measure.edges) != sorted(set(measure.edges))
-    ):
+    if isinstance(measure, m.Histogram) and (not measure.edges or list(measure.edges) != sorted(set(measure.edges))):
         yield f"measure {measure.name!r}: histogram edges must be given in rising order, are {measure.edges}"

@@ -1,0 +1,305 @@
+"""A view's definition: what is refused, when it is another version, what a row holds and how it is shown."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from app.domain.errors import DefinitionError
+from app.domain.measures import INT64_MAX, INT64_MIN, Count, First, Histogram, Last, Max, Min, Sum
+from app.domain.source import Coalesce, Column, Difference, Kind, Source, SourceTopic
+from app.domain.view import SUM_BOUND, AllTime, Group, Tumbling, View, check_views
+
+AT = Coalesce(Column("at_us", Kind.INSTANT, False, 0, 10**15), ("ended_us", "begun_us"))
+LENGTH = Difference(Column("length_us", Kind.INTEGER, True, -(10**9), 10**9), "ended_us", "begun_us")
+TRIPS = Source(
+    number=9,
+    name="trips",
+    topics=(SourceTopic(1, "trips.a"),),
+    record="Trip",
+    columns=(
+        Column("id", Kind.TEXT, False),
+        Column("begun_us", Kind.INSTANT, False, 0, 10**15),
+        Column("ended_us", Kind.INSTANT, True, 0, 10**15),
+        Column("cents", Kind.INTEGER, True, -SUM_BOUND, SUM_BOUND),
+        Column("people", Kind.INTEGER, False, 0, 9),
+        Column("unbounded", Kind.INTEGER, False),
+        Column("too_wide", Kind.INTEGER, False, 0, SUM_BOUND + 1),
+        Column("zone", Kind.IDENTIFIER, True, 1, 265),
+        Column("shared", Kind.FLAG, True),
+    ),
+    derived=(AT, LENGTH),
+    key="zone",
+    reported_at="at_us",
+    id="id",
+    skew_seconds=600,
+)
+VIEW = View(
+    number=1,
+    name="by_zone",
+    source=TRIPS,
+    groups=(Group("place", "zone"),),
+    window=Tumbling("begun_us", 300),
+    measures=(Count("trips"), Sum("fares", "cents")),
+    grace_seconds=60,
+    retention_seconds=3600,
+    help="trips per zone",
+)
+TOTAL = replace(VIEW, window=AllTime())
+
+
+def refusal(**changed: object) -> str:
+    """What is said of the view with these parts changed."""
+    with pytest.raises(DefinitionError) as refused:
+        replace(VIEW, **changed)
+    (problem,) = refused.value.problems
+    return problem
+
+
+def with_columns(change: Callable[[Column], Column]) -> Source:
+    return replace(TRIPS, columns=tuple(change(column) for column in TRIPS.columns))
+
+
+def derived(*columns: Coalesce | Difference) -> Source:
+    return replace(TRIPS, derived=columns)
+
+
+@pytest.mark.parametrize(
+    ("changed", "problem"),
+    [
+        ({"number": 0}, "number 0 is not in 1..65535"),
+        ({"number": 65_536}, "number 65536 is not in 1..65535"),
+        ({"grace_seconds": -1}, "may not be negative"),
+        ({"retention_seconds": -1}, "may not be negative"),
+        ({"groups": (Group("place", "nowhere"),)}, "group 'place': no column 'nowhere' in source 'trips'"),
+        ({"window": Tumbling("begun_us", 0)}, "window of 0 seconds"),
+        ({"window": Tumbling("begun_us", -300)}, "window of -300 seconds"),
+        ({"window": Tumbling("never_us", 300)}, "window column 'never_us' is not in source 'trips'"),
+        ({"window": Tumbling("cents", 300)}, "window column 'cents' is integer, not an instant"),
+        ({"measures": (Sum("fares", "nothing"),)}, "measure 'fares': no column 'nothing' in source 'trips'"),
+        ({"measures": (Max("last", "id"),)}, "column 'id' is text, measures are over integers"),
+        ({"measures": (First("one", "shared"),)}, "column 'shared' is flag, measures are over integers"),
+        ({"measures": (Sum("sum", "unbounded"),)}, r"'unbounded' needs bounds within 2**30, has (None, None)"),
+        ({"measures": (Sum("sum", "too_wide"),)}, r"'too_wide' needs bounds within 2**30"),
+        ({"measures": (Sum("sum", "zone"),)}, "a sum over identifier 'zone' means nothing"),
+        ({"measures": (Histogram("bins", "cents", ()),)}, "histogram edges must be given in rising order"),
+        ({"measures": (Histogram("bins", "cents", (5, 1)),)}, "histogram edges must be given in rising order"),
+        ({"measures": (Histogram("bins", "cents", (1, 1)),)}, "histogram edges must be given in rising order"),
+    ],
+)
+def test_a_definition_that_means_nothing_is_refused_and_the_mistake_named(
+    changed: dict[str, object], problem: str
+) -> None:
+    assert problem in refusal(**changed)
+
+
+@pytest.mark.parametrize(
+    ("changed", "name"),
+    [
+        ({"measures": (Count("place"),)}, "place"),
+        ({"measures": (Count("n"), Max("n", "people"))}, "n"),
+        ({"measures": (Max("a", "cents"), Max("a_values", "people"))}, "a_values"),
+        ({"measures": (Max("a", "cents"), Count("a_values"))}, "a_values"),
+        ({"measures": (Max("count", "people"),)}, "count"),
+        ({"measures": (Max("fingerprint", "people"),)}, "fingerprint"),
+        ({"measures": (Histogram("a", "people", (1,)), Min("a_0", "people"))}, "a_0"),
+        ({"measures": (First("a", "people"), Max("a_origin", "people"))}, "a_origin"),
+        ({"groups": (Group("count", "zone"),)}, "count"),
+        ({"groups": (Group("fares_values", "zone"),)}, "fares_values"),
+        ({"groups": (Group("window_start_us", "zone"),)}, "window_start_us"),
+        ({"groups": (Group("place", "zone"), Group("place", "people"))}, "place"),
+    ],
+)
+def test_names_that_would_hide_one_another_where_rows_are_shown_or_stored_are_refused(
+    changed: dict[str, object], name: str
+) -> None:
+    """Cells, groups and measures stand side by side in exports and answers."""
+    assert refusal(**changed) == f"the name {name!r} is used twice"
+
+
+def test_a_count_may_be_called_count_for_it_is_the_row_s_own() -> None:
+    assert replace(VIEW, measures=(Count("count"),)).cells == ("count", "fingerprint")
+
+
+def test_a_sum_over_an_instant_is_refused_for_both_its_reasons() -> None:
+    with pytest.raises(DefinitionError) as refused:
+        replace(VIEW, measures=(Sum("sum", "begun_us"),))
+    means_nothing, unbounded = refused.value.problems
+    assert "a sum over instant 'begun_us' means nothing" in means_nothing
+    assert "needs bounds within 2**30" in unbounded
+
+
+def test_all_mistakes_are_told_at_once_under_the_view_s_name() -> None:
+    with pytest.raises(DefinitionError, match=r"(?s)view 'by_zone' is not usable:\n  - .*\n  - ") as refused:
+        replace(VIEW, number=0, window=Tumbling("cents", 0))
+    assert len(refused.value.problems) == 3
+
+
+def test_two_views_of_one_number_or_one_name_are_refused() -> None:
+    check_views([VIEW, replace(VIEW, number=2, name="other")])
+    with pytest.raises(DefinitionError, match="other and by_zone are both 1"):
+        check_views([VIEW, replace(VIEW, name="other")])
+    with pytest.raises(DefinitionError, match="by_zone and by_zone are both 'by_zone'"):
+        check_views([VIEW, replace(VIEW, number=2)])
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        replace(VIEW, number=2, name="renamed", help="other words", retention_seconds=7),
+        replace(VIEW, measures=(Count("trips", "help"), Sum("fares", "cents", "help"))),
+        replace(VIEW, source=with_columns(lambda c: replace(c, help="other words"))),
+        replace(VIEW, source=replace(TRIPS, topics=(*TRIPS.topics, SourceTopic(2, "trips.b")))),
+        replace(VIEW, source=derived(replace(AT, column=replace(AT.column, help="other words")), LENGTH)),
+        replace(VIEW, source=derived(AT, replace(LENGTH, right="at_us"))),
+    ],
+    ids=["name, number, help, retention", "help of measures", "help of columns",
+         "one more topic", "help of a derived column", "a derived column that it does not read"],
+)  # fmt: skip
+def test_what_cannot_change_a_row_leaves_the_version_alone(other: View) -> None:
+    """A new version is rebuilt from the log: for a mended help text that would be hours of work for nothing."""
+    assert other.version == VIEW.version
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        replace(VIEW, groups=()),
+        replace(VIEW, groups=(Group("place", "people"),)),
+        replace(VIEW, groups=(Group("place", "zone"), Group("size", "people"))),
+        replace(VIEW, window=Tumbling("begun_us", 600)),
+        replace(VIEW, window=Tumbling("ended_us", 300)),
+        TOTAL,
+        replace(VIEW, grace_seconds=61),
+        replace(VIEW, measures=(Sum("fares", "cents"), Max("dearest", "cents"))),
+        replace(VIEW, measures=(Sum("fares", "people"),)),
+        replace(VIEW, measures=(Max("fares", "cents"),)),
+        replace(VIEW, source=replace(TRIPS, number=8)),
+        replace(VIEW, source=replace(TRIPS, skew_seconds=601)),
+        replace(VIEW, source=with_columns(lambda c: replace(c, high=SUM_BOUND - 1) if c.name == "cents" else c)),
+        replace(VIEW, source=with_columns(lambda c: replace(c, nullable=False) if c.name == "cents" else c)),
+        replace(VIEW, source=derived(replace(AT, columns=("begun_us", "ended_us")), LENGTH)),
+    ],
+    ids=["no group", "group column", "one more group", "pane", "window column", "no window", "grace",
+         "one more measure", "measured column", "kind of measure", "source", "skew", "bounds", "nullable",
+         "how reported_at is made"],
+)  # fmt: skip
+def test_what_can_change_a_row_makes_another_version(other: View) -> None:
+    assert other.version != VIEW.version
+
+
+def test_how_a_column_that_it_measures_is_derived_belongs_to_the_version() -> None:
+    longest = replace(VIEW, measures=(Max("longest_us", "length_us"),))
+    other = derived(AT, replace(LENGTH, left="at_us"))
+    assert replace(longest, source=other).version != longest.version
+
+
+def test_bins_belong_to_the_version() -> None:
+    binned = [replace(VIEW, measures=(Histogram("bins", "cents", edges),)) for edges in ((0, 5), (0, 6))]
+    assert binned[0].version != binned[1].version
+
+
+def test_grace_means_nothing_to_a_running_total() -> None:
+    """All-time views have no lateness."""
+    assert replace(TOTAL, grace_seconds=0).version == replace(TOTAL, grace_seconds=9).version
+
+
+def test_a_version_is_the_same_tomorrow_for_it_stands_in_stored_keys() -> None:
+    assert VIEW.version == "38ce649c"
+
+
+def test_cells_come_in_the_order_of_the_definition_behind_count_and_fingerprint() -> None:
+    view = replace(
+        VIEW,
+        measures=(
+            Count("trips"),
+            Sum("fares", "cents"),
+            Max("most", "people"),
+            First("first", "people"),
+            Histogram("bins", "people", (1, 4)),
+            Last("last", "cents"),
+        ),
+    )
+    assert view.cells == (
+        "count", "fingerprint",
+        "fares", "fares_values",
+        "most",
+        "first_at", "first_origin", "first",
+        "bins_0", "bins_1", "bins_2",
+        "last_at", "last_origin", "last", "last_values",
+    )  # fmt: skip
+    assert len(view.neutral) == len(view.cells)
+
+
+def test_bins_are_open_at_both_ends_and_leave_no_gap() -> None:
+    view = replace(VIEW, measures=(Histogram("bins", "people", (1, 4)),))
+    assert [(part.low, part.high) for part in view.parts[2:]] == [(None, 1), (1, 4), (4, None)]
+
+
+def shown(measure: object, *cells: int) -> dict[str, object]:
+    view = replace(VIEW, measures=(measure,))
+    return view.present((5, 0, *cells))
+
+
+def test_a_count_is_shown_under_its_own_name() -> None:
+    assert shown(Count("trips")) == {"trips": 5}
+
+
+@pytest.mark.parametrize(
+    ("measure", "neutral"),
+    [
+        (Min("it", "cents"), (INT64_MAX,)),
+        (Max("it", "cents"), (INT64_MIN,)),
+        (First("it", "cents"), (INT64_MAX,) * 3),
+        (Last("it", "cents"), (INT64_MIN,) * 3),
+    ],
+)
+def test_an_extreme_of_no_values_is_null_and_never_the_cell_that_stands_for_it(
+    measure: object, neutral: tuple[int, ...]
+) -> None:
+    assert shown(measure, *neutral, 0) == {"it": None, "it_values": 0}
+
+
+def test_an_extreme_that_equals_the_neutral_cell_is_shown_where_there_was_a_value() -> None:
+    assert shown(Max("it", "cents"), INT64_MIN, 1) == {"it": INT64_MIN, "it_values": 1}
+
+
+def test_a_sum_of_no_values_is_zero() -> None:
+    assert shown(Sum("it", "cents"), 0, 0) == {"it": 0, "it_values": 0}
+
+
+def test_a_measure_over_a_column_without_nulls_has_no_count_of_values() -> None:
+    assert shown(Max("it", "people"), 3) == {"it": 3}
+
+
+def test_a_first_is_shown_without_its_stamp() -> None:
+    assert shown(First("it", "people"), 1_000, 77, 3) == {"it": 3}
+
+
+def test_a_histogram_is_a_list_with_both_open_bins_even_when_empty() -> None:
+    assert shown(Histogram("bins", "cents", (0, 10)), 0, 0, 0) == {"bins": [0, 0, 0]}
+    assert shown(Histogram("bins", "cents", (0, 10)), 1, 2, 3) == {"bins": [1, 2, 3]}
+
+
+def test_a_row_of_another_width_is_not_shown_at_all() -> None:
+    with pytest.raises(ValueError, match="zip"):
+        VIEW.present((1, 2))
+
+
+@pytest.mark.parametrize(
+    ("changed", "problem"),
+    [
+        ({"topics": (SourceTopic(1, "a"), SourceTopic(1, "b"))}, "topic numbers must be distinct"),
+        ({"topics": (SourceTopic(0, "a"),)}, "1 to 127"),
+        ({"topics": (SourceTopic(128, "a"),)}, "1 to 127"),
+        ({"key": "none"}, "key column 'none' is not among its columns"),
+        ({"id": "none"}, "id column 'none' is not among its columns"),
+        ({"reported_at": "none"}, "reported_at column 'none' is not among its columns"),
+        ({"reported_at": "ended_us"}, "reported_at column 'ended_us' may not be nullable"),
+    ],
+)
+def test_a_source_that_cannot_be_kept_is_refused(changed: dict[str, object], problem: str) -> None:
+    with pytest.raises(ValueError, match=problem):
+        replace(TRIPS, **changed)
