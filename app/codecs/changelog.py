@@ -59,9 +59,7 @@ class BlockKey(NamedTuple):
 def kind_of(key: bytes) -> int:
     """ROW, MARKER or BLOCK; LayoutError for a layout this version does not read."""
     if len(key) < 2 or key[0] != LAYOUT:
-        raise LayoutError(
-            f"changelog key {key.hex()} is not of layout {LAYOUT}; the version that wrote it can read it"
-        )
+        raise LayoutError(f"changelog key {key.hex()} is not of layout {LAYOUT}; the version that wrote it can read it")
     return key[1]
 
 
@@ -101,9 +99,7 @@ def encode_keys(
     if windows is not None:
         pieces.append(_fixed_pieces(_big_endian(windows)))
     for text, values in zip(texts, groups, strict=True):
-        pieces.append(
-            [_encode_group(True, v) for v in values] if text else _integer_pieces(np.asarray(values))
-        )
+        pieces.append([_encode_group(True, v) for v in values] if text else _integer_pieces(np.asarray(values)))
     return list(map(b"".join, zip(*pieces, strict=True)))
 
 
@@ -113,15 +109,18 @@ def decode_key(view: View, key: bytes) -> RowKey:
     if not key.startswith(prefix):
         raise LayoutError(f"key {key.hex()} does not begin like a row of {view.name} version {view.version}")
     at, window = len(prefix), None
-    if not isinstance(view.window, AllTime):
-        (window,) = struct.unpack_from(">q", key, at)
-        at += 8
     group: list[Value] = []
-    for text in _is_text(view):
-        value, at = _decode_group(text, key, at)
-        group.append(value)
+    try:
+        if not isinstance(view.window, AllTime):
+            (window,) = struct.unpack_from(">q", key, at)
+            at += 8
+        for text in _is_text(view):
+            value, at = _decode_group(text, key, at)
+            group.append(value)
+    except (struct.error, IndexError, UnicodeDecodeError) as error:
+        raise LayoutError(f"key {key.hex()} of {view.name} ends too soon or holds no text ({error})") from error
     if at != len(key):
-        raise LayoutError(f"key {key.hex()} of {view.name} is {len(key) - at} bytes too long")
+        raise LayoutError(f"key {key.hex()} of {view.name} is {len(key)} bytes long, its groups end at {at}")
     return RowKey(window, tuple(group))
 
 
@@ -138,9 +137,10 @@ def decode_rows(values: Sequence[bytes], cell_count: int) -> Int64s:
     """A (rows, cells) array from row values; LayoutError if one has another layout or width."""
     width = len(_VALUE_HEAD) + cell_count * 8
     for value in values:
-        if len(value) != width or value[0] != LAYOUT:
+        if len(value) != width or not value.startswith(_VALUE_HEAD):
             raise LayoutError(
-                f"row value of {len(value)} bytes, layout {value[:1].hex()}: expected {width}, {LAYOUT:02x}"
+                f"row value of {len(value)} bytes, layout and flags {value[:2].hex()}: "
+                f"expected {width}, {_VALUE_HEAD.hex()}"
             )
     raw = np.frombuffer(b"".join(values), np.uint8).reshape(len(values), width)
     return np.ascontiguousarray(raw[:, len(_VALUE_HEAD) :]).view("<i8").astype(np.int64, copy=False)
@@ -148,14 +148,14 @@ def decode_rows(values: Sequence[bytes], cell_count: int) -> Int64s:
 
 def encode_block(key: BlockKey, count: int, fingerprint: int) -> tuple[bytes, bytes]:
     """Key and value of a block's record."""
-    packed = _BLOCK_KEY.pack(
-        LAYOUT, BLOCK, key.view_number, bytes.fromhex(key.version), key.topic_number, key.block
-    )
+    packed = _BLOCK_KEY.pack(LAYOUT, BLOCK, key.view_number, bytes.fromhex(key.version), key.topic_number, key.block)
     return packed, _BLOCK_VALUE.pack(LAYOUT, count, fingerprint)
 
 
 def decode_block(key: bytes, value: bytes) -> tuple[BlockKey, int, int]:
-    """Inverse of `encode_block`: key, count, fingerprint."""
+    """Inverse of `encode_block`: key, count, fingerprint. LayoutError if they are no block of this layout."""
+    if len(key) != _BLOCK_KEY.size or len(value) != _BLOCK_VALUE.size or value[0] != LAYOUT:
+        raise LayoutError(f"block {key.hex()} with value {value.hex()} is not of layout {LAYOUT}")
     _, _, number, version, topic_number, block = _BLOCK_KEY.unpack(key)
     _, count, fingerprint = _BLOCK_VALUE.unpack(value)
     return BlockKey(number, version.hex(), topic_number, block), count, fingerprint
@@ -175,6 +175,9 @@ def _encode_group(text: bool, value: Value) -> bytes:
 
 
 def _decode_group(text: bool, key: bytes, at: int) -> tuple[Value, int]:
+    known = TEXT_TAG if text else INTEGER_TAG
+    if key[at] not in (NULL_TAG, known):
+        raise LayoutError(f"key {key.hex()}: group tag {key[at]} at byte {at}, expected {NULL_TAG} or {known}")
     if not text:
         tag, number = struct.unpack_from(">Bq", key, at)
         return (None if tag == NULL_TAG else number), at + 9
