@@ -47,9 +47,7 @@ def pack(origin: Origin) -> int:
 def unpack(packed: int) -> Origin:
     """Inverse of `pack`; any 64-bit pattern gives some origin, which the caller must check."""
     bits = packed & 0xFFFF_FFFF_FFFF_FFFF
-    return Origin(
-        bits >> (PARTITION_BITS + OFFSET_BITS), (bits >> OFFSET_BITS) & MAX_PARTITION, bits & MAX_OFFSET
-    )
+    return Origin(bits >> (PARTITION_BITS + OFFSET_BITS), (bits >> OFFSET_BITS) & MAX_PARTITION, bits & MAX_OFFSET)
 
 
 def _round(half: int, xor: int, multiplier: int) -> int:

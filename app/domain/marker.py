@@ -38,9 +38,7 @@ class Fates:
     out_of_scope: int = 0
 
     def plus(self, other: Fates) -> Fates:
-        return Fates(
-            self.applied + other.applied, self.late + other.late, self.out_of_scope + other.out_of_scope
-        )
+        return Fates(self.applied + other.applied, self.late + other.late, self.out_of_scope + other.out_of_scope)
 
     @property
     def total(self) -> int:

@@ -1,0 +1,107 @@
+"""Laws of measures: rows merge in any order and any grouping, so no batching can change a figure (rule 11)."""
+
+from __future__ import annotations
+
+import random
+from typing import get_args
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.domain.fold import contribution, merge_rows
+from app.domain.measures import INT64_MAX, INT64_MIN, Measure, Op, merge_part
+from app.domain.view import View
+from app.engine import aggregate as agg
+from tests.agreement.test_worker_and_oracle import ALL_VIEWS, EVERYTHING
+from tests.support.histories import TOPIC_NAMES, random_log
+
+INT64 = st.integers(INT64_MIN, INT64_MAX)
+SMALL = st.integers(-2, 2)
+"""Values that tie often."""
+
+OPS = pytest.mark.parametrize("op", list(Op), ids=lambda op: op.value)
+VIEWS = pytest.mark.parametrize("view", ALL_VIEWS, ids=lambda view: view.name)
+
+
+def cells_of(op: Op) -> st.SearchStrategy[tuple[int, ...]]:
+    """What a part of this kind may hold, the neutral element often among it."""
+    cells = st.one_of(INT64, SMALL)
+    return st.one_of(st.just(op.neutral), st.tuples(*[cells] * op.width))
+
+
+def rows(seed: int, count: int) -> list[tuple[int, ...]]:
+    """Rows that single records make, of a view with every kind of measure."""
+    records = [
+        record
+        for record in random_log(random.Random(seed), TOPIC_NAMES[0], 0, 2 * count + 5).records
+        if record.values["pickup_at_us"] is not None
+    ]
+    return [contribution(EVERYTHING, record) for record in records[:count]]
+
+
+@OPS
+@given(data=st.data())
+def test_merging_is_associative_and_commutative_with_a_neutral_element(op: Op, data: st.DataObject) -> None:
+    one, two, three = (data.draw(cells_of(op)) for _ in range(3))
+    assert merge_part(op, one, merge_part(op, two, three)) == merge_part(op, merge_part(op, one, two), three)
+    assert merge_part(op, one, two) == merge_part(op, two, one)
+    assert merge_part(op, one, op.neutral) == one
+
+
+@OPS
+@given(data=st.data())
+def test_a_merged_part_stays_in_64_bits(op: Op, data: st.DataObject) -> None:
+    """Fingerprints wrap around; nothing else reaches the end (bounds)."""
+    merged = merge_part(op, data.draw(cells_of(op)), data.draw(cells_of(op)))
+    assert len(merged) == op.width
+    assert all(INT64_MIN <= cell <= INT64_MAX for cell in merged)
+
+
+def test_the_laws_are_tried_on_every_kind_of_measure() -> None:
+    """Else a kind could break its law unseen."""
+    assert {type(measure) for measure in EVERYTHING.measures} == set(get_args(Measure))
+    assert {part.op for part in EVERYTHING.parts} == set(Op)
+
+
+@given(seed=st.integers(0, 2**32), order=st.randoms(use_true_random=False), count=st.integers(0, 25))
+def test_rows_merge_to_the_same_row_in_any_order_and_any_split_into_batches(
+    seed: int, order: random.Random, count: int
+) -> None:
+    whole = rows(seed, count)
+    shuffled = whole.copy()
+    order.shuffle(shuffled)
+    cuts = sorted(order.randrange(len(whole) + 1) for _ in range(3))
+    batches = [shuffled[a:b] for a, b in zip([0, *cuts], [*cuts, len(whole)], strict=True)]
+    assert merge_rows(EVERYTHING, [merge_rows(EVERYTHING, batch) for batch in batches]) == merge_rows(EVERYTHING, whole)
+
+
+@given(seed=st.integers(0, 2**32), count=st.integers(0, 12))
+def test_no_batch_at_all_is_the_neutral_row(seed: int, count: int) -> None:
+    assert merge_rows(EVERYTHING, []) == EVERYTHING.neutral
+    for row in rows(seed, count):
+        assert EVERYTHING.merge(row, EVERYTHING.neutral) == row
+
+
+@VIEWS
+@given(data=st.data())
+def test_the_worker_merges_arrays_as_the_definition_merges_rows(view: View, data: st.DataObject) -> None:
+    """Ties of first and last are decided by the origin, which no two records share."""
+    row = st.tuples(*(st.one_of(SMALL, st.just(cell)) for cell in view.neutral))
+    pairs = data.draw(st.lists(st.tuples(row, row), min_size=1, max_size=8))
+    left, right = (np.array(side, np.int64) for side in zip(*pairs, strict=True))
+    merged = [tuple(row) for row in agg.merge(view, left, right).tolist()]
+    for (one, other), both in zip(pairs, merged, strict=True):
+        if not _same_stamp(view, one, other):
+            assert both == view.merge(one, other)
+
+
+def _same_stamp(view: View, one: tuple[int, ...], other: tuple[int, ...]) -> bool:
+    """Whether a first or last of both rows claims the same time and origin: impossible but for the neutral triple."""
+    at = 0
+    for part in view.parts:
+        if part.op.width == 3 and one[at : at + 2] == other[at : at + 2]:
+            return True
+        at += part.op.width
+    return False
