@@ -22,23 +22,24 @@ def command(as_json: bool) -> None:
     from app.base.topic_admin import create_topics
     from app.edge.cli.services import LOCAL_SETS, fetch_missing, tell
     from app.edge.demo.lifetime import unwind_on_term
-    from app.edge.demo.workers import await_ready, start_workers, stop_workers, worker_ports
+    from app.edge.demo.workers import await_ready, running_workers, start_workers, stop_workers
     from app.topics import topics, value_schemas
 
     unwind_on_term()
     settings = load_settings()
     fetch_missing(settings, LOCAL_SETS)
+    ran_before = running_workers(settings)
     started = local.up(settings, tell)
     try:
         create_topics(settings.kafka, topics(settings))
         registry = Registry(settings)
         for subject, schema in value_schemas(settings).items():
             registry.register(subject, schema)
-        workers = start_workers(settings, worker_ports(settings))
+        workers = start_workers(settings)
         tell("workers: started, waiting until they answer")
         await_ready(workers)
     except BaseException:
-        stop_workers(settings)
+        stop_workers(settings, keep=ran_before)
         local.down(settings, started, tell)
         raise
     if as_json:

@@ -27,9 +27,14 @@ class WorkerSilent(FlagfallError):
 class Worker:
     """Where a worker answers, and where it leaves its traces."""
 
-    url: str
+    host: str
+    port: int
     log: Path
     pid_file: Path
+
+    @property
+    def url(self) -> str:
+        return f"http://{self.host}:{self.port}"
 
     def is_ready(self) -> bool:
         """Asks once, and takes a moment over a no."""

@@ -26,7 +26,7 @@ from app.edge.demo.ask import await_position, await_watermark
 from app.edge.demo.lifetime import owned
 from app.edge.demo.place import own_place
 from app.edge.demo.screens import Steps, last_screen, show_answers
-from app.edge.demo.workers import COUNT, await_ready, start_workers, stop_workers, worker_ports
+from app.edge.demo.workers import COUNT, await_ready, start_workers, stop_workers
 from app.rides.ride import RIDES
 from app.rides.views import ZONE_DEMAND
 from app.topics import topics, value_schemas
@@ -73,7 +73,7 @@ def _flow(steps: Steps, settings: Settings, rides: Rides) -> tuple[int, dict[str
             registry.register(subject, schema)
     with owned() as owner_fd:
         try:
-            workers = start_workers(settings, worker_ports(settings), owner_fd)
+            workers = start_workers(settings, owner_fd)
             with steps.step(f"{rides.expected:,} {rides.origin} into Kafka, while {COUNT} workers start"):
                 written, seconds = send(settings, rides.frames, rides.expected, None)
             url = workers[0].url

@@ -93,7 +93,7 @@ def _show_vendors(console: Console, url: str) -> None:
     rows = ask(url, path, **parameters)["data"]
     table = _table("Trips per vendor so far", "vendor", "trips", "fingerprint")
     for row in sorted(rows, key=lambda r: -r["measures"]["trips"])[:TOP]:
-        table.add_row(str(row["group"]["vendor"]), f"{row['measures']['trips']:,}", row["fingerprint"])
+        table.add_row(row["group"]["vendor"] or "none", f"{row['measures']['trips']:,}", row["fingerprint"])
     _print(console, table, path, parameters)
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from time import monotonic
 
@@ -19,32 +20,25 @@ STOP_SECONDS = 20.0
 READY_SECONDS = 90.0
 
 
-def worker_ports(settings: Settings, count: int = COUNT) -> list[int]:
-    """The configured port, and for each further worker the next one that is free."""
-    ports = [settings.worker.http_port]
-    candidate = ports[0]
-    while len(ports) < count:
-        candidate += 1
-        if processes.port_is_free(candidate):
-            ports.append(candidate)
-    return ports
+def start_workers(settings: Settings, owner_fd: int | None = None, count: int = COUNT) -> list[Worker]:
+    """Start workers, those that run already are left alone. Does not wait until they answer.
 
-
-def start_workers(settings: Settings, ports: Sequence[int], owner_fd: int | None = None) -> list[Worker]:
-    """Start one worker a port; those that run already are left alone. Does not wait until they answer.
-
-    They read the settings from this process's environment. Raises PortInUse, StartFailed.
+    The first takes the configured port, the others the next free ones. They read the settings from this process's
+    environment. Raises PortInUse, StartFailed.
     """
     os.environ.update(settings.environment())
-    started = []
-    for number, port in enumerate(ports, 1):
-        daemon = _daemon(settings, number, port)
-        if processes.find(daemon.pid_file) is None:
-            if not processes.port_is_free(port):
-                raise PortInUse(f"Port {port} is in use; choose another one with FLAGFALL_WORKER_HTTP_PORT.")
-            processes.start(daemon, STOP_SECONDS, owner_fd)
-        started.append(Worker(f"http://{settings.worker.http_host}:{port}", daemon.log, daemon.pid_file))
-    return started
+    workers: list[Worker] = []
+    port = settings.worker.http_port
+    for number in range(1, count + 1):
+        worker = _running(settings, number) or _start(settings, number, port, owner_fd)
+        workers.append(worker)
+        port = next(p for p in itertools.count(worker.port + 1) if processes.port_is_free(p))
+    return workers
+
+
+def running_workers(settings: Settings) -> set[Path]:
+    """The pid files of the workers that run from the data directory."""
+    return {file for file in settings.data_dir.glob("worker-*.pid.json") if processes.find(file) is not None}
 
 
 def await_ready(workers: Sequence[Worker]) -> None:
@@ -58,17 +52,34 @@ def await_ready(workers: Sequence[Worker]) -> None:
                 raise StartFailed(f"the worker at {worker.url} is not ready in time. {processes.tail(worker.log)}")
 
 
-def stop_workers(settings: Settings) -> list[str]:
-    """Stop every worker that was started from the data directory; returns their names."""
-    pid_files = sorted(settings.data_dir.glob("worker-*.pid.json"))
-    return [one.name.removesuffix(".pid.json") for one in pid_files if processes.stop(one, STOP_SECONDS)]
+def stop_workers(settings: Settings, keep: Collection[Path] = ()) -> list[str]:
+    """Stop the workers that were started from the data directory but for some pid files; returns their names."""
+    pid_files = sorted(file for file in settings.data_dir.glob("worker-*.pid.json") if file not in keep)
+    return [file.name.removesuffix(".pid.json") for file in pid_files if processes.stop(file, STOP_SECONDS)]
 
 
-def _daemon(settings: Settings, number: int, port: int) -> Daemon:
-    name = f"worker-{number}"
+def _running(settings: Settings, number: int) -> Worker | None:
+    process = processes.find(_pid_file(settings, number))
+    if process is None:
+        return None
+    *_, port = process.cmdline()
+    return _worker(settings, number, int(port))
+
+
+def _start(settings: Settings, number: int, port: int, owner_fd: int | None) -> Worker:
+    if not processes.port_is_free(port):
+        raise PortInUse(f"Port {port} is in use; choose another one for the workers with FLAGFALL_WORKER_HTTP_PORT.")
+    worker = _worker(settings, number, port)
     command = (sys.executable, "-m", "app.edge.cli.main", "worker", "--http-port", str(port))
-    return Daemon(name, command, _log(settings, name), settings.data_dir / f"{name}.pid.json", {})
+    daemon = Daemon(f"worker-{number}", command, worker.log, worker.pid_file, {})
+    processes.start(daemon, STOP_SECONDS, owner_fd)
+    return worker
 
 
-def _log(settings: Settings, name: str) -> Path:
-    return settings.data_dir / "logs" / f"{name}.log"
+def _worker(settings: Settings, number: int, port: int) -> Worker:
+    log = settings.data_dir / "logs" / f"worker-{number}.log"
+    return Worker(settings.worker.http_host, port, log, _pid_file(settings, number))
+
+
+def _pid_file(settings: Settings, number: int) -> Path:
+    return settings.data_dir / f"worker-{number}.pid.json"

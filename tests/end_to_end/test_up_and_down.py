@@ -1,0 +1,64 @@
+"""`flagfall up` and `down`, from outside: left running, loopback only, harmless twice, gone afterwards."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import httpx
+import psutil
+import pytest
+
+from tests.support.services import local_settings
+
+
+@pytest.mark.timeout(300)
+def test_up_is_left_running_on_loopback_and_down_stops_all_of_it(tmp_path: Path) -> None:
+    environment = os.environ | local_settings(tmp_path).environment()
+    try:
+        told = _flagfall(environment, "up", "--json")
+        again = _flagfall(environment, "up", "--json")
+        assert again == told
+        assert len(told["workers"]) == 2
+        for url in told["workers"]:
+            assert httpx.get(f"{url}/readyz", timeout=10, trust_env=False).status_code == httpx.codes.OK
+        listening = _listening(_processes(tmp_path))
+        assert len(listening) >= 5, listening  # broker, controller, registry, two workers
+        assert {address for address, _ in listening} <= {"127.0.0.1", "::1", "::ffff:127.0.0.1"}, listening
+    finally:
+        _flagfall(environment, "down", "--json")
+    assert _processes(tmp_path) == []
+    assert _flagfall(environment, "down", "--json") == {"stopped": []}
+
+
+def _flagfall(environment: dict[str, str], *arguments: str) -> dict[str, Any]:
+    command = [sys.executable, "-m", "app.edge.cli.main", *arguments]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    facts: dict[str, Any] = json.loads(done.stdout)
+    return facts
+
+
+def _processes(folder: Path) -> list[psutil.Process]:
+    """Running processes that were started with the directory as their data directory."""
+    found = []
+    for process in psutil.process_iter():
+        try:
+            if process.environ().get("FLAGFALL_DATA_DIR") == str(folder) and process.status() != psutil.STATUS_ZOMBIE:
+                found.append(process)
+        except psutil.Error:
+            continue
+    return found
+
+
+def _listening(processes: list[psutil.Process]) -> set[tuple[str, int]]:
+    return {
+        (connection.laddr.ip, connection.laddr.port)
+        for process in processes
+        for connection in process.net_connections("inet")
+        if connection.status == psutil.CONN_LISTEN
+    }
