@@ -23,7 +23,7 @@ class Cluster:
     """Questions to the cluster, each bounded in time."""
 
     def __init__(self, kafka: KafkaSettings, timeout_seconds: float = 30.0) -> None:
-        self._admin = AdminClient(librdkafka_options(kafka))
+        self._admin = AdminClient({**librdkafka_options(kafka), "log_level": 4})
         self._timeout = timeout_seconds
         self._address = kafka.bootstrap_server
 

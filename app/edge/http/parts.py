@@ -58,7 +58,11 @@ def part_of(directory: Directory, task: TaskState, query: RowsQuery) -> Part:
         sequence=task.marker.sequence,
         changelog_offset=task.marker_offset,
         row_count=len(state),
-        inputs={topic: _input_state(directory, task, topic) for topic in task.marker.inputs},
+        inputs={
+            t.name: _input_state(directory, task, t.name)
+            for t in query.view.source.topics
+            if t.name in task.marker.inputs
+        },
         rows=page(view, folded, query.after, query.limit + 1, newest_first=query.newest_first),
     )
 
@@ -133,9 +137,7 @@ def _told(part: Part) -> dict[str, Any]:
 def _read(view: View, told: dict[str, Any]) -> Part:
     texts = [view.source.by_name[group.column].kind is Kind.TEXT for group in view.groups]
     windows = None if told["windows"] is None else np.array(told["windows"], np.int64)
-    groups = [
-        np.array(v, object if text else np.int64) for v, text in zip(told["groups"], texts, strict=True)
-    ]
+    groups = [np.array(v, object if text else np.int64) for v, text in zip(told["groups"], texts, strict=True)]
     cells = np.array(told["cells"], np.int64).reshape(len(told["cells"]), len(view.cells))
     return Part(
         partition=told["partition"],
