@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
 
-from app.domain.source import Coalesce, Kind, Source
+from app.domain.source import MAX_TEXT_BYTES, Coalesce, Kind, Source
 
 Value = int | str | bool | None
 
@@ -77,7 +77,10 @@ def out_of_bounds(source: Source, values: Mapping[str, Value]) -> str | None:
         if value is None:
             if not column.nullable:
                 return column.name
-        elif column.kind not in (Kind.TEXT, Kind.FLAG):
+        elif column.kind is Kind.TEXT:
+            if len(str(value).encode()) > MAX_TEXT_BYTES:
+                return column.name
+        elif column.kind is not Kind.FLAG:
             low, high = column.low, column.high
             if (low is not None and int(value) < low) or (high is not None and int(value) > high):
                 return column.name

@@ -13,6 +13,10 @@ MAX_TOPIC_NUMBER = 127
 """Topic numbers share a signed 64-bit origin with partition and offset, so the top bit stays free."""
 
 
+MAX_TEXT_BYTES = (1 << 16) - 1
+"""A longer text (in UTF-8) is out of bounds: keys of stored rows hold a text's length in 16 bits."""
+
+
 class Kind(StrEnum):
     """What a column's values are; decides which measures may stand over it."""
 
@@ -28,7 +32,7 @@ class Column:
     """One column of a source's record.
 
     `low` and `high` are inclusive; a record with a value outside is unusable (quarantined), which is
-    what makes integer sums safe from overflow. Text and flags have none.
+    what makes integer sums safe from overflow. Flags have none; text has MAX_TEXT_BYTES.
     """
 
     name: str
@@ -88,16 +92,12 @@ class Source:
     def __post_init__(self) -> None:
         numbers = [topic.number for topic in self.topics]
         if len(set(numbers)) != len(numbers) or not all(0 < n <= MAX_TOPIC_NUMBER for n in numbers):
-            raise ValueError(
-                f"source {self.name}: topic numbers must be distinct, 1 to {MAX_TOPIC_NUMBER}: {numbers}"
-            )
+            raise ValueError(f"source {self.name}: topic numbers must be distinct, 1 to {MAX_TOPIC_NUMBER}: {numbers}")
         for role, name in (("key", self.key), ("reported_at", self.reported_at), ("id", self.id)):
             if name not in self.by_name:
                 raise ValueError(f"source {self.name}: {role} column {name!r} is not among its columns")
         if self.by_name[self.reported_at].nullable:
-            raise ValueError(
-                f"source {self.name}: reported_at column {self.reported_at!r} may not be nullable"
-            )
+            raise ValueError(f"source {self.name}: reported_at column {self.reported_at!r} may not be nullable")
 
     @cached_property
     def by_name(self) -> dict[str, Column]:

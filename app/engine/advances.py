@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import orjson
 
 from app.base import names
 from app.domain.marker import InputPosition, Marker
+from app.domain.measures import INT64_MAX, INT64_MIN
 from app.engine.batch import Batch, Output
 
 
@@ -27,8 +30,9 @@ def take_requests(application: str, marker: Marker, batch: Batch) -> Taken:
     the requester knew of it. So a recomputation applies it exactly there.
     """
     taken = Taken()
+    topics = marker.inputs.keys() - {batch.topic}  # requests have no watermark of their own
     for i, value in enumerate(batch.values):
-        request = _read(value, batch.partition, marker)
+        request = _read(value, batch.partition, topics)
         if request is None:
             taken.refused.append(i)
             continue
@@ -48,11 +52,15 @@ def take_requests(application: str, marker: Marker, batch: Batch) -> Taken:
     return taken
 
 
-def _read(value: bytes | None, partition: int, marker: Marker) -> tuple[str, int] | None:
+def _read(value: bytes | None, partition: int, topics: Collection[str]) -> tuple[str, int] | None:
     try:
         document = orjson.loads(value or b"")
         topic, watermark_us = document["topic"], document["watermark_us"]
-        fits = document["partition"] == partition and topic in marker.inputs and isinstance(watermark_us, int)
+        fits = document["partition"] == partition and topic in topics and _is_instant(watermark_us)
     except (orjson.JSONDecodeError, KeyError, TypeError):
         return None
     return (topic, watermark_us) if fits else None
+
+
+def _is_instant(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and INT64_MIN <= value <= INT64_MAX

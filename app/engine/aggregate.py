@@ -14,7 +14,7 @@ import polars as pl
 from app.codecs.changelog import NULL_INTEGER, Int64s
 from app.domain.measures import Op, Part, Take
 from app.domain.records import Reason
-from app.domain.source import Coalesce, Column, Derived, Kind, Source
+from app.domain.source import MAX_TEXT_BYTES, Coalesce, Column, Derived, Kind, Source
 from app.domain.view import AllTime, Tumbling, View
 from app.engine.state import Groups, Rows
 
@@ -43,7 +43,9 @@ def refusals(source: Source, frame: pl.DataFrame) -> pl.Series | None:
     Extremes are asked for first, column by column: nearly always nothing more is to be done.
     """
     limited = [c for c in source.columns if _is_limited(c)]
-    skewed = pl.col(source.reported_at) > pl.col(TIMESTAMP_MS) * 1000 + source.skew_seconds * 1_000_000
+    # reported_at > timestamp * 1000 + skew, without a product that may overflow
+    ahead = (pl.col(source.reported_at) - source.skew_seconds * 1_000_000 - 1) // 1000
+    skewed = ahead >= pl.col(TIMESTAMP_MS)
     unstamped = pl.col(TIMESTAMP_MS) < 0
     suspicious = [_any_outside(c) for c in limited] + [skewed.any().fill_null(False), unstamped.any()]
     if not frame.height or not frame.select(pl.any_horizontal(suspicious)).item():
@@ -72,6 +74,8 @@ def aggregate(view: View, batch: pl.DataFrame) -> Aggregated:
         keys.append(pl.col(_WINDOW))
     measures = [e for part in view.parts for e in _aggregation(view.source, part)]
     grouped = applied.group_by(keys or [pl.lit(0).alias("__all")]).agg(measures)
+    if not applied.height:
+        grouped = grouped.clear()  # without keys, Polars makes one row of nothing
     return Aggregated(_rows(view, grouped), fates)
 
 
@@ -92,13 +96,15 @@ def _derived(derived: Derived) -> pl.Expr:
 
 
 def _is_limited(column: Column) -> bool:
-    return not column.nullable or column.low is not None or column.high is not None
+    return column.kind is Kind.TEXT or not column.nullable or column.low is not None or column.high is not None
 
 
 def _outside(column: Column) -> pl.Expr:
     value = pl.col(column.name)
     tests = [] if column.nullable else [value.is_null()]
-    if column.kind not in (Kind.TEXT, Kind.FLAG):
+    if column.kind is Kind.TEXT:
+        tests.append(value.str.len_bytes() > MAX_TEXT_BYTES)
+    elif column.kind is not Kind.FLAG:
         tests += [value < column.low] if column.low is not None else []
         tests += [value > column.high] if column.high is not None else []
     return pl.any_horizontal(*(t.fill_null(False) for t in tests))
@@ -107,7 +113,9 @@ def _outside(column: Column) -> pl.Expr:
 def _any_outside(column: Column) -> pl.Expr:
     value = pl.col(column.name)
     tests = [] if column.nullable else [value.null_count() > 0]
-    if column.kind not in (Kind.TEXT, Kind.FLAG):
+    if column.kind is Kind.TEXT:
+        tests.append(value.str.len_bytes().max() > MAX_TEXT_BYTES)
+    elif column.kind is not Kind.FLAG:
         tests += [value.min() < column.low] if column.low is not None else []
         tests += [value.max() > column.high] if column.high is not None else []
     return pl.any_horizontal(*(t.fill_null(False) for t in tests))
@@ -117,9 +125,7 @@ def _fate(view: View) -> pl.Expr:
     if isinstance(view.window, AllTime):
         return pl.lit(APPLIED, pl.Int8)
     closes = pl.col(_WINDOW) + view.window.size_us + view.grace_us
-    late = (
-        pl.when(closes <= pl.col(WATERMARK)).then(pl.lit(LATE, pl.Int8)).otherwise(pl.lit(APPLIED, pl.Int8))
-    )
+    late = pl.when(closes <= pl.col(WATERMARK)).then(pl.lit(LATE, pl.Int8)).otherwise(pl.lit(APPLIED, pl.Int8))
     return pl.when(pl.col(_WINDOW).is_null()).then(pl.lit(OUT_OF_SCOPE, pl.Int8)).otherwise(late)
 
 
