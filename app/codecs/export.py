@@ -63,7 +63,7 @@ def add_digests(*digests: int) -> int:
 
 def digest_of_columns(view: View, windows: Int64s | None, groups: Groups, cells: Int64s) -> int:
     """The digest of rows held in arrays."""
-    return digest(encode_keys(view, windows, groups), encode_rows(cells))
+    return digest(encode_keys(view, windows, groups, len(cells)), encode_rows(cells))
 
 
 def export_schema(view: View, metadata: ExportMetadata | None = None) -> pa.Schema:
@@ -130,7 +130,7 @@ def stored_rows(view: View, table: pa.Table) -> tuple[list[bytes], list[bytes]]:
     cells = np.empty((table.num_rows, len(view.cells)), np.int64)
     for at, name in enumerate(view.cells):
         cells[:, at] = _numbers(table, name)
-    return encode_keys(view, windows, groups), encode_rows(cells)
+    return encode_keys(view, windows, groups, table.num_rows), encode_rows(cells)
 
 
 def check_digest(view: View, metadata: ExportMetadata, table: pa.Table) -> None:

@@ -33,7 +33,7 @@ def state_of(view: View, table: TableRows) -> ViewState:
         for at, text in enumerate(texts)
     ]
     cells = np.array([table[k] for k in keys], np.int64).reshape(len(keys), len(view.cells))
-    state.append(encode_keys(view, windows, groups), Rows(windows, groups, cells))
+    state.append(encode_keys(view, windows, groups, len(keys)), Rows(windows, groups, cells))
     return state
 
 

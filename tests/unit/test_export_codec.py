@@ -8,18 +8,20 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from app.codecs.changelog import NULL_INTEGER, encode_keys, encode_rows
+from app.codecs.changelog import NULL_INTEGER, encode_key, encode_keys, encode_rows
 from app.codecs.export import (
     ExportMetadata,
     ExportWriter,
     add_digests,
     check_digest,
     digest,
+    digest_of_columns,
     read_export,
     stored_rows,
 )
 from app.domain.errors import LayoutError
 from app.domain.fingerprint import mix
+from app.domain.fold import RowKey
 from app.domain.marker import Fates, InputPosition, Marker, ViewPosition
 from app.domain.measures import Count, Last
 from app.domain.view import AllTime, Group, View
@@ -43,9 +45,7 @@ BY_BASE = View(
 def _zone_rows(count: int) -> tuple[np.ndarray, list[np.ndarray], np.ndarray]:
     windows = np.arange(count, dtype=np.int64) * 300_000_000 - 600_000_000
     zones = np.where(np.arange(count) % 3 == 0, NULL_INTEGER, np.arange(count)).astype(np.int64)
-    cells = (
-        np.arange(count * len(ZONE_DEMAND.cells), dtype=np.int64).reshape(count, len(ZONE_DEMAND.cells)) - 50
-    )
+    cells = np.arange(count * len(ZONE_DEMAND.cells), dtype=np.int64).reshape(count, len(ZONE_DEMAND.cells)) - 50
     return windows, [zones], cells
 
 
@@ -56,8 +56,7 @@ def _written(view: View, windows: np.ndarray | None, groups: list[np.ndarray], c
     half = len(cells) // 2
     pieces = [(slice(0, half)), (slice(half, None))]
     sent = b"".join(
-        writer.rows(None if windows is None else windows[at], [g[at] for g in groups], cells[at])
-        for at in pieces
+        writer.rows(None if windows is None else windows[at], [g[at] for g in groups], cells[at]) for at in pieces
     )
     return sent + writer.end()
 
@@ -119,3 +118,15 @@ def test_an_altered_row_and_another_version_are_refused() -> None:
         check_digest(ZONE_DEMAND, replace(metadata, digest=metadata.digest + 1), table)
     with pytest.raises(LayoutError, match="same definitions"):
         check_digest(ZONE_DEMAND, replace(metadata, version="00000000"), table)
+
+
+def test_the_one_row_of_a_view_without_window_and_groups_proves_itself_too() -> None:
+    """It has no column that would tell how many rows there are."""
+    view = replace(BY_BASE, groups=())
+    cells = np.arange(len(view.cells), dtype=np.int64)[None, :]
+    proof = digest_of_columns(view, None, [], cells)
+    metadata = ExportMetadata(view.name, view.version, 3, MARKER, 99, 1, proof)
+    writer = ExportWriter(view, metadata)
+    found, table = read_export(writer.rows(None, [], cells) + writer.end())
+    check_digest(view, found, table)
+    assert stored_rows(view, table) == ([encode_key(view, RowKey(None, ()))], encode_rows(cells))
