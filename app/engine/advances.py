@@ -1,10 +1,13 @@
-"""Requests to raise a watermark without a record (rule 8): the owner takes each at its own position."""
+"""Requests to raise a watermark without a record (rule 8): the owner takes each at its own position.
+
+A request may name the offset before which it must not be taken: what was in the log when it was made is then folded
+first, however far behind the task is.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import orjson
 
@@ -30,37 +33,48 @@ def take_requests(application: str, marker: Marker, batch: Batch) -> Taken:
     the requester knew of it. So a recomputation applies it exactly there.
     """
     taken = Taken()
-    topics = marker.inputs.keys() - {batch.topic}  # requests have no watermark of their own
     for i, value in enumerate(batch.values):
-        request = _read(value, batch.partition, topics)
+        request = _read(value, batch, marker)
         if request is None:
             taken.refused.append(i)
             continue
-        topic, watermark_us = request
-        position = taken.inputs.get(topic, marker.inputs[topic])
-        if watermark_us <= position.watermark_us:
+        position = taken.inputs.get(request.topic, marker.inputs[request.topic])
+        if request.watermark_us <= position.watermark_us:
             continue
-        taken.inputs[topic] = replace(position, watermark_us=watermark_us)
+        taken.inputs[request.topic] = replace(position, watermark_us=request.watermark_us)
         document = {
-            "topic": topic,
+            "topic": request.topic,
             "partition": batch.partition,
             "at_offset": position.next_offset,
-            "watermark_us": watermark_us,
+            "watermark_us": request.watermark_us,
         }
-        key = f"{topic}-{batch.partition}".encode()
+        key = f"{request.topic}-{batch.partition}".encode()
         taken.outputs.append(Output(names.advances_topic(application), key, orjson.dumps(document)))
     return taken
 
 
-def _read(value: bytes | None, partition: int, topics: Collection[str]) -> tuple[str, int] | None:
+def are_due(marker: Marker, batch: Batch) -> bool:
+    """Whether every readable request of the batch may be taken at the marker's position."""
+    requests = (_read(value, batch, marker) for value in batch.values)
+    return all(r is None or r.not_before_offset <= marker.inputs[r.topic].next_offset for r in requests)
+
+
+class _Request(NamedTuple):
+    topic: str
+    watermark_us: int
+    not_before_offset: int
+
+
+def _read(value: bytes | None, batch: Batch, marker: Marker) -> _Request | None:
+    topics = marker.inputs.keys() - {batch.topic}  # requests have no watermark of their own
     try:
         document = orjson.loads(value or b"")
-        topic, watermark_us = document["topic"], document["watermark_us"]
-        fits = document["partition"] == partition and topic in topics and _is_instant(watermark_us)
-    except (orjson.JSONDecodeError, KeyError, TypeError):
+        request = _Request(document["topic"], document["watermark_us"], document.get("not_before_offset", 0))
+        here = document["partition"] == batch.partition and request.topic in topics
+    except (orjson.JSONDecodeError, KeyError, TypeError, AttributeError):
         return None
-    return (topic, watermark_us) if fits else None
+    return request if here and _is_int64(request.watermark_us) and _is_int64(request.not_before_offset) else None
 
 
-def _is_instant(value: Any) -> bool:
+def _is_int64(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and INT64_MIN <= value <= INT64_MAX

@@ -90,25 +90,26 @@ class TaskRunner:
     async def _run(self) -> None:
         try:
             while not self._stopping:
-                if not self._waiting:
+                topic = next((t for t, waiting in self._waiting.items() if self.core.is_due(waiting[0][0])), None)
+                if topic is None:
                     self._wakeup.clear()
                     await self._wakeup.wait()
-                    continue
-                await self._do_one(*self._take())
+                else:
+                    await self._do_one(*self._take(topic))
         except asyncio.CancelledError:
             raise
         except BaseException as error:  # a panic of Polars is no Exception; whoever is told must not miss it
             self._failed = True
             self._on_failure(self, error)
 
-    def _take(self) -> tuple[Batch, list[Done]]:
-        """The topic that waits longest, its batches merged up to the largest batch."""
-        topic, waiting = next(iter(self._waiting.items()))
-        del self._waiting[topic]
+    def _take(self, topic: str) -> tuple[Batch, list[Done]]:
+        """What waits of a topic, merged up to the largest batch; the topic goes to the end of the line."""
+        waiting = self._waiting.pop(topic)
         merged, done = waiting[0]
         dones, used = [done], 1
         for batch, done in waiting[1:]:
-            if len(merged) >= self._hold_records or batch.base_offset != merged.next_offset:
+            follows = batch.base_offset == merged.next_offset and self.core.is_due(batch)
+            if len(merged) >= self._hold_records or not follows:
                 break
             merged, used = merged.behind(batch), used + 1
             dones.append(done)

@@ -27,7 +27,7 @@ from app.domain.records import Reason
 from app.domain.source import Source
 from app.domain.view import View
 from app.engine import aggregate as agg
-from app.engine.advances import take_requests
+from app.engine.advances import are_due, take_requests
 from app.engine.batch import Batch, Output, Transaction
 from app.engine.blocks import changed_blocks
 from app.engine.refusals import late_output, quarantine_output
@@ -97,6 +97,10 @@ class TaskCore:
         if batch.topic == self.definition.advance_requests:
             return self._plan_advances(batch, position)
         return self._plan_records(batch, position, schemas)
+
+    def is_due(self, batch: Batch) -> bool:
+        """Whether the batch may be planned now; a request to advance may have to wait for records before it."""
+        return batch.topic != self.definition.advance_requests or are_due(self.state.marker, batch)
 
     def commit(self, transaction: Transaction, marker_offset: int) -> None:
         """Make a committed transaction visible; `marker_offset` is where its marker stands in the changelog."""

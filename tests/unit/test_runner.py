@@ -15,8 +15,8 @@ from app.engine.runner import TaskRunner
 from app.engine.schemas import SchemaCache
 from app.engine.writer import Fenced
 from tests.agreement.test_worker_and_oracle import new_core
-from tests.support.histories import SCHEMA, TOPIC_NAMES, encode
-from tests.unit.test_task_core import PARTITION, batch_of, ride
+from tests.support.histories import SCHEMA, START_US, TOPIC_NAMES, encode
+from tests.unit.test_task_core import PARTITION, REQUESTS, batch_of, request, ride
 
 YELLOW, GREEN = TOPIC_NAMES[:2]
 VALUE = encode(ride())
@@ -336,3 +336,17 @@ async def test_a_task_that_waits_for_the_registry_can_be_stopped(world: World) -
     await asked.wait()
     assert await world.runner.stop(grace_seconds=30) is True
     assert world.core.state.marker.sequence == 0
+
+
+async def test_a_request_to_advance_waits_for_the_rides_before_it_and_holds_up_nothing_else(world: World) -> None:
+    """`--close` against a task that lags must make no ride late that was written before it."""
+    asked = batch_of(REQUESTS, [request(not_before_offset=2, watermark_us=START_US + 10**15)])
+    world.offer(asked, yellow(0), green(0))
+    await world.until("done", GREEN)
+    assert world.core.state.marker.inputs[REQUESTS].next_offset == 0
+    world.offer(yellow(1))
+    await world.until("done", REQUESTS)
+    position = world.core.state.marker.inputs[YELLOW]
+    assert position.next_offset == 2
+    assert position.watermark_us == START_US + 10**15
+    assert all(view.fates[YELLOW].late == 0 for view in world.core.state.marker.views.values())

@@ -65,8 +65,10 @@ def batch_of(
     )
 
 
-def request(topic: str = YELLOW, watermark_us: object = START_US, partition: object = PARTITION) -> bytes:
-    return json.dumps({"topic": topic, "partition": partition, "watermark_us": watermark_us}).encode()
+def request(
+    topic: str = YELLOW, watermark_us: object = START_US, partition: object = PARTITION, **more: object
+) -> bytes:
+    return json.dumps({"topic": topic, "partition": partition, "watermark_us": watermark_us, **more}).encode()
 
 
 def take(core: TaskCore, batch: Batch) -> Transaction:
@@ -377,3 +379,17 @@ def test_logs_of_the_tests_hold_what_they_should() -> None:
     position, fates = core.state.marker.inputs[YELLOW], core.state.marker.views["everything"].fates[YELLOW]
     assert min(position.decoded, position.quarantined, position.not_records) > 0
     assert min(fates.applied, fates.late) > 0
+
+
+def test_a_request_is_due_once_the_task_stands_at_the_offset_that_it_names() -> None:
+    core = new_core(PARTITION)
+    asked = batch_of(REQUESTS, [request(not_before_offset=2)])
+    assert not core.is_due(asked)
+    take(core, batch_of(YELLOW, [encode(ride())] * 2))
+    assert core.is_due(asked)
+
+
+def test_rides_and_unreadable_requests_are_always_due() -> None:
+    core = new_core(PARTITION)
+    assert core.is_due(batch_of(YELLOW, [encode(ride())]))
+    assert core.is_due(batch_of(REQUESTS, [b"?", request(not_before_offset="soon"), request()]))
