@@ -17,7 +17,7 @@ def attach(app: faust.App, table: SourceTable) -> Any:
     """Register the agent; it keeps `table`."""
     rides = app.topic(*table.definition.topics, schema=BatchSchema())
 
-    @app.agent(rides, name="agents.fold_rides")
+    @app.agent(rides, name="agents.fold_rides")  # type: ignore[untyped-decorator]
     async def fold_rides(stream: Any) -> None:
         """Fold rides into the tables, batch by batch."""
         async for event in stream.noack().events():

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable
 from concurrent.futures import Future
 from typing import Any
 
-from confluent_kafka import IsolationLevel, KafkaException, TopicCollection, TopicPartition
+from confluent_kafka import IsolationLevel, KafkaError, KafkaException, TopicCollection, TopicPartition
 from confluent_kafka.admin import AdminClient, OffsetSpec
 
 from app.base.kafka_clients import librdkafka_options
 from app.base.settings import KafkaSettings
 from app.domain.errors import FlagfallError
 from app.domain.records import TopicPartition as Place
+
+NO_LEADER_YET = (KafkaError.NOT_LEADER_FOR_PARTITION, KafkaError.LEADER_NOT_AVAILABLE)
+"""Of a topic just made, or while a leader is elected: asked again."""
+ASK_AGAIN_SECONDS = 0.1
 
 
 class ClusterError(FlagfallError):
@@ -52,14 +57,26 @@ class Cluster:
         if not wanted:
             return {}
         level = IsolationLevel.READ_COMMITTED if committed else IsolationLevel.READ_UNCOMMITTED
-        asked = self._admin.list_offsets(wanted, isolation_level=level, request_timeout=self._timeout)
-        return {
-            Place(tp.topic, tp.partition): self._answer(future, f"{tp.topic}-{tp.partition}").offset
-            for tp, future in asked.items()
-        }
+        deadline = time.monotonic() + self._timeout
+        while True:
+            asked = self._admin.list_offsets(wanted, isolation_level=level, request_timeout=self._timeout)
+            try:
+                return {
+                    Place(tp.topic, tp.partition): self._answer(future, f"{tp.topic}-{tp.partition}").offset
+                    for tp, future in asked.items()
+                }
+            except ClusterError as error:
+                if not _has_no_leader_yet(error) or time.monotonic() > deadline:
+                    raise
+                time.sleep(ASK_AGAIN_SECONDS)
 
     def _answer(self, future: Future[Any], about: str) -> Any:
         try:
             return future.result(timeout=self._timeout)
         except KafkaException as error:
             raise ClusterError(f"{about}: {self._address} answers: {error.args[0].str()}") from error
+
+
+def _has_no_leader_yet(error: ClusterError) -> bool:
+    cause = error.__cause__
+    return isinstance(cause, KafkaException) and cause.args[0].code() in NO_LEADER_YET

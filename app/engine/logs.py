@@ -23,7 +23,7 @@ class InWords(logging.Filter):
     def filter(self, record: logging.LogRecord) -> bool:
         error = _on_purpose(record)
         if error is None:
-            return not (self._told and str(record.msg).startswith(RERAISING))
+            return not (self._told and RERAISING in str(record.msg))
         text = str(error)
         if text in self._told:
             return False
@@ -48,6 +48,8 @@ def settle(root: logging.Logger, level: int) -> None:
 
 
 def _on_purpose(record: logging.LogRecord) -> FlagfallError | None:
-    raised = record.exc_info[1] if isinstance(record.exc_info, tuple) else None
+    """The error that a record was made for, with its traceback or in the place of one."""
+    if not isinstance(record.exc_info, tuple):
+        return None
     mentioned = record.args if isinstance(record.args, tuple) else ()
-    return next((e for e in (raised, *mentioned) if isinstance(e, FlagfallError)), None)
+    return next((e for e in (record.exc_info[1], *mentioned) if isinstance(e, FlagfallError)), None)

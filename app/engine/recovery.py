@@ -48,6 +48,8 @@ class TakeOverRecovery(Recovery):
 class TakeOverTableManager(TableManager):
     """Makes the recovery above instead of Faust's."""
 
+    _recovery: Recovery | None
+
     @property
     def recovery(self) -> Recovery:
         if self._recovery is None:

@@ -65,6 +65,7 @@ class SourceTable(faust.Table):
         self._runners: dict[int, TaskRunner] = {}
         self._kept: dict[int, TaskState] = {}
         self._seeking: set[TP] = set()
+        self._failed = False
         directory.partitions = partitions
 
     @property
@@ -176,11 +177,11 @@ class SourceTable(faust.Table):
         try:
             start = (await asyncio.to_thread(self._connections.cluster.log_starts, [place]))[place]
             if start > offset:
-                await self.app.crash(log_loss(place, start, offset))
+                await self._stop_worker(log_loss(place, start, offset))
             elif tp in self.app.consumer.assignment():
                 await self.app.consumer.seek_wait({tp: offset})
         except Exception as error:
-            await self.app.crash(error)
+            await self._stop_worker(error)
         finally:
             self._seeking.discard(tp)
 
@@ -194,11 +195,9 @@ class SourceTable(faust.Table):
             self.directory.standing = Standing.REBALANCING
             asyncio.create_task(self._after_fence(runner))  # noqa: RUF006  (ends by itself; Faust owns the loop)
             return
-        trace = None if isinstance(error, FlagfallError) else error
-        log.error(
-            "task %d of %s failed, the worker stops: %s", partition, self.definition.source.name, error, exc_info=trace
-        )
-        asyncio.create_task(self._stop_worker(error))  # noqa: RUF006
+        trace = None if isinstance(error, FlagfallError) else error  # else its words follow with the worker's end
+        log.error("task %d of %s failed, the worker stops", partition, self.definition.source.name, exc_info=trace)
+        asyncio.create_task(self._give_up(runner, error))  # noqa: RUF006
 
     async def _after_fence(self, runner: TaskRunner) -> None:
         """If the group still assigns the partition to this worker, it is taken over again by a new rebalance."""
@@ -206,7 +205,15 @@ class SourceTable(faust.Table):
         await asyncio.sleep(FENCED_BACKOFF_SECONDS)
         self.app.tables.recovery.signal_recovery_start.set()
 
+    async def _give_up(self, runner: TaskRunner, error: BaseException) -> None:
+        await self._stop_worker(error)
+        await runner.writer.stop()
+
     async def _stop_worker(self, error: BaseException) -> None:
+        """Once: what else fails after it, often for the same reason, would only hide it."""
+        if self._failed:
+            return
+        self._failed = True
         reason = error if isinstance(error, Exception) else RuntimeError(f"{type(error).__name__}: {error}")
         await self.app.crash(reason)
 

@@ -11,7 +11,7 @@ from aiokafka.errors import InvalidProducerEpoch, KafkaError, ProducerFenced
 from aiokafka.producer import sender
 
 from app.domain.errors import FlagfallError
-from app.engine.batch import Transaction
+from app.engine.batch import Output, Transaction
 
 sender.BACKOFF_OVERRIDE = 0.002
 """aiokafka waits 20 ms when the broker still writes the last transaction's marker; 2 ms bring a small
@@ -84,8 +84,17 @@ class TaskWriter:
         count = batch.record_count()
         return await self._producer.send_batch(batch, self._changelog, partition=self._partition), count
 
-    async def _send(self, output: Any) -> tuple[Any, int]:
+    async def _send(self, output: Output) -> tuple[Any, int]:
+        if output.key is None and output.value is None:
+            return await self._send_empty(output), 0
         future = await self._producer.send(
             output.topic, value=output.value, key=output.key, headers=list(output.headers) or None
         )
         return future, 0
+
+    async def _send_empty(self, output: Output) -> Any:
+        """A record of headers alone, which aiokafka's `send` refuses."""
+        batch = self._producer.create_batch()
+        batch.append(timestamp=int(time.time() * 1000), key=None, value=None, headers=list(output.headers))
+        partitions = await self._producer.partitions_for(output.topic)
+        return await self._producer.send_batch(batch, output.topic, partition=self._partition % len(partitions))

@@ -10,6 +10,7 @@ from confluent_kafka import Consumer, TopicPartition
 
 from app.base import names
 from app.base.cluster import Cluster
+from app.base.errors import UnknownSchema
 from app.base.kafka_clients import librdkafka_options
 from app.base.registry import Registry
 from app.base.settings import Settings
@@ -33,13 +34,19 @@ def records_of(settings: Settings, source: Source) -> list[Record]:
                 if value and len(value) > 5 and value[0] == 0:
                     (schema_id,) = struct.unpack_from(">I", value, 1)
                     if schema_id not in schemas:
-                        text = json.dumps(registry.schema_by_id(schema_id))
-                        schemas[schema_id] = WriterSchema(schema_id, text)
+                        schemas[schema_id] = _schema(registry, schema_id)
                 decoded = decode_strict(value, schemas)
                 if not isinstance(decoded, Refusal):
                     timestamp_ms = message.timestamp()[1]
                     records.append(Record(topic.name, partition, message.offset(), timestamp_ms, decoded))
     return records
+
+
+def _schema(registry: Registry, schema_id: int) -> WriterSchema | None:
+    try:
+        return WriterSchema(schema_id, json.dumps(registry.schema_by_id(schema_id)))
+    except UnknownSchema:
+        return None
 
 
 def read(settings: Settings, topic: str, partition: int) -> Sequence:

@@ -1,0 +1,201 @@
+"""What else reaches a worker than rides: schemas from the registry, requests to raise watermarks, HTTP."""
+
+from __future__ import annotations
+
+import datetime as dt
+import os
+import re
+import subprocess
+import threading
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import orjson
+import psutil
+import pytest
+
+from app.base import names
+from app.base.settings import LOOPBACK, Settings
+from app.domain.fold import Advance, fold
+from app.rides.closing import closing_watermark_us
+from app.rides.ride import RIDES
+from app.rides.views import VIEWS
+from tests.support.cluster import write_rides
+from tests.support.flow import exported
+from tests.support.services import free_ports
+from tests.support.truth import log_ends, records_of
+from tests.support.workers import FLAGFALL, Worker, environment_of, wait_for
+from tests.support.world import assert_exact, assert_ledgers, covers, markers, messages, ready_worker
+
+pytestmark = pytest.mark.timeout(120)
+
+FAUST = FLAGFALL.with_name("faust")
+
+
+def test_while_the_registry_is_down_tasks_wait_and_nothing_is_quarantined(world: Settings, tmp_path: Path) -> None:
+    (port,) = free_ports(1)
+    write_rides(world, 0, 2_000)
+    away = world.model_copy(update={"registry_url": f"http://{LOOPBACK}:{port}/apis/ccompat/v7"})
+    with ready_worker(away, tmp_path) as waiting:
+        wait_for(lambda: "asking again" in waiting.log.read_text(), "the worker asks in vain", [waiting])
+        assert waiting.is_ready()
+        assert not covers(world, waiting)
+        with _forwarding(port, world.registry_url):
+            wait_for(lambda: covers(world, waiting), "the rides are counted when it is back", [waiting])
+        assert messages(world, names.quarantine_topic(world.app_id)) == []
+        assert_exact(world, [waiting])
+
+
+def test_a_watermark_raised_by_hand_makes_what_comes_after_it_late(world: Settings, tmp_path: Path) -> None:
+    write_rides(world, 0, 2_000)
+    with ready_worker(world, tmp_path) as running:
+        wait_for(lambda: covers(world, running), "every ride is covered", [running])
+        to = dt.datetime(2026, 1, 20, 12, tzinfo=dt.UTC)
+        done = subprocess.run(
+            [FLAGFALL, "advance", "--to", to.isoformat()],
+            env=os.environ | environment_of(world),
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        places = len(RIDES.topics) * world.topics.partitions
+        wait_for(
+            lambda: len(messages(world, names.advances_topic(world.app_id))) == places, "each is raised", [running]
+        )
+        advances = [
+            Advance(told["topic"], told["partition"], told["at_offset"], told["watermark_us"])
+            for m in messages(world, names.advances_topic(world.app_id))
+            if (told := orjson.loads(m.value()))
+        ]
+        raised_to = closing_watermark_us(round(to.timestamp() * 1000), VIEWS)
+        assert {a.watermark_us for a in advances} == {raised_to}
+        assert {(a.topic, a.partition): a.at_offset for a in advances} == log_ends(world, RIDES)
+        assert all(at.watermark_us == raised_to for p in range(4) for at in _ride_inputs(world, p))
+
+        write_rides(world, 2_000, 500)
+        wait_for(lambda: covers(world, running), "later rides are covered", [running])
+        records = records_of(world, RIDES)
+        for view in VIEWS:
+            folded = fold(view, records, advances)
+            expected = {(p, key): cells for p, rows in folded.rows.items() for key, cells in rows.items()}
+            assert exported(view, [running], world.topics.partitions) == expected
+        late = fold(VIEWS[0], records, advances).late
+        assert len(late) > 400
+        assert len(messages(world, names.late_topic(world.app_id))) == len(late)
+        assert_ledgers(markers(world, 0)[-1])
+
+
+def test_plain_faust_starts_it_and_generic_variables_change_nothing(world: Settings, tmp_path: Path) -> None:
+    (port, other) = free_ports(2)
+    generic = {
+        "BROKER_URL": f"kafka://{LOOPBACK}:{other}",
+        "WEB_PORT": str(other),
+        "WEB_BIND": "0.0.0.0",
+        "WEB_ENABLED": "true",
+        "APP_ID": "somebody-else",
+        "PROCESSING_GUARANTEE": "exactly_once",
+    }
+    environment = os.environ | environment_of(world) | generic | {"FLAGFALL_WORKER_HTTP_PORT": str(port)}
+    listing = [
+        subprocess.Popen([FAUST, "-A", "app.edge.worker", what], env=environment, stdout=subprocess.PIPE, text=True)
+        for what in ("agents", "tables")
+    ]
+    with _plain_faust(environment, port, tmp_path / "faust.log") as started:
+        wait_for(started.is_ready, "the worker answers", [started])
+        write_rides(world, 0, 200)
+        wait_for(lambda: covers(world, started), "every ride is covered", [started])
+        assert _listening(started) == {(LOOPBACK, port)}
+        assert "Traceback" not in started.log.read_text()
+        assert started.stop() == 0
+    agents, tables = (one.communicate(timeout=60)[0] for one in listing)
+    assert [one.returncode for one in listing] == [0, 0]
+    assert "fold_rides" in agents
+    assert "rides" in tables
+    assert all(view.name in tables for view in VIEWS)
+
+
+def test_the_log_says_in_few_lines_what_was_taken_over(world: Settings, tmp_path: Path) -> None:
+    write_rides(world, 0, 1_000)
+    with ready_worker(world, tmp_path, "first") as first:
+        wait_for(lambda: covers(world, first), "every ride is covered", [first])
+        assert first.stop() == 0
+    with ready_worker(world, tmp_path, "second") as second:
+        assert _listening(second) == {(LOOPBACK, second.port)}
+        assert second.stop() == 0
+    ends = log_ends(world, RIDES)
+    said = second.log.read_text()
+    for partition in range(world.topics.partitions):
+        line = re.search(rf"task {partition}: ([\d,]+) changelog records read, ([\d,]+) rows, goes on at (.*)", said)
+        assert line, said
+        assert f"rides.yellow {ends['rides.yellow', partition]}" in line[3]
+    assert "tasks 0, 1, 2, 3 taken over" in said
+    assert "ready: 0, 1, 2, 3 of 4 tasks here" in said
+    assert len(said.splitlines()) < 20, said
+
+
+def _ride_inputs(world: Settings, partition: int) -> list:
+    marker = markers(world, partition)[-1]
+    return [at for topic, at in marker.inputs.items() if topic.startswith("rides.")]
+
+
+def _listening(started: Worker) -> set[tuple[str, int]]:
+    return {
+        (connection.laddr.ip, connection.laddr.port)
+        for connection in psutil.Process(started.process.pid).net_connections("all")
+        if connection.status == psutil.CONN_LISTEN
+    }
+
+
+@contextmanager
+def _plain_faust(environment: dict[str, str], port: int, log: Path) -> Iterator[Worker]:
+    """A `Worker` around a process that Faust's own command started."""
+    started = object.__new__(Worker)
+    started.port, started.url, started.log = port, f"http://{LOOPBACK}:{port}", log
+    started._out = log.open("ab")
+    started.process = subprocess.Popen(
+        [FAUST, "-A", "app.edge.worker", "worker", "-l", "info"],
+        env=environment,
+        stdout=started._out,
+        stderr=subprocess.STDOUT,
+    )
+    try:
+        yield started
+    finally:
+        started.send(9)
+        started.process.wait()
+
+
+@contextmanager
+def _forwarding(port: int, registry_url: str) -> Iterator[None]:
+    """Another address of the registry: what is asked there is asked of it."""
+    root = registry_url.removesuffix("/apis/ccompat/v7")
+
+    class Forward(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            try:
+                with urllib.request.urlopen(root + self.path) as answer:
+                    status, body = answer.status, answer.read()
+            except urllib.error.HTTPError as error:
+                status, body = error.code, error.read()
+            self.send_response(status)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_: object) -> None:
+            """Nothing."""
+
+    with ThreadingHTTPServer((LOOPBACK, port), Forward) as server:
+        serving = threading.Thread(target=server.serve_forever)
+        serving.start()
+        try:
+            yield
+        finally:
+            server.shutdown()
+            serving.join()

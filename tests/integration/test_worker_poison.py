@@ -1,0 +1,151 @@
+"""Records that cannot be used, and those that come too late: set aside once, while the stream goes on."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from pathlib import Path
+
+import polars as pl
+import pytest
+from aiokafka import AIOKafkaProducer
+
+from app.base import names
+from app.base.kafka_clients import aiokafka_options
+from app.base.registry import Registry
+from app.base.settings import Settings
+from app.codecs.avro_encode import encode_block
+from app.domain.fold import fold
+from app.domain.records import Reason
+from app.engine.refusals import OFFSET, PARTITION, REASON, TIMESTAMP_MS, TOPIC, VIEWS
+from app.rides.generator.dirt import Dirt
+from app.rides.generator.generator import Generator
+from app.rides.ride import RIDE_COLUMNS, RIDES, avro_schema
+from app.rides.views import VIEWS as DECLARED
+from tests.support.cluster import write_rides
+from tests.support.truth import log_ends, read, records_of
+from tests.support.workers import Worker, wait_for
+from tests.support.world import Place, assert_exact, count_of, covers, messages, next_offsets, ready_worker, worker
+
+pytestmark = pytest.mark.timeout(120)
+
+UNKNOWN_ID = 987_654
+DAY_MS = 86_400_000
+DAMAGE = {
+    "null": Reason.NULL_VALUE,
+    "null without key": Reason.NULL_VALUE,
+    "empty": Reason.TOO_SHORT,
+    "header only": Reason.TOO_SHORT,
+    "magic": Reason.BAD_MAGIC,
+    "schema": Reason.UNKNOWN_SCHEMA,
+    "truncated": Reason.UNDECODABLE,
+    "trailing": Reason.TRAILING_BYTES,
+    "zone": f"{Reason.OUT_OF_BOUNDS}:pickup_zone",
+    "early": f"{Reason.OUT_OF_BOUNDS}:pickup_at_us",
+    "no time": Reason.NO_TIMESTAMP,
+    "skewed": Reason.SKEWED,
+}
+
+
+def test_each_damage_is_quarantined_once_and_late_rides_set_aside_once_though_the_worker_is_killed(
+    world: Settings, tmp_path: Path
+) -> None:
+    write_rides(world, 0, 6_000)
+    planted = asyncio.run(_plant(world))
+    write_rides(world, 6_000, 6_000, dirt=Dirt(late=0.02))
+    planted |= asyncio.run(_plant(world))
+    small = {"FLAGFALL_WORKER_HOLD_RECORDS": 50}
+    with worker(world, tmp_path, "killed", **small) as victim:
+        wait_for(lambda: _refused(world, victim) > 0, "the first records are set aside", [victim])
+        victim.kill()
+    assert not _all_covered(world)
+    with ready_worker(world, tmp_path, "second", **small) as second:
+        wait_for(lambda: covers(world, second), "every ride is covered", [second])
+        assert_exact(world, [second])
+
+    records = records_of(world, RIDES)
+    refused = {Place(r.topic, r.partition, r.offset): r.reason for r in fold(DECLARED[0], records).quarantined}
+    quarantined = messages(world, names.quarantine_topic(world.app_id))
+    told = {_origin(m): _header(m, REASON).decode() for m in quarantined}
+    assert set(planted.values()) <= set(DAMAGE.values())
+    assert told == refused | {place: str(reason) for place, reason in planted.items()}
+    assert len(quarantined) == len(told)
+    assert Counter(planted.values()) == Counter([*DAMAGE.values()] * 2)
+
+    late: dict[Place, list[str]] = {}
+    for view in DECLARED:
+        for r in fold(view, records).late:
+            late.setdefault(Place(r.topic, r.partition, r.offset), []).append(view.name)
+    set_aside = messages(world, names.late_topic(world.app_id))
+    assert late
+    assert {_origin(m): _header(m, VIEWS).decode().split(",") for m in set_aside} == late
+    assert len(set_aside) == len(late)
+
+    originals = {
+        Place(t.name, p, m.offset()): m
+        for t in RIDES.topics
+        for p in range(world.topics.partitions)
+        for m in read(world, t.name, p)
+    }
+    for message in [*quarantined, *set_aside]:
+        original = originals[_origin(message)]
+        assert (message.key(), message.value()) == (original.key(), original.value())
+        assert message.headers()[: len(original.headers() or [])] == (original.headers() or [])
+        assert int(_header(message, TIMESTAMP_MS)) == original.timestamp()[1]
+
+
+async def _plant(world: Settings) -> dict[Place, str]:
+    """One record of each damage, with headers of its own, in changing topics and partitions."""
+    ride = Generator(seed=1, dirt=Dirt.none()).rides(50, 1)
+    clock_ms = int(ride["clock_ms"][0])
+    good = _encoded(world, ride)
+    damaged: dict[str, tuple[bytes | None, int]] = {
+        "null": (None, clock_ms),
+        "null without key": (None, clock_ms),
+        "empty": (b"", clock_ms),
+        "header only": (good[:5], clock_ms),
+        "magic": (b"\x01" + good[1:], clock_ms),
+        "schema": (b"\x00" + UNKNOWN_ID.to_bytes(4, "big") + good[5:], clock_ms),
+        "truncated": (good[:-3], clock_ms),
+        "trailing": (good + b"xx", clock_ms),
+        "zone": (_encoded(world, ride.with_columns(pickup_zone=pl.lit(9_999, pl.Int64))), clock_ms),
+        "early": (_encoded(world, ride.with_columns(pickup_at_us=pl.lit(1, pl.Int64))), clock_ms),
+        "no time": (good, -1),
+        "skewed": (good, clock_ms - DAY_MS),
+    }
+    assert damaged.keys() == DAMAGE.keys()
+    places = {}
+    async with AIOKafkaProducer(**aiokafka_options(world.kafka)) as producer:
+        for i, (kind, (value, timestamp_ms)) in enumerate(damaged.items()):
+            batch = producer.create_batch()  # unlike `send` it takes a record without key and value
+            key = b"key" if kind == "null" or i % 2 == 0 else None
+            batch.append(timestamp=timestamp_ms, key=key, value=value, headers=[("kind", kind.encode())])
+            topic = RIDES.topics[i % len(RIDES.topics)].name
+            sent = await (await producer.send_batch(batch, topic, partition=i % world.topics.partitions))
+            places[Place(sent.topic, sent.partition, sent.offset)] = DAMAGE[kind]
+    return places
+
+
+def _encoded(world: Settings, ride: pl.DataFrame) -> bytes:
+    schema_id = Registry(world).register("rides.yellow-value", avro_schema())
+    (value,) = encode_block(ride.select(c.name for c in RIDE_COLUMNS), avro_schema(), schema_id)
+    return bytes(value)
+
+
+def _refused(world: Settings, started: Worker) -> int:
+    assert started.process.poll() is None, started.log.read_text()
+    return count_of(world, names.quarantine_topic(world.app_id))
+
+
+def _all_covered(world: Settings) -> bool:
+    done = next_offsets(world)
+    return all(done.get(place, 0) >= end for place, end in log_ends(world, RIDES).items())
+
+
+def _origin(message: object) -> Place:
+    return Place(_header(message, TOPIC).decode(), int(_header(message, PARTITION)), int(_header(message, OFFSET)))
+
+
+def _header(message: object, name: str) -> bytes:
+    (value,) = [v for n, v in message.headers() if n == name]  # type: ignore[attr-defined]
+    return value

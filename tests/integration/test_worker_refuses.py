@@ -1,0 +1,119 @@
+"""A world that is not what it should be: the worker says so in words, and ends with another code than 0."""
+
+from __future__ import annotations
+
+import signal
+import socket
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+from subprocess import CompletedProcess
+
+import pytest
+from confluent_kafka import Producer
+
+from app.base import names
+from app.base.cluster import Cluster
+from app.base.kafka_clients import librdkafka_options
+from app.base.settings import LOOPBACK, Settings
+from app.base.topic_admin import create_topics
+from app.codecs.changelog import marker_key
+from app.codecs.marker import encode_marker
+from app.domain.marker import InputPosition, Marker
+from app.rides.ride import RIDES
+from app.topics import application_topics, source_topics
+from tests.support.cluster import write_rides
+from tests.support.services import free_ports
+from tests.support.truth import log_ends
+from tests.support.workers import wait_for
+from tests.support.world import covers, delete_records, delete_topics, ends_in_words, ready_worker
+
+pytestmark = pytest.mark.timeout(120)
+
+Ended = CompletedProcess[str]
+
+
+def test_broker_topics_and_port_are_checked_at_start(world: Settings) -> None:
+    """Four workers at once, as most of a start is the same."""
+    (nowhere,) = free_ports(1)
+    bare = world.model_copy(update={"app_id": f"{world.app_id}-bare"})
+    other = world.model_copy(update={"app_id": f"{world.app_id}-other"})
+    create_topics(world.kafka, application_topics(other))
+    with socket.create_server((LOOPBACK, 0)) as taken, ThreadPoolExecutor() as pool:
+        port = taken.getsockname()[1]
+        no_broker = pool.submit(ends_in_words, _on_port(world), FLAGFALL_KAFKA_BOOTSTRAP_SERVER=f"{LOOPBACK}:{nowhere}")
+        no_topics = pool.submit(ends_in_words, _on_port(bare))
+        other_count = pool.submit(ends_in_words, _on_port(other), FLAGFALL_TOPICS_PARTITIONS=3)
+        no_port = pool.submit(ends_in_words, world, FLAGFALL_WORKER_HTTP_PORT=port)
+    _said(no_broker.result(), f"no broker answers at {LOOPBACK}:{nowhere}", "FLAGFALL_KAFKA_BOOTSTRAP_SERVER")
+    _said(no_topics.result(), f"{bare.app_id}-rides-changelog", "`flagfall topics create` makes them")
+    _said(other_count.result(), "rides.yellow: has 4 partitions, not 3", "rides.hvfhv: has 4 partitions, not 3")
+    _said(no_port.result(), f"port {port} on {LOOPBACK} is in use", "FLAGFALL_WORKER_HTTP_PORT", "--http-port")
+
+
+def test_a_topic_that_was_created_anew_is_refused(world: Settings) -> None:
+    _write_marker(world, lambda at: at)
+    delete_topics(world, ["rides.green"])
+    create_topics(world.kafka, source_topics(world))
+    _said(ends_in_words(_on_port(world)), "rides.green-0: the topic was created anew", "FLAGFALL_APP_ID")
+
+
+def test_records_deleted_before_they_were_read_stop_the_worker(world: Settings) -> None:
+    write_rides(world, 0, 600)
+    _write_marker(world, lambda at: at)
+    starts = log_ends(world, RIDES)
+    write_rides(world, 600, 600)
+    delete_records(world, log_ends(world, RIDES))
+    lost = log_ends(world, RIDES)["rides.hvfhv", 0] - starts["rides.hvfhv", 0]
+    assert lost
+    _said(ends_in_words(_on_port(world)), "LOG_LOSS: the log begins at offset", "deleted before they were read")
+
+
+def test_a_log_that_ends_before_the_state_does_stops_the_worker(world: Settings) -> None:
+    _write_marker(world, lambda at: replace(at, next_offset=at.next_offset + 5))
+    _said(ends_in_words(_on_port(world)), "LOG_LOSS: the log ends at offset")
+
+
+def test_records_deleted_under_a_running_worker_stop_it(world: Settings, tmp_path: Path) -> None:
+    write_rides(world, 0, 600)
+    with ready_worker(world, tmp_path, FLAGFALL_WORKER_SESSION_TIMEOUT_SECONDS=30) as running:
+        wait_for(lambda: covers(world, running), "every ride is covered", [running])
+        running.send(signal.SIGSTOP)
+        write_rides(world, 600, 600)
+        delete_records(world, log_ends(world, RIDES))
+        write_rides(world, 1_200, 100)
+        running.send(signal.SIGCONT)
+        code = running.process.wait(30)
+    _said(CompletedProcess([], code, running.log.read_text()), "LOG_LOSS: the log begins at offset")
+
+
+def _on_port(settings: Settings) -> Settings:
+    (port,) = free_ports(1)
+    return settings.model_copy(update={"worker": settings.worker.model_copy(update={"http_port": port})})
+
+
+def _write_marker(world: Settings, moved: Callable[[InputPosition], InputPosition]) -> None:
+    """A state of task 0 that covers what its topics hold now, moved as told."""
+    topics = fold_topics(world)
+    ids, ends = Cluster(world.kafka).topic_ids(topics), log_ends(world, RIDES)
+    at = {t: ends.get((t, 0), 0) for t in topics}
+    inputs = {t: InputPosition(ids[t], at[t], at[t]) for t in topics}
+    inputs["rides.yellow"] = moved(inputs["rides.yellow"])
+    marker = Marker(world.app_id, RIDES.number, 0, 1, inputs, {})
+    producer = Producer(librdkafka_options(world.kafka))
+    changelog = names.changelog_topic(world.app_id, RIDES.name)
+    producer.produce(changelog, encode_marker(marker), marker_key(RIDES.number), 0)
+    assert producer.flush(10) == 0
+
+
+def fold_topics(world: Settings) -> list[str]:
+    return [*(t.name for t in RIDES.topics), names.advance_requests_topic(world.app_id, RIDES.name)]
+
+
+def _said(ended: Ended, *words: str) -> None:
+    assert ended.returncode not in (0, None), ended.stdout
+    for word in words:
+        assert word in ended.stdout
+    assert "Traceback" not in ended.stdout
+    assert ended.stdout.count(words[0]) == 1, ended.stdout
