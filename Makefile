@@ -55,9 +55,9 @@ imports: setup
 
 check: lint types imports test  ## what CI runs: lint, types, import rules, every test
 
-bench: setup  ## rides per second through producer, workers and Spark, into build/bench.json
+bench: setup  ## rides per second through producer, one worker and Spark, into build/bench.json
 	@mkdir -p build
-	exec $(BIN)/flagfall demo --rides 1000000 --report build/bench.json
+	exec $(BIN)/python benchmarks/flow.py --rides 1000000 --report build/bench.json
 
 lock: setup  ## resolve the dependencies anew
 	$(BIN)/uv pip compile --universal --generate-hashes --no-annotate --no-header --no-emit-index-url \
