@@ -132,8 +132,9 @@ def test_records_of_several_schemas_keep_the_order_of_the_batch() -> None:
 
 @pytest.mark.parametrize("companions", [(), (None,)], ids=["by block", "one by one"])
 def test_an_instant_of_a_logical_type_is_the_number_that_was_written(companions: tuple[None, ...]) -> None:
-    written = encoded(STAMPED, id="b", cents=1_767_589_200_000_001)
-    assert decoded(written, *companions).frame["cents"].to_list() == [1_767_589_200_000_001]
+    """Even one that no calendar holds: bounds are for the source to say."""
+    written = encoded(STAMPED, id="b", cents=2**60)
+    assert decoded(written, *companions).frame["cents"].to_list() == [2**60]
 
 
 def test_a_short_record_beside_a_long_one_is_seen_by_the_sentinel_alone(monkeypatch: pytest.MonkeyPatch) -> None:
