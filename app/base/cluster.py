@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable
 from concurrent.futures import Future
+from functools import cached_property
 from typing import Any
 
 from confluent_kafka import IsolationLevel, KafkaError, KafkaException, TopicCollection, TopicPartition
@@ -28,9 +29,14 @@ class Cluster:
     """Questions to the cluster, each bounded in time."""
 
     def __init__(self, kafka: KafkaSettings, timeout_seconds: float = 30.0) -> None:
-        self._admin = AdminClient({**librdkafka_options(kafka), "log_level": 4})
+        self._options = {**librdkafka_options(kafka), "log_level": 4}
         self._timeout = timeout_seconds
         self._address = kafka.bootstrap_server
+
+    @cached_property
+    def _admin(self) -> AdminClient:
+        """Connects at once, so it is made with the first question."""
+        return AdminClient(self._options)
 
     def topic_ids(self, topics: Iterable[str]) -> dict[str, str]:
         """The id that the cluster gave each topic when it was created; a re-created topic has another."""

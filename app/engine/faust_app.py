@@ -23,6 +23,13 @@ class WithoutOpenPages(BootStrategy):
     enable_web = False
 
 
+class NamedTopic(faust.Topic):
+    """An agent's topics, which `faust agents` asks for one name; nothing is ever sent to several at once."""
+
+    def get_topic_name(self) -> str:
+        return ", ".join(self.topics) if len(self.topics) > 1 else str(super().get_topic_name())
+
+
 class QuietWorker(faust.Worker):
     """Faust's worker process with our logging: few lines, and errors raised on purpose in words."""
 
@@ -44,6 +51,7 @@ class FlagfallApp(faust.App):
             **faust_options(settings.kafka),
             env={},  # Faust lets generic variables such as BROKER_URL override code
             TableManager=TakeOverTableManager,
+            Topic=NamedTopic,
             Worker=QuietWorker,
             autodiscover=False,
             datadir=settings.data_dir / "faust",

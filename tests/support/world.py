@@ -95,13 +95,13 @@ def ready_worker(settings: Settings, folder: Path, name: str = "worker", **varia
 
 
 @contextlib.contextmanager
-def rides_under_way(settings: Settings, first: int, *, block: int = 200) -> Iterator[None]:
-    """Generated rides written all the while, from that number on."""
+def rides_under_way(settings: Settings, first: int, *, block: int = 100) -> Iterator[None]:
+    """Generated rides written all the while, from that number on; no faster than the plain fold can bear."""
     stop = threading.Event()
 
     def write() -> None:
         at = first
-        while not stop.is_set():
+        while not stop.wait(0.1):
             write_rides(settings, at, block)
             at += block
 
