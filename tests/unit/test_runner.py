@@ -268,6 +268,7 @@ async def test_a_batch_that_the_core_refuses_ends_the_loop(world: World) -> None
     world.offer(yellow(0))
     await world.until("failed")
     assert isinstance(world.told[0][2], ValueError)
+    assert await world.runner.stop(grace_seconds=30) is False
 
 
 async def test_a_stop_waits_for_the_transaction_under_way_and_takes_no_other(world: World) -> None:
