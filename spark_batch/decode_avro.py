@@ -9,34 +9,32 @@ which `app.codecs.avro_decode` looks at one by one. A suspect may turn out well 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - as everywhere in Spark
 from pyspark.sql.avro.functions import from_avro, to_avro
 
+from app.codecs.avro_decode import HEADER_BYTES, WriterSchema
 from app.domain import source as s
 from app.domain.records import Reason
 
-HEADER_BYTES = 5
 PLAIN_TYPES = {"int", "long", "string", "boolean"}
 MICROS_PER_MILLI = 1000
 
 
-def decode(raw: DataFrame, source: s.Source, writer_schemas: Mapping[int, str]) -> DataFrame:
+def decode(raw: DataFrame, source: s.Source, writer_schemas: Sequence[WriterSchema]) -> DataFrame:
     """`raw` with one column per column of the source, and `suspect`; a suspect's columns are all null."""
-    plain = {number: json.loads(text) for number, text in writer_schemas.items() if is_plain(json.loads(text))}
-    framed = raw.withColumns({"schema_id": _schema_id(), "body": F.expr(f"substring(value, {HEADER_BYTES + 1})")})
-    parsed = framed.withColumns(
+    plain = [schema for schema in writer_schemas if is_plain(json.loads(schema.text))]
+    framed = raw.withColumns(
         {
-            f"record_{n}": from_avro(
-                F.when(F.col("schema_id") == n, F.col("body")), json.dumps(schema), {"mode": "PERMISSIVE"}
-            )
-            for n, schema in plain.items()
+            "header": F.expr(f"substring(value, 1, {HEADER_BYTES})"),
+            "body": F.expr(f"substring(value, {HEADER_BYTES + 1})"),
         }
     )
-    guarded = parsed.withColumn("suspect", ~_any([_unchanged(n, schema) for n, schema in plain.items()]))
+    parsed = framed.withColumns({_record(schema): _parsed(schema) for schema in plain})
+    guarded = parsed.withColumn("suspect", ~_any([_unchanged(schema) for schema in plain]))
     values = {column.name: F.when(~F.col("suspect"), _value(column, plain)) for column in source.columns}
     return guarded.select(*raw.columns, "suspect", *(value.alias(name) for name, value in values.items()))
 
@@ -78,27 +76,34 @@ def _branches(field: Mapping[str, Any]) -> list[Any]:
     return declared if isinstance(declared, list) else [declared]
 
 
-def _schema_id() -> Column:
-    """The id in the header; null where there is no header or no byte behind it."""
-    framed = F.expr(f"length(value) > {HEADER_BYTES} and substring(value, 1, 1) = X'00'")
-    return F.when(framed, F.expr("cast(conv(hex(substring(value, 2, 4)), 16, 10) as bigint)"))
+def _record(schema: WriterSchema) -> str:
+    return f"record_{schema.id}"
 
 
-def _unchanged(number: int, schema: Mapping[str, Any]) -> Column:
-    """Whether record `number` was decoded and gives its bytes back. A broken one is a struct of nulls, which
+def _is_of(schema: WriterSchema) -> Column:
+    """Whether a value is framed as this schema's, with at least a byte behind the header."""
+    return (F.col("header") == F.lit(schema.header)) & (F.length("value") > HEADER_BYTES)
+
+
+def _parsed(schema: WriterSchema) -> Column:
+    return from_avro(F.when(_is_of(schema), F.col("body")), schema.text, {"mode": "PERMISSIVE"})
+
+
+def _unchanged(schema: WriterSchema) -> Column:
+    """Whether a value was decoded by this schema and gives its bytes back. A broken one is a struct of nulls, which
     `to_avro` refuses where a field may not be null: asked only if such a field was found."""
-    record = F.col(f"record_{number}")
-    required = [field["name"] for field in schema["fields"] if not isinstance(field["type"], list)]
+    record, fields = F.col(_record(schema)), json.loads(schema.text)["fields"]
+    required = [field["name"] for field in fields if not isinstance(field["type"], list)]
     found = _all([record[name].isNotNull() for name in required])
-    texts = [field["name"] for field in schema["fields"] if "string" in _branches(field)]
+    texts = [field["name"] for field in fields if "string" in _branches(field)]
     legible = _all([F.coalesce(F.is_valid_utf8(record[name]), F.lit(True)) for name in texts])
-    same = (to_avro(record, json.dumps(schema)) == F.col("body")) & legible
-    return F.coalesce(F.when(F.col("schema_id") == number, F.when(found, same)), F.lit(False))
+    same = (to_avro(record, schema.text) == F.col("body")) & legible
+    return F.coalesce(F.when(_is_of(schema), F.when(found, same)), F.lit(False))
 
 
-def _value(column: s.Column, schemas: Mapping[int, Mapping[str, Any]]) -> Column:
-    holding = [n for n, schema in schemas.items() if column.name in {field["name"] for field in schema["fields"]}]
-    found = [F.col(f"record_{n}")[column.name].cast(sql_type(column)) for n in holding]
+def _value(column: s.Column, schemas: Sequence[WriterSchema]) -> Column:
+    holding = [one for one in schemas if column.name in {f["name"] for f in json.loads(one.text)["fields"]}]
+    found = [F.col(_record(schema))[column.name].cast(sql_type(column)) for schema in holding]
     return F.coalesce(*found) if found else F.lit(None).cast(sql_type(column))
 
 

@@ -36,9 +36,9 @@ def kept_columns(source: Source, views: Sequence[View]) -> list[str]:
 
 def read_source(raw: DataFrame, source: Source, views: Sequence[View], schemas: Schemas, folder: Path) -> DataFrame:
     """Place, kept columns and `reason` (null where usable) of every record in `raw`; stored below `folder`."""
-    texts = {number: schema.text for number, schema in schemas.items() if schema is not None}
+    known = [schema for schema in schemas.values() if schema is not None]
     columns = kept_columns(source, views)
-    full = judge(decode(raw, source, texts), source).withColumn("topic_number", _topic_number(source))
+    full = judge(decode(raw, source, known), source).withColumn("topic_number", _topic_number(source))
     bytes_of_suspects = F.when(F.col("suspect"), F.col("value")).alias("value")
     full.select(*_PLACE, "reason", *columns, "suspect", bytes_of_suspects).write.parquet(str(folder / "decoded"))
     spark = raw.sparkSession

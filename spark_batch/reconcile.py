@@ -23,12 +23,13 @@ from app.base.cluster import Cluster
 from app.base.kafka_clients import java_options, librdkafka_options
 from app.base.names import advances_topic, changelog_topic
 from app.base.settings import Settings
+from app.domain.difference import Difference
 from app.domain.fold import Advance
 from app.domain.records import TopicPartition
 from app.domain.source import Source
 from app.domain.view import View
 from spark_batch.changelog import changelog_rows, changelog_spans, latest
-from spark_batch.compare import compare
+from spark_batch.compare import Comparison, compare
 from spark_batch.cut import TaskCut, joined
 from spark_batch.errors import Inconclusive, Invalid, NoVerdict
 from spark_batch.explain import explain
@@ -37,7 +38,7 @@ from spark_batch.kafka_range import check_spans, read_spans, told_by
 from spark_batch.ledgers import entries, not_adding_up
 from spark_batch.log_reader import check_marker, overwritten_too_early, read_advances
 from spark_batch.read_source import read_source
-from spark_batch.recount import counted, recount
+from spark_batch.recount import Recount, counted, recount
 from spark_batch.report import Report, Verdict, ViewReport, new_run_id, write_report
 from spark_batch.watermark import with_watermark
 from spark_batch.writer_schemas import WriterSchemas
@@ -129,8 +130,7 @@ def _reconcile_view(
     with run.step("compare", f"{view.name}: recomputing and comparing every row"):
         live, logged = live_rows(run.spark, view, exports), changelog_rows(stored, view)
         found = compare(view, live, logged, own.rows, ROWS_NAMED)
-    with run.step("explain", f"{view.name}: naming the records behind {found.differing_rows} differing rows"):
-        differences = explain(own, found.first)
+    differences = _explained(run, own, found)
     return ViewReport(
         view,
         cuts,
@@ -142,6 +142,13 @@ def _reconcile_view(
         differences,
         ledger,
     )
+
+
+def _explained(run: Run, own: Recount, found: Comparison) -> list[Difference]:
+    if not found.first:
+        return []
+    with run.step("explain", f"{own.view.name}: naming the records behind {found.differing_rows} differing rows"):
+        return explain(own, found.first)
 
 
 def _exports(run: Run, source: Source, views: Sequence[View]) -> dict[str, list[Export]]:

@@ -51,15 +51,8 @@ def show(report: Report, folder: Path, console: Console | None = None) -> None:
 
 def _counts(report: Report) -> Table:
     table = Table(box=None, header_style="bold")
-    table.add_column("view")
-    for name in (
-        "live rows",
-        "changelog rows",
-        "recomputed rows",
-        "rows that differ",
-        "records applied",
-        "late",
-    ):
+    table.add_column("rows of", no_wrap=True)
+    for name in ("live", "changelog", "recomputed", "differ", "records applied", "late"):
         table.add_column(name, justify="right")
     for view in report.views:
         applied, late = (sum(e.recomputed for e in view.ledger if e.name == name) for name in ("applied", "late"))

@@ -90,7 +90,9 @@ def _spark(settings: Settings, progress: Any) -> Iterator[Any]:
         jars = fetch("spark", settings.cache_dir)
         folder = contextlib.ExitStack()
         scratch = Path(folder.enter_context(tempfile.TemporaryDirectory(prefix="flagfall-spark-")))
-        spark = folder.enter_context(spark_session(jars, scratch, java_home=find_java().home))
+        spark = folder.enter_context(
+            spark_session(jars, scratch, settings.data_dir / "logs" / "spark.log", java_home=find_java().home)
+        )
     with folder:
         yield spark
 
