@@ -1,6 +1,6 @@
 """Cost per ride of the task core alone: decode, group, merge, encode; no broker. Prints JSON.
 
-    python benchmarks/core.py --rides 400000 --batch 20000
+python benchmarks/core.py --rides 400000 --batch 20000
 """
 
 from __future__ import annotations

@@ -262,9 +262,7 @@ def _explain(error: ValidationError) -> list[str]:
             lines.append(f"{where}: there is no such setting (docs/services.md lists them)")
             continue
         given = mistake["input"]
-        shown = (
-            f" (it is {given!r})" if isinstance(given, str | int | float) and "PASSWORD" not in where else ""
-        )
+        shown = f" (it is {given!r})" if isinstance(given, str | int | float) and "PASSWORD" not in where else ""
         hint = mistake["msg"].removeprefix("Value error, ")
         lines.append(f"{where}{'_*' if isinstance(given, dict | _Group) else ''}: {hint}{shown}")
     return lines

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import pairwise
 
 from app.domain.fingerprint import signed
 
@@ -163,7 +164,7 @@ def parts_of(measure: Measure, *, nullable: bool) -> tuple[Part, ...]:
         bounds = (None, *measure.edges, None)
         return tuple(
             Part(f"{measure.name}_{i}", Op.ADD, Take.BIN, measure.column, low, high)
-            for i, (low, high) in enumerate(zip(bounds, bounds[1:], strict=False))
+            for i, (low, high) in enumerate(pairwise(bounds))
         )
     op, take = _SIMPLE[type(measure)]
     part = Part(measure.name, op, take, measure.column)

@@ -16,6 +16,7 @@ UNKNOWN_ZONE = 264
 HOUR_US = 3_600_000_000
 YEAR_2000_US = 946_684_800_000_000
 YEAR_2100_US = 4_102_444_800_000_000
+CENTURY_US = YEAR_2100_US - YEAR_2000_US
 CENTS_LIMIT = 1_000_000_000
 """Ten million dollars: above the worst overflow seen in TLC data (429,490 dollars)."""
 
@@ -37,8 +38,8 @@ def _code(name: str, help: str) -> Column:
 
 
 RIDE_COLUMNS: tuple[Column, ...] = (
-    Column("ride_id", Kind.TEXT, False, help="32 hex digits: hash of service, columns and k-th identical row (rule 26)"),
-    Column("vendor", Kind.TEXT, True, help="VendorID, vendor name (2009), HVFHS licence or FHV base, as published"),
+    Column("ride_id", Kind.TEXT, False, help="32 hex digits: hash of service, columns and k-th identical row"),
+    Column("vendor", Kind.TEXT, True, help="VendorID (2009: CMT is 1, VTS is 2, DDS stays), HVFHS licence, FHV base"),
     _instant("pickup_at_us", "meter engaged", nullable=False),
     _instant("dropoff_at_us", "meter disengaged; null in some FHV files"),
     _instant("requested_at_us", "HVFHV: when the ride was asked for"),
@@ -69,10 +70,13 @@ RIDE_COLUMNS: tuple[Column, ...] = (
 )
 
 REPORTED_AT = Coalesce(
-    _instant("reported_at_us", "drop-off; where there is none, pick-up", nullable=False), ("dropoff_at_us", "pickup_at_us")
+    _instant("reported_at_us", "drop-off; where there is none, pick-up", nullable=False),
+    ("dropoff_at_us", "pickup_at_us"),
 )
 DURATION = Difference(
-    Column("duration_us", Kind.INTEGER, True, -(YEAR_2100_US - YEAR_2000_US), YEAR_2100_US - YEAR_2000_US, "drop-off minus pick-up, may be negative in real data"),
+    Column(
+        "duration_us", Kind.INTEGER, True, -CENTURY_US, CENTURY_US, "drop-off minus pick-up; negative in some real rows"
+    ),
     "dropoff_at_us",
     "pickup_at_us",
 )

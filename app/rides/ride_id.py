@@ -62,11 +62,7 @@ def _lane(rides: pl.DataFrame, service: str, lane: str) -> UInt64s:
         if column.null_count() < rides.height:
             salt = np.uint64(hash_text(f"{lane}:{name}"))
             mixed = mix64(_words(column) ^ salt)
-            total += (
-                np.where(column.is_not_null().to_numpy(), mixed, np.uint64(0))
-                if column.null_count()
-                else mixed
-            )
+            total += np.where(column.is_not_null().to_numpy(), mixed, np.uint64(0)) if column.null_count() else mixed
     return total
 
 

@@ -66,9 +66,7 @@ async def test_the_page_shows_its_figures_within_the_screen(
     assert await page.evaluate("getComputedStyle(document.querySelector('.card')).borderLeftWidth") == "4px"
 
 
-async def test_while_the_tables_are_read_back_the_page_says_so(
-    serve: Serve, browser: playwright.Browser
-) -> None:
+async def test_while_the_tables_are_read_back_the_page_says_so(serve: Serve, browser: playwright.Browser) -> None:
     directory = ready_directory([])
     directory.standing = Standing.RECOVERING
     client = await serve(directory)

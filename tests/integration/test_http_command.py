@@ -41,9 +41,7 @@ async def test_rows_are_shown_as_a_table_as_json_and_as_csv(serve: Serve) -> Non
     assert [row["group"]["zone_name"] for row in answer["data"]] == ["JFK Airport"]
     lines = list(csv.DictReader(io.StringIO((await run("by_base", "--csv", "--worker", url)).output)))
     assert [line["base"] for line in lines] == ["", "'=B1"]
-    newest = json.loads(
-        (await run("zone_demand", "--newest", "--limit", "1", "--json", "--worker", url)).output
-    )
+    newest = json.loads((await run("zone_demand", "--newest", "--limit", "1", "--json", "--worker", url)).output)
     assert newest["data"][0]["group"]["zone"] == 7
 
 

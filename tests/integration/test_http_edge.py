@@ -42,15 +42,11 @@ async def serve(tmp_path: Path) -> AsyncIterator[Serve]:
 
 
 def one_task() -> Directory:
-    return ready_directory(
-        [task_of(0, {ZONE_DEMAND: zone_table((0, 132), (1, None)), BY_BASE: {}, VENDOR_TRIPS: {}})]
-    )
+    return ready_directory([task_of(0, {ZONE_DEMAND: zone_table((0, 132), (1, None)), BY_BASE: {}, VENDOR_TRIPS: {}})])
 
 
 @pytest.mark.parametrize("standing", [s for s in Standing if s is not Standing.READY])
-async def test_a_worker_that_is_not_ready_never_answers_from_its_tables(
-    serve: Serve, standing: Standing
-) -> None:
+async def test_a_worker_that_is_not_ready_never_answers_from_its_tables(serve: Serve, standing: Standing) -> None:
     directory = one_task()
     directory.standing = standing
     client = await serve(directory)
@@ -91,9 +87,7 @@ async def test_a_ready_worker_that_knows_of_no_partitions_is_still_starting(serv
         ("GET", "/" + "x" * 5000, 414, "too-long"),
     ],
 )
-async def test_every_error_is_a_problem(
-    serve: Serve, method: str, address: str, status: int, slug: str
-) -> None:
+async def test_every_error_is_a_problem(serve: Serve, method: str, address: str, status: int, slug: str) -> None:
     client = await serve(one_task())
     answer = await client.request(method, address)
     problem = await answer.json(content_type="application/problem+json")
@@ -109,9 +103,7 @@ async def test_every_error_is_a_problem(
         assert "GET" in answer.headers["Allow"]
 
 
-async def test_an_unexpected_failure_is_logged_and_not_told(
-    serve: Serve, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_an_unexpected_failure_is_logged_and_not_told(serve: Serve, caplog: pytest.LogCaptureFixture) -> None:
     directory = one_task()
     del directory.tasks[0].views["zone_demand"]._cells
     client = await serve(directory)
@@ -151,9 +143,7 @@ async def test_answers_follow_their_schema(serve: Serve) -> None:
     client = await serve(one_task())
     document = await (await client.get("/openapi.json")).json()
     for address in ("/v1/views", "/v1/views/zone_demand", "/v1/views/zone_demand/rows", "/livez", "/readyz"):
-        answer = document["paths"][address]["get"]["responses"]["200"]["content"]["application/json"][
-            "schema"
-        ]
+        answer = document["paths"][address]["get"]["responses"]["200"]["content"]["application/json"]["schema"]
         schema = answer | {"components": document["components"]}
         jsonschema.Draft202012Validator(schema).validate(await (await client.get(address)).json())
 
@@ -175,9 +165,7 @@ async def test_metrics_tell_positions_rows_ledgers_and_the_last_verdict(serve: S
     await client.get("/v1/views/zone_demand/rows?limit=0")
     text = await (await client.get("/metrics")).text()
     values = {
-        (s.name, *sorted(s.labels.values())): s.value
-        for f in text_string_to_metric_families(text)
-        for s in f.samples
+        (s.name, *sorted(s.labels.values())): s.value for f in text_string_to_metric_families(text) for s in f.samples
     }
     assert values["flagfall_position", "0", "rides.yellow"] == 100
     assert values["flagfall_lag_records", "0", "rides.yellow"] == 5
@@ -220,9 +208,7 @@ async def test_an_export_of_another_workers_task_sends_the_client_there_once(ser
     assert again.status == 503
 
 
-async def test_an_export_is_of_one_marker_while_the_task_goes_on(
-    serve: Serve, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_an_export_is_of_one_marker_while_the_task_goes_on(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(export_handler, "SLICE_ROWS", 16)
     monkeypatch.setattr(export_handler, "COPY_ROWS", 16)
     table = zone_table(*((pane, zone) for pane in range(40) for zone in range(1, 30)))

@@ -32,8 +32,7 @@ async def test_rows_are_merged_over_all_tasks(serve: Serve) -> None:
     answer = await (await client.get("/v1/views/zone_demand/rows")).json()
     merged = merge_tables(ZONE_DEMAND, tables, PANE_US)
     expected = [
-        (to_iso(k.window_start_us or 0), k.group[0], ZONE_DEMAND.present(merged[k]))
-        for k in in_order(list(merged))
+        (to_iso(k.window_start_us or 0), k.group[0], ZONE_DEMAND.present(merged[k])) for k in in_order(list(merged))
     ]
     assert [(r["window"]["start"], r["group"]["zone"], r["measures"]) for r in answer["data"]] == expected
     assert answer["data"][0]["group"] == {"zone": None, "zone_name": None, "zone_borough": None}
@@ -53,9 +52,7 @@ async def test_a_worker_gathers_from_the_owners_of_the_other_partitions(serve: S
     assert [r["count"] for r in answer["data"]] == [merged[k][0] for k in in_order(list(merged))]
 
 
-async def test_a_partition_that_cannot_be_had_is_a_503_or_a_named_hole(
-    serve: Serve, unused_tcp_port: int
-) -> None:
+async def test_a_partition_that_cannot_be_had_is_a_503_or_a_named_hole(serve: Serve, unused_tcp_port: int) -> None:
     directory = ready_directory([task_of(0, {ZONE_DEMAND: zone_table((0, 1))})], partitions=2)
     directory.owners = {0: directory.url, 1: f"http://127.0.0.1:{unused_tcp_port}"}
     client = await serve(directory)
@@ -109,9 +106,7 @@ async def test_an_owner_that_does_not_hold_the_partition_any_more_leaves_a_hole(
     assert "does not hold" in problem["missing"][0]["why"]
 
 
-async def test_a_slow_owner_is_given_up_after_two_deadlines(
-    serve: Serve, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_slow_owner_is_given_up_after_two_deadlines(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("app.edge.http.gather.TIMEOUT_SECONDS", 0.05)
     never = asyncio.Event()
 
@@ -138,9 +133,7 @@ async def test_panes_are_folded_to_whole_windows_and_are_not_final(serve: Serve)
     asked = {"window": "15m", "from": to_iso(NOON_US - 1), "to": to_iso(NOON_US + 3 * PANE_US + 1)}
     answer = await (await client.get("/v1/views/zone_demand/rows", params=asked)).json()
     merged = merge_tables(ZONE_DEMAND, [table], 3 * PANE_US)
-    within = [
-        k for k in in_order(list(merged)) if NOON_US - 1 <= (k.window_start_us or 0) <= NOON_US + 3 * PANE_US
-    ]
+    within = [k for k in in_order(list(merged)) if NOON_US - 1 <= (k.window_start_us or 0) <= NOON_US + 3 * PANE_US]
     assert [r["measures"] for r in answer["data"]] == [ZONE_DEMAND.present(merged[k]) for k in within]
     assert {r["window"]["start"] for r in answer["data"]} == {to_iso(NOON_US), to_iso(NOON_US + 3 * PANE_US)}
     assert {(r["state"], r["final"]) for r in answer["data"]} == {("closed", False)}
@@ -204,18 +197,14 @@ def test_following_the_cursor_gives_every_row_once(tables: Any, limit: int, wind
     found = asyncio.run(follow())
     merged = merge_tables(ZONE_DEMAND, rows, {"5m": 1, "10m": 2, "1h": 12}[window] * PANE_US)
     keys = in_order(list(merged)) if order == "asc" else in_order(list(merged))[::-1]
-    assert found == [
-        (to_iso(k.window_start_us or 0), k.group[0], ZONE_DEMAND.present(merged[k])) for k in keys
-    ]
+    assert found == [(to_iso(k.window_start_us or 0), k.group[0], ZONE_DEMAND.present(merged[k])) for k in keys]
 
 
 async def all_pages(clients: list[Any], parameters: dict[str, str]) -> list[Any]:
     """Rows of all pages, asking each client in turn."""
     found: list[Any] = []
     for at in range(1_000):
-        answer = await (
-            await clients[at % len(clients)].get("/v1/views/zone_demand/rows", params=parameters)
-        ).json()
+        answer = await (await clients[at % len(clients)].get("/v1/views/zone_demand/rows", params=parameters)).json()
         found += [(r["window"]["start"], r["group"]["zone"], r["measures"]) for r in answer["data"]]
         if answer["meta"]["next_cursor"] is None:
             return found

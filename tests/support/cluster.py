@@ -35,9 +35,7 @@ def fresh_topics(settings: Settings) -> None:
         registry.register(f"{topic}-value", avro_schema())
 
 
-def write_rides(
-    settings: Settings, first: int, count: int, *, seed: int = 7, dirt: Dirt | None = None
-) -> None:
+def write_rides(settings: Settings, first: int, count: int, *, seed: int = 7, dirt: Dirt | None = None) -> None:
     """Generated rides `[first, first + count)`, acknowledged when this returns."""
     rides = Generator(seed=seed, dirt=dirt or Dirt.real(), rides_per_day=20_000).rides(first, count)
     schema_id = Registry(settings).register("rides.yellow-value", avro_schema())

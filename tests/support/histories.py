@@ -88,9 +88,7 @@ def random_log(rng: random.Random, topic: str, partition: int, count: int) -> Lo
 def random_ride(rng: random.Random, number: int, clock_us: int) -> dict[str, Value]:
     """One ride as a record's values: often null, sometimes late, ahead of time or out of bounds."""
     values: dict[str, Value] = {column.name: None for column in RIDE_COLUMNS}
-    dropoff_us = (
-        clock_us + rng.choice((0, 0, 0, 1, 599, 600, 601, -86_400, -4 * 3600, 50 * 365 * 86_400)) * 1_000_000
-    )
+    dropoff_us = clock_us + rng.choice((0, 0, 0, 1, 599, 600, 601, -86_400, -4 * 3600, 50 * 365 * 86_400)) * 1_000_000
     pickup_us = dropoff_us - rng.choice((0, 60, 300, 601, 3599, 3600, 10_800, 90_000, -30)) * 1_000_000
     values |= {
         "ride_id": f"{number:032x}",
@@ -112,9 +110,7 @@ def random_ride(rng: random.Random, number: int, clock_us: int) -> dict[str, Val
 def random_advances(rng: random.Random, logs: Sequence[Log]) -> list[Advance]:
     """A few raised watermarks, at offsets of the logs."""
     return [
-        Advance(
-            log.topic, log.partition, rng.randint(0, log.next_offset), START_US + rng.randint(0, 48) * HOUR_US
-        )
+        Advance(log.topic, log.partition, rng.randint(0, log.next_offset), START_US + rng.randint(0, 48) * HOUR_US)
         for log in logs
         if rng.random() < 0.3
     ]

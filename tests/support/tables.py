@@ -23,9 +23,7 @@ def state_of(view: View, table: TableRows) -> ViewState:
     state = ViewState(view)
     texts = [view.source.by_name[group.column].kind is Kind.TEXT for group in view.groups]
     keys = list(table)
-    windows = (
-        None if isinstance(view.window, AllTime) else np.array([k.window_start_us for k in keys], np.int64)
-    )
+    windows = None if isinstance(view.window, AllTime) else np.array([k.window_start_us for k in keys], np.int64)
     groups: list[Any] = [
         np.array([k.group[at] for k in keys], object)
         if text
@@ -54,9 +52,7 @@ def task_of(
     return TaskState(marker, states, marker_offset)
 
 
-def ready_directory(
-    tasks: Sequence[TaskState], *, url: str = "http://here", partitions: int = 0
-) -> Directory:
+def ready_directory(tasks: Sequence[TaskState], *, url: str = "http://here", partitions: int = 0) -> Directory:
     """A directory of a ready worker that owns these tasks."""
     here = {task.partition: task for task in tasks}
     count = partitions or len(here)

@@ -78,19 +78,14 @@ def folded(view: View, records: Sequence[Record]) -> tuple[Folded, dict[RowKey, 
     """The fold, and its rows merged over all tasks."""
     result = fold(view, records)
     keys = {key for rows in result.rows.values() for key in rows}
-    merged = {
-        key: merge_rows(view, [rows[key] for rows in result.rows.values() if key in rows]) for key in keys
-    }
+    merged = {key: merge_rows(view, [rows[key] for rows in result.rows.values() if key in rows]) for key in keys}
     return result, merged
 
 
 def log_ends(settings: Settings, source: Source) -> dict[tuple[str, int], int]:
     """Where each topic-partition of the source ends now."""
     places = [Place(t.name, p) for t in source.topics for p in range(settings.topics.partitions)]
-    return {
-        (p.topic, p.partition): end
-        for p, end in Cluster(settings.kafka).log_ends(places, committed=True).items()
-    }
+    return {(p.topic, p.partition): end for p, end in Cluster(settings.kafka).log_ends(places, committed=True).items()}
 
 
 def changelog_of(settings: Settings, source: Source, partition: int) -> dict[bytes, bytes]:

@@ -56,9 +56,7 @@ def by_fastavro(rows: list[dict[str, Any]], schema: dict[str, Any], schema_id: i
 
 
 @given(ROWS, st.integers(0, 2**32 - 1))
-def test_every_value_is_what_fastavro_writes_behind_the_framing(
-    rows: list[dict[str, Any]], schema_id: int
-) -> None:
+def test_every_value_is_what_fastavro_writes_behind_the_framing(rows: list[dict[str, Any]], schema_id: int) -> None:
     assert encode_block(pl.DataFrame(rows, DTYPES), SCHEMA, schema_id) == by_fastavro(rows, SCHEMA, schema_id)
 
 
@@ -70,9 +68,7 @@ def test_generated_rides_are_encoded_as_fastavro_would() -> None:
 def test_a_slice_of_a_frame_in_several_chunks_is_encoded_as_one() -> None:
     generator = Generator(seed=3)
     chunks = pl.concat([generator.rides(0, 10), generator.rides(10, 10)], rechunk=False)
-    assert encode_block(chunks[7:15], avro_schema(), 7) == encode_block(
-        generator.rides(7, 8), avro_schema(), 7
-    )
+    assert encode_block(chunks[7:15], avro_schema(), 7) == encode_block(generator.rides(7, 8), avro_schema(), 7)
 
 
 def test_no_rows_are_no_values() -> None:

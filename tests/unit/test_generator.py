@@ -79,9 +79,7 @@ def test_a_day_has_its_busy_and_its_quiet_hours() -> None:
     rides = Generator(seed=11, rides_per_day=10_000, dirt=Dirt.none()).rides(0, 70_000)
     first_ms, last_ms = rides["clock_ms"][0], rides["clock_ms"][-1]
     assert (last_ms - first_ms) / 3_600_000 == pytest.approx(7 * 24, abs=1)
-    local = (
-        pl.from_epoch("clock_ms", "ms").dt.replace_time_zone("UTC").dt.convert_time_zone("America/New_York")
-    )
+    local = pl.from_epoch("clock_ms", "ms").dt.replace_time_zone("UTC").dt.convert_time_zone("America/New_York")
     hours = dict(rides.group_by(local.dt.hour().alias("hour")).len().iter_rows())
     assert min(hours, key=lambda hour: hours[hour]) in (3, 4)
     assert max(hours, key=lambda hour: hours[hour]) in (17, 18, 19)
@@ -129,9 +127,7 @@ def test_a_null_block_is_null_in_all_its_columns_at_once() -> None:
     rides = a_day("null_blocks", 0.1).filter(service="green")
     block = pl.col("passenger_count").is_null()
     assert share(rides, block) == pytest.approx(0.1, abs=0.02)
-    columns = pl.col(
-        "rate_code", "payment_type", "trip_type", "stored_and_forwarded", "congestion_surcharge_cents"
-    )
+    columns = pl.col("rate_code", "payment_type", "trip_type", "stored_and_forwarded", "congestion_surcharge_cents")
     assert rides.filter(block).select(columns).null_count().row(0) == (rides.filter(block).height,) * 5
     assert rides.filter(~block).select(columns).null_count().row(0) == (0,) * 5
 

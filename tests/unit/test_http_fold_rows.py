@@ -34,9 +34,7 @@ def tables(view: View) -> st.SearchStrategy[list[dict[RowKey, tuple[int, ...]]]]
     windows = st.integers(-3, 6).map(lambda pane: pane * PANE_US) if view.window != AllTime() else st.none()
     groups = st.tuples(bases, zones) if view.groups else st.just(())
     keys = st.builds(RowKey, windows, groups)
-    return st.lists(
-        st.dictionaries(keys, st.tuples(*[cells] * len(view.cells)), max_size=8), min_size=1, max_size=3
-    )
+    return st.lists(st.dictionaries(keys, st.tuples(*[cells] * len(view.cells)), max_size=8), min_size=1, max_size=3)
 
 
 def fold(view: View, tasks: list[Any], window_us: int | None) -> Any:

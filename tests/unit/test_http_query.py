@@ -143,9 +143,7 @@ def test_no_cursor_whatever_its_text_is_more_than_a_problem(text: str) -> None:
         read_query(ZONE_DEMAND, MultiDict(cursor=text))
 
 
-@pytest.mark.parametrize(
-    "key", [RowKey(None, (7,)), RowKey(0, ("7",)), RowKey(0, (7, 7)), RowKey(0, (True,))]
-)
+@pytest.mark.parametrize("key", [RowKey(None, (7,)), RowKey(0, ("7",)), RowKey(0, (7, 7)), RowKey(0, (True,))])
 def test_a_forged_key_is_refused(key: RowKey) -> None:
     with pytest.raises(Problem, match="not one of zone_demand"):
         read(f"cursor={read('').cursor_after(key)}")

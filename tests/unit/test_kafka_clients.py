@@ -76,9 +76,7 @@ def test_certificates_are_files_for_librdkafka_and_text_for_java(tmp_path: Path)
 
 
 def test_an_unreadable_certificate_is_an_error(tmp_path: Path) -> None:
-    kafka = KafkaSettings(
-        bootstrap_server="one:9092", security_protocol="SSL", ssl_ca_file=tmp_path / "none.pem"
-    )
+    kafka = KafkaSettings(bootstrap_server="one:9092", security_protocol="SSL", ssl_ca_file=tmp_path / "none.pem")
     for dialect in (aiokafka_options, java_options):
         with pytest.raises(OSError, match="No such file"):
             dialect(kafka)

@@ -106,9 +106,7 @@ def test_passwords_are_shown_nowhere(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_variables_that_set_nothing_are_found() -> None:
-    found = unknown_variables(
-        {"FLAGFALL_HTTP_POTR": "1", "FLAGFALL_APP_ID": "a", "FLAGFALL_TEST_X": "", "PATH": ""}
-    )
+    found = unknown_variables({"FLAGFALL_HTTP_POTR": "1", "FLAGFALL_APP_ID": "a", "FLAGFALL_TEST_X": "", "PATH": ""})
     assert found == ["FLAGFALL_HTTP_POTR"]
 
 

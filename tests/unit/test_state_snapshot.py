@@ -21,9 +21,7 @@ def change_of(state: ViewState, slots: set[int], value: int, new_rows: int) -> V
     vendors = np.arange(len(state), len(state) + new_rows, dtype=np.int64)
     width = len(VENDOR_TRIPS.cells)
     rows = Rows(None, [vendors], np.full((new_rows, width), value, np.int64))
-    return ViewChange(
-        at, np.full((len(at), width), value, np.int64), encode_keys(VENDOR_TRIPS, None, [vendors]), rows
-    )
+    return ViewChange(at, np.full((len(at), width), value, np.int64), encode_keys(VENDOR_TRIPS, None, [vendors]), rows)
 
 
 changes = st.tuples(st.sets(st.integers(0, SIZE - 1)), st.integers(0, 99), st.integers(0, 700))

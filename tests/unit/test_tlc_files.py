@@ -11,10 +11,7 @@ import pytest
 from app.rides.tlc.errors import TlcFileError
 from app.rides.tlc.read import TlcFile, read_file
 
-HEADER = (
-    "VendorID,tpep_pickup_datetime,tpep_dropoff_datetime,"
-    "passenger_count,trip_distance,fare_amount,payment_type"
-)
+HEADER = "VendorID,tpep_pickup_datetime,tpep_dropoff_datetime,passenger_count,trip_distance,fare_amount,payment_type"
 GOOD = "1,2019-03-05 08:15:30,2019-03-05 08:41:00,1,17.2,52.0,1"
 
 
@@ -107,9 +104,7 @@ def test_values_out_of_bounds_are_kept_as_published(tmp_path: Path) -> None:
         ("8.725001", 873),
     ],
 )
-def test_money_is_rounded_half_to_even_alike_in_csv_and_parquet(
-    tmp_path: Path, published: str, cents: int
-) -> None:
+def test_money_is_rounded_half_to_even_alike_in_csv_and_parquet(tmp_path: Path, published: str, cents: int) -> None:
     csv = read(tmp_path, GOOD.replace("52.0", published))
     path = tmp_path / "yellow_tripdata_2019-03.parquet"
     pl.read_csv(csv.path, try_parse_dates=True).write_parquet(path)
@@ -163,9 +158,7 @@ def test_a_column_that_nobody_knows_is_named_and_left_out(tmp_path: Path) -> Non
         ("yellow.csv", b"tpep_pickup_datetime,pickup_datetime\n1,1\n", "both mean pickup_at_us; remove one"),
     ],
 )
-def test_a_file_that_is_not_tlcs_is_refused_by_name(
-    tmp_path: Path, name: str, content: bytes, words: str
-) -> None:
+def test_a_file_that_is_not_tlcs_is_refused_by_name(tmp_path: Path, name: str, content: bytes, words: str) -> None:
     path = tmp_path / name
     path.write_bytes(content)
     with pytest.raises(TlcFileError) as refusal:

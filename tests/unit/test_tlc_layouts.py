@@ -93,18 +93,14 @@ LAYOUTS: dict[str, tuple[str, Layout]] = {
 
 
 def test_every_file_of_the_folder_is_tested() -> None:
-    assert {path.name for path in DATA.iterdir() if path.suffix in (".csv", ".gz", ".parquet")} == set(
-        LAYOUTS
-    )
+    assert {path.name for path in DATA.iterdir() if path.suffix in (".csv", ".gz", ".parquet")} == set(LAYOUTS)
 
 
 @pytest.mark.parametrize("name", LAYOUTS)
 def test_every_layout_reads_into_exactly_these_rides(name: str) -> None:
     service, expected = LAYOUTS[name]
     read = read_file(DATA / name)
-    filled = {
-        column: values for column, values in expected.items() if any(value is not None for value in values)
-    }
+    filled = {column: values for column, values in expected.items() if any(value is not None for value in values)}
     rides = read.rides.drop("ride_id", "row")
     assert {c.name: c.to_list() for c in rides if c.null_count() < 3} == filled
     assert (read.service, read.unreadable.height, read.rows, read.ignored_columns) == (service, 0, 3, ())

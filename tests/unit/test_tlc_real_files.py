@@ -137,9 +137,7 @@ def test_all_real_files_are_merged_into_one_clock_that_never_falls(real_data: Pa
         ),
     ],
 )
-def test_values_are_what_the_file_says(
-    real_data: Path, name: str, row: int, expected: Mapping[str, object]
-) -> None:
+def test_values_are_what_the_file_says(real_data: Path, name: str, row: int, expected: Mapping[str, object]) -> None:
     ride = read(real_data / name).rides.row(by_predicate=pl.col("row") == row, named=True)
     assert {column: ride[column] for column in expected} == expected
 

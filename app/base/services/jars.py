@@ -156,9 +156,7 @@ def _download(pin: Pin, cache_dir: Path, progress: Progress | None) -> None:
 def _unpack(tree: Pin, cache_dir: Path) -> None:
     """Unpack an archive beside itself, then drop it: the tree has a sum of its own."""
     target = tree.path(cache_dir)
-    archive = next(
-        pin for pin in pins(tree.set_name) if not pin.unpacked and pin.coordinate == tree.coordinate
-    )
+    archive = next(pin for pin in pins(tree.set_name) if not pin.unpacked and pin.coordinate == tree.coordinate)
     if target.is_dir():
         return
     with tempfile.TemporaryDirectory(dir=target.parent, prefix=".unpack-") as folder:

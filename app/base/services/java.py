@@ -65,9 +65,7 @@ def find_java() -> Java:
 def java_version(executable: Path) -> int | None:
     """The feature version that ``java -version`` tells; None if it does not run."""
     try:
-        told = subprocess.run(
-            [executable, "-version"], capture_output=True, check=False, text=True, timeout=30
-        )
+        told = subprocess.run([executable, "-version"], capture_output=True, check=False, text=True, timeout=30)
     except (OSError, subprocess.TimeoutExpired):
         return None
     found = re.search(r'version "(?:1\.)?(\d+)', told.stderr + told.stdout)

@@ -116,7 +116,7 @@ def reachable(kafka: KafkaSettings, timeout_seconds: float = REQUEST_TIMEOUT_SEC
 
 def add_scram_user(settings: Settings) -> None:
     """Give the SASL listener's user the set password, for both SCRAM mechanisms."""
-    from confluent_kafka.admin import (  # type: ignore[attr-defined]  # imported there without being exported
+    from confluent_kafka.admin import (
         AdminClient,
         ScramCredentialInfo,
         ScramMechanism,
@@ -161,9 +161,7 @@ def _format(storage_tool: list[str], properties: Path) -> None:
         text=True,
     )
     if told.returncode:
-        raise StartFailed(
-            f"Kafka could not set up its data directory ({properties}):\n{told.stdout}{told.stderr}"
-        )
+        raise StartFailed(f"Kafka could not set up its data directory ({properties}):\n{told.stdout}{told.stderr}")
 
 
 def _quiet(kafka: KafkaSettings) -> dict[str, str | int | float | bool]:

@@ -75,9 +75,7 @@ def down(settings: Settings, names: Collection[str] = NAMES, tell: Tell = lambda
     stopped = []
     with _only_one(settings.data_dir):
         for name in reversed(NAMES):
-            if name in names and processes.stop(
-                _pid_file(settings, name), settings.services.stop_timeout_seconds
-            ):
+            if name in names and processes.stop(_pid_file(settings, name), settings.services.stop_timeout_seconds):
                 tell(f"{name}: stopped")
                 stopped.append(name)
     return stopped

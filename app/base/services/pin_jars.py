@@ -50,9 +50,7 @@ def main() -> None:
                 artifact = component.artifact(classifier=classifier, packaging=packaging)
                 lines.append(_line(set_name, artifact))
                 if packaging == "tar.gz":
-                    lines.append(
-                        _tree_line(set_name, coordinate, artifact.resolve(), Path(repository, "tree"))
-                    )
+                    lines.append(_tree_line(set_name, coordinate, artifact.resolve(), Path(repository, "tree")))
     LIST.write_text(HEAD + "".join(lines))
 
 

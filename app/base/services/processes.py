@@ -97,9 +97,7 @@ def forget(pid_file: Path) -> None:
         pid_file.unlink(missing_ok=True)
 
 
-def await_answer(
-    daemon: Daemon, process: psutil.Process, answers: Callable[[], bool], deadline: float
-) -> None:
+def await_answer(daemon: Daemon, process: psutil.Process, answers: Callable[[], bool], deadline: float) -> None:
     """Ask until the service answers; ``deadline`` in monotonic seconds. Raises StartFailed."""
     while not answers():
         if monotonic() > deadline:

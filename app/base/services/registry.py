@@ -71,9 +71,7 @@ def set_compatibility(settings: Settings) -> None:
     url = f"{settings.local_registry}/config"
     answer = httpx.put(url, json={"compatibility": COMPATIBILITY}, timeout=10.0, trust_env=False)
     if answer.status_code != httpx.codes.OK:
-        raise StartFailed(
-            f"The registry refused the rule {COMPATIBILITY} at {url}: {answer.status_code} {answer.text}"
-        )
+        raise StartFailed(f"The registry refused the rule {COMPATIBILITY} at {url}: {answer.status_code} {answer.text}")
 
 
 def _lists_subjects(url: str, **options: Any) -> bool:

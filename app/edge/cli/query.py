@@ -31,9 +31,7 @@ class QueryError(FlagfallError):
 @click.option("--cursor", help="Go on where the answer before ended.")
 @click.option("--newest", is_flag=True, help="Newest windows first.")
 @click.option("--partial", is_flag=True, help="Take an answer that lacks partitions, which it then names.")
-@click.option(
-    "--worker", "url", metavar="URL", help="The worker to ask; any will do. Default: the local one."
-)
+@click.option("--worker", "url", metavar="URL", help="The worker to ask; any will do. Default: the local one.")
 @json_option
 @click.option("--csv", "as_csv", is_flag=True, help="Print comma-separated values.")
 def command(
@@ -101,9 +99,7 @@ def _ask(url: str, view: str, parameters: Sequence[tuple[str, str]]) -> dict[str
         advice = "is a worker running? `flagfall worker` starts one, --worker names another"
         raise QueryError(f"{url} cannot be asked ({error}); {advice}") from error
     except ValueError as error:
-        raise QueryError(
-            f"{url} answered {answer.status_code}, and no JSON: is it a flagfall worker?"
-        ) from error
+        raise QueryError(f"{url} answered {answer.status_code}, and no JSON: is it a flagfall worker?") from error
     if answer.status_code != 200:
         again = "; it may succeed later" if document.get("retryable") else ""
         raise QueryError(f"{document.get('title')} ({answer.status_code}{again})\n{document.get('detail')}")
@@ -140,10 +136,7 @@ def _print_table(view: str, answer: dict[str, Any]) -> None:
     from rich.table import Table
 
     console, meta = Console(), answer["meta"]
-    lines = [
-        {k: v for k, v in flat(row).items() if k not in ("fingerprint", "window_end")}
-        for row in answer["data"]
-    ]
+    lines = [{k: v for k, v in flat(row).items() if k not in ("fingerprint", "window_end")} for row in answer["data"]]
     table = Table(title=f"{view} as of {meta['as_of'] or 'no common watermark yet'}", title_justify="left")
     for name in lines[0] if lines else ():
         numbers = all(line[name] is None or isinstance(line[name], int) for line in lines)
@@ -152,8 +145,6 @@ def _print_table(view: str, answer: dict[str, Any]) -> None:
         table.add_row(*("–" if value is None else str(value) for value in line.values()))
     console.print(table if lines else f"{view}: no rows for these filters.")
     for missing in meta["missing"]:
-        console.print(
-            f"[yellow]partition {missing['partition']} is missing: {missing['why']}", highlight=False
-        )
+        console.print(f"[yellow]partition {missing['partition']} is missing: {missing['why']}", highlight=False)
     if meta["next_cursor"]:
         console.print(f"There are more: --cursor {meta['next_cursor']}", soft_wrap=True, highlight=False)

@@ -95,10 +95,7 @@ def fetch_missing(settings: Settings, set_names: Sequence[str]) -> None:
     for name, pins in absent.items():
         if pins:
             size = sum(pin.size_bytes for pin in pins) / MEGABYTE
-            tell(
-                f"{name}: fetching {len(pins)} files, {size:.0f} MB, "
-                f"from Maven Central to {settings.cache_dir}"
-            )
+            tell(f"{name}: fetching {len(pins)} files, {size:.0f} MB, from Maven Central to {settings.cache_dir}")
     wanted = [name for name, pins in absent.items() if pins]
     if not wanted:
         return

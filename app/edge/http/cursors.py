@@ -35,14 +35,10 @@ def decode(view: View, filters_hash: str, cursor: str) -> RowKey:
     except (binascii.Error, ValueError, TypeError):
         raise Problem("bad-cursor", "This is no cursor; take meta.next_cursor of the page before.") from None
     if layout != LAYOUT or made_for != filters_hash:
-        detail = (
-            "The cursor was made for another view, version, order or filter; start again without a cursor."
-        )
+        detail = "The cursor was made for another view, version, order or filter; start again without a cursor."
         raise Problem("bad-cursor", detail)
     if not _fits(view, window, group):
-        raise Problem(
-            "bad-cursor", f"The cursor's key is not one of {view.name}; start again without a cursor."
-        )
+        raise Problem("bad-cursor", f"The cursor's key is not one of {view.name}; start again without a cursor.")
     return RowKey(window, tuple(group))
 
 

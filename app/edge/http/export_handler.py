@@ -108,9 +108,7 @@ def _read(edge: Edge, request: web.Request) -> int:
 def _elsewhere(edge: Edge, request: web.Request, view: View, partition: int) -> Exception:
     owner = edge.directory.owners.get(partition)
     if owner is None or owner == edge.directory.url or HOP in request.query:
-        detail = (
-            f"{view.name} partition {partition} is not whole on any worker that this one knows. Ask again."
-        )
+        detail = f"{view.name} partition {partition} is not whole on any worker that this one knows. Ask again."
         missing = [{"partition": partition, "owner": owner, "why": "being taken over or built"}]
         return Problem("partitions-missing", detail, missing=missing)
     return web.HTTPTemporaryRedirect(f"{owner.rstrip('/')}{request.path}?partition={partition}&{HOP}=1")

@@ -51,15 +51,9 @@ def page(view: View, rows: Rows, after: RowKey | None, limit: int, *, newest_fir
     """At most `limit` of the merged rows behind a key, in the order asked for."""
     size = len(rows)
     if newest_first:
-        end = (
-            size
-            if after is None
-            else bisect_left(range(size), _rank(after), key=lambda i: _rank(key_at(rows, i)))
-        )
+        end = size if after is None else bisect_left(range(size), _rank(after), key=lambda i: _rank(key_at(rows, i)))
         return _take(rows, np.arange(end - 1, max(end - limit, 0) - 1, -1))
-    start = (
-        0 if after is None else bisect_right(range(size), _rank(after), key=lambda i: _rank(key_at(rows, i)))
-    )
+    start = 0 if after is None else bisect_right(range(size), _rank(after), key=lambda i: _rank(key_at(rows, i)))
     return _take(rows, np.arange(start, min(start + limit, size)))
 
 

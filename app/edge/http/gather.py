@@ -63,11 +63,7 @@ async def gather(edge: Edge, query: RowsQuery) -> Gathered:
 def own_parts(edge: Edge, query: RowsQuery, partitions: list[int]) -> list[Part]:
     """Parts of those partitions that are owned here."""
     held = edge.directory.tasks
-    return [
-        part_of(edge.directory, held[p], query)
-        for p in partitions
-        if p in held and serves(held[p], query.view)
-    ]
+    return [part_of(edge.directory, held[p], query) for p in partitions if p in held and serves(held[p], query.view)]
 
 
 def serves(task: TaskState, view: View) -> bool:
@@ -112,9 +108,7 @@ async def _ask(edge: Edge, url: str, partitions: list[int], query: RowsQuery, ga
     address = f"{url.rstrip('/')}/v1/internal/views/{view.name}/parts"
     try:
         timeout = ClientTimeout(total=TIMEOUT_SECONDS)
-        async with edge.session.get(
-            address, params=parameters, timeout=timeout, allow_redirects=False
-        ) as answer:
+        async with edge.session.get(address, params=parameters, timeout=timeout, allow_redirects=False) as answer:
             body = await answer.read()
             if answer.status != 200:
                 raise ValueError(f"it answered {answer.status}")
@@ -126,9 +120,7 @@ async def _ask(edge: Edge, url: str, partitions: list[int], query: RowsQuery, ga
     except (ValueError, KeyError, TypeError) as error:
         why = f"its owner {url} gave no usable answer ({error})"
     else:
-        gathered.parts |= {
-            p.partition: p for p in given if p.partition in partitions and p.version == view.version
-        }
+        gathered.parts |= {p.partition: p for p in given if p.partition in partitions and p.version == view.version}
         why = f"its owner {url} does not hold version {view.version} of it now"
     for partition in partitions:
         if partition in gathered.parts:
@@ -140,9 +132,7 @@ async def _ask(edge: Edge, url: str, partitions: list[int], query: RowsQuery, ga
 def missing_facts(edge: Edge, gathered: Gathered) -> list[dict[str, object]]:
     """The missing partitions as answers and problems name them."""
     owners = edge.directory.owners
-    return [
-        {"partition": p, "owner": owners.get(p), "why": why} for p, why in sorted(gathered.missing.items())
-    ]
+    return [{"partition": p, "owner": owners.get(p), "why": why} for p, why in sorted(gathered.missing.items())]
 
 
 def _refusal(edge: Edge, view: View, gathered: Gathered) -> Problem:

@@ -18,6 +18,4 @@ async def readyz(request: web.Request) -> web.Response:
     edge = edge_of(request)
     edge.require_ready()
     directory = edge.directory
-    return json_response(
-        {"ready": True, "tasks": sorted(directory.tasks), "partitions": directory.partitions}
-    )
+    return json_response({"ready": True, "tasks": sorted(directory.tasks), "partitions": directory.partitions})

@@ -75,9 +75,7 @@ class StateCollector(Collector):
 
 
 def _standing(standing: Standing) -> Metric:
-    gauge = GaugeMetricFamily(
-        "flagfall_worker_standing", "1 for what the worker is now.", labels=["standing"]
-    )
+    gauge = GaugeMetricFamily("flagfall_worker_standing", "1 for what the worker is now.", labels=["standing"])
     for one in Standing:
         gauge.add_metric([one.value], float(one is standing))
     return gauge
@@ -86,9 +84,7 @@ def _standing(standing: Standing) -> Metric:
 def _positions(tasks: list[TaskState], log_end: dict[tuple[str, int], int]) -> Iterable[Metric]:
     labels = ["topic", "partition"]
     position = GaugeMetricFamily("flagfall_position", "Next offset of the committed state.", labels=labels)
-    watermark = GaugeMetricFamily(
-        "flagfall_watermark_seconds", "Watermark, seconds since 1970.", labels=labels
-    )
+    watermark = GaugeMetricFamily("flagfall_watermark_seconds", "Watermark, seconds since 1970.", labels=labels)
     lag = GaugeMetricFamily("flagfall_lag_records", "Offsets between position and log end.", labels=labels)
     for task in tasks:
         for topic, state in task.marker.inputs.items():
@@ -108,9 +104,7 @@ def _ledgers(tasks: list[TaskState]) -> Iterable[Metric]:
     views = CounterMetricFamily(
         "flagfall_view_records", "Records by fate in a view.", labels=["view", "topic", "partition", "fate"]
     )
-    transactions = CounterMetricFamily(
-        "flagfall_transactions", "Transactions of a task.", labels=["partition"]
-    )
+    transactions = CounterMetricFamily("flagfall_transactions", "Transactions of a task.", labels=["partition"])
     for task in tasks:
         partition = str(task.partition)
         transactions.add_metric([partition], task.marker.sequence)
@@ -136,16 +130,12 @@ def _verdict(edge: Edge) -> Iterable[Metric]:
     last = read_verdict(edge.data_dir)
     if last is None:
         return
-    verdict = GaugeMetricFamily(
-        "flagfall_reconciliation_verdict", "1 for the last verdict.", labels=["verdict"]
-    )
+    verdict = GaugeMetricFamily("flagfall_reconciliation_verdict", "1 for the last verdict.", labels=["verdict"])
     verdict.add_metric([last.verdict], 1)
     yield verdict
     if last.unexplained_residual is not None:
         told = "Rows with an unexplained difference."
-        yield GaugeMetricFamily(
-            "flagfall_reconciliation_residual_rows", told, value=last.unexplained_residual
-        )
+        yield GaugeMetricFamily("flagfall_reconciliation_residual_rows", told, value=last.unexplained_residual)
     if last.finished_at is not None:
         name = "flagfall_reconciliation_finished_timestamp_seconds"
         yield GaugeMetricFamily(name, "When the last run ended.", value=last.finished_at.timestamp())

@@ -80,10 +80,7 @@ async def _panel(edge: Edge, view: View) -> Panel:
         view,
         to_duration(tumbling.size_us) if tumbling else None,
         [figures.heading(measure.name) for measure in view.measures],
-        [
-            _row(view, row_document(query, key_at(rows, at), rows.cells[at].tolist(), as_of_us))
-            for at in shown
-        ],
+        [_row(view, row_document(query, key_at(rows, at), rows.cells[at].tolist(), as_of_us)) for at in shown],
         figures.moment(as_of_us),
         gathered,
     )

@@ -41,12 +41,10 @@ TYPES = {
 RETRY_AFTER_SECONDS = 2
 
 
-class Problem(Exception):  # noqa: N818  # RFC 9457's own word
+class Problem(Exception):
     """An answer that is an error. `detail` is for the reader of this one case; `extensions` for programs."""
 
-    def __init__(
-        self, slug: str, detail: str, *, headers: dict[str, str] | None = None, **extensions: Any
-    ) -> None:
+    def __init__(self, slug: str, detail: str, *, headers: dict[str, str] | None = None, **extensions: Any) -> None:
         super().__init__(detail)
         self.slug = slug
         self.type = TYPES[slug]
@@ -76,9 +74,7 @@ class Problem(Exception):  # noqa: N818  # RFC 9457's own word
 
 def bad_parameter(name: str, value: str, allowed: str) -> Problem:
     """A parameter that cannot be used: which, what it said, what it may say."""
-    return Problem(
-        "bad-parameter", f"{name}={value}: {allowed}", parameter=name, value=value, allowed=allowed
-    )
+    return Problem("bad-parameter", f"{name}={value}: {allowed}", parameter=name, value=value, allowed=allowed)
 
 
 @web.middleware

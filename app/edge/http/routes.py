@@ -10,15 +10,11 @@ VIEWS, INTERNAL, OPERATION, PAGE = "views", "internal", "operation", "page"
 
 ROUTES = (
     Route("/", page.page, "page", PAGE, "The first page.", media_type="text/html"),
-    Route(
-        "/static/{file}", page.static, "static", PAGE, "What the page is drawn with.", media_type="text/css"
-    ),
+    Route("/static/{file}", page.static, "static", PAGE, "What the page is drawn with.", media_type="text/css"),
     Route("/v1/views", view_handlers.list_views, "views", VIEWS, "The views and their definitions.", "Views"),
     Route("/v1/views/{view}", view_handlers.show_view, "view", VIEWS, "A view and its tasks.", "ViewState"),
     Route("/v1/views/{view}/rows", view_handlers.show_rows, "rows", VIEWS, "Rows, merged over all tasks."),
-    Route(
-        "/v1/views/{view}/export", export_handler.export, "export", VIEWS, "Rows of a task.", media_type=ARROW
-    ),
+    Route("/v1/views/{view}/export", export_handler.export, "export", VIEWS, "Rows of a task.", media_type=ARROW),
     Route(
         "/v1/internal/views/{view}/parts",
         view_handlers.give_parts,

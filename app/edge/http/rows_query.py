@@ -104,9 +104,7 @@ def read_query(view: View, parameters: Parameters, *, also: tuple[str, ...] = ()
     known = (*(g.name for g in view.groups), *(WINDOWED if windowed else ()), *COMMON, *also)
     for name in parameters:
         if name not in known:
-            raise bad_parameter(
-                name, _one(parameters, name) or "", f"unknown; {view.name} takes {', '.join(known)}"
-            )
+            raise bad_parameter(name, _one(parameters, name) or "", f"unknown; {view.name} takes {', '.join(known)}")
     query = RowsQuery(
         view=view,
         from_us=_instant(parameters, "from"),
@@ -195,9 +193,7 @@ def _choice(parameters: Parameters, name: str, allowed: tuple[str, ...]) -> str:
 
 def _groups(view: View, parameters: Parameters) -> dict[str, tuple[Value, ...]]:
     asked = {group: parameters.getall(group.name, []) for group in view.groups}
-    return {
-        g.name: tuple(_group_value(view, g, text) for text in texts) for g, texts in asked.items() if texts
-    }
+    return {g.name: tuple(_group_value(view, g, text) for text in texts) for g, texts in asked.items() if texts}
 
 
 def _group_value(view: View, group: Group, text: str) -> Value:

@@ -53,9 +53,7 @@ def _group(view: View) -> Schema:
     told: Schema = {}
     for group in view.groups:
         column = view.source.by_name[group.column]
-        told[group.name] = nullable(TEXT if column.kind is Kind.TEXT else INTEGER) | {
-            "description": column.help
-        }
+        told[group.name] = nullable(TEXT if column.kind is Kind.TEXT else INTEGER) | {"description": column.help}
         if group.column in ZONE_COLUMNS:
             told |= {f"{group.name}_name": nullable(TEXT), f"{group.name}_borough": nullable(TEXT)}
     return told
@@ -84,8 +82,7 @@ def _by_topic_partition(schema: Schema) -> Schema:
 _META: Schema = {
     "view": TEXT,
     "version": TEXT,
-    "as_of": nullable(INSTANT)
-    | {"description": "Lowest watermark; null if a partition is missing or still empty."},
+    "as_of": nullable(INSTANT) | {"description": "Lowest watermark; null if a partition is missing or still empty."},
     "position": _by_topic_partition(INTEGER),
     "watermark": _by_topic_partition(nullable(INSTANT)),
     "lag_records": _by_topic_partition(nullable(INTEGER)),

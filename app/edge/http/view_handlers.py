@@ -47,9 +47,7 @@ async def give_parts(request: web.Request) -> web.Response:
     query = read_query(edge.view(request.match_info["view"]), request.query, also=("partition",))
     partitions = [read_partition(edge, text) for text in request.query.getall("partition", [])]
     edge.require_ready()
-    return web.Response(
-        body=encode_parts(own_parts(edge, query, partitions)), content_type="application/json"
-    )
+    return web.Response(body=encode_parts(own_parts(edge, query, partitions)), content_type="application/json")
 
 
 def read_partition(edge: Edge, text: str) -> int:

@@ -60,9 +60,7 @@ class Demand:
                 return upto, hours_of_week
             count *= 2
         rate = self._rides_per_day
-        raise ValueError(
-            f"at {rate} rides a day these rides are after 2100; ask for lower numbers or more a day"
-        )
+        raise ValueError(f"at {rate} rides a day these rides are after 2100; ask for lower numbers or more a day")
 
 
 @lru_cache(maxsize=64)

@@ -59,9 +59,7 @@ class Dirt:
             rate = getattr(self, field.name)
             limit = MAX_TWIN_RATE if field.name in ("refunds", "duplicates") else 1.0
             if not 0 <= rate <= limit:
-                raise ValueError(
-                    f"dirt {field.name}={rate}: a share of the rides from 0 to {limit} is needed"
-                )
+                raise ValueError(f"dirt {field.name}={rate}: a share of the rides from 0 to {limit} is needed")
 
     @classmethod
     def real(cls) -> Dirt:

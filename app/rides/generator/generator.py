@@ -65,9 +65,7 @@ class Generator:
 
     def _reported(self, numbers: Int64s, draws: Draws) -> tuple[Int64s, Int64s]:
         jitter = draws.below("jitter", 1 << 16)
-        return Demand(int(self.start.timestamp()) * 1_000_000, self.rides_per_day).reported_us(
-            numbers, jitter
-        )
+        return Demand(int(self.start.timestamp()) * 1_000_000, self.rides_per_day).reported_us(numbers, jitter)
 
     def _ride_ids(self, numbers: Int64s) -> pl.Series:
         draws = Draws(self.seed, numbers)

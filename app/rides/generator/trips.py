@@ -42,9 +42,7 @@ def drive(draws: Draws, reported_us: Int64s, hour_of_week: Int64s) -> pl.DataFra
     """
     service = _services().pick(np.zeros_like(reported_us), draws.half_words("service"))
     from_zone, to_zone, air = pick_zones(draws, service, hour_of_week)
-    distance = air * draws.spread("route", _ROUTE_PERCENT) // 100 + draws.spread(
-        "within zones", _WITHIN_ZONES
-    )
+    distance = air * draws.spread("route", _ROUTE_PERCENT) // 100 + draws.spread("within zones", _WITHIN_ZONES)
     duration_us = _seconds(draws, distance, hour_of_week % 24) * 1_000_000
     pickup_at_us = reported_us - duration_us
     on_scene_at_us = pickup_at_us - draws.below("boarding", 180) * 1_000_000
@@ -113,9 +111,7 @@ def _driver_table() -> tuple[Choice, pl.DataFrame]:
     table = np.zeros((len(SERVICES), len(rows)), dtype=np.int64)
     for service, row, weight in weights:
         table[service, row] = weight
-    return Choice(table), pl.DataFrame(
-        rows, schema={"vendor": pl.String, "dispatching_base": pl.String}, orient="row"
-    )
+    return Choice(table), pl.DataFrame(rows, schema={"vendor": pl.String, "dispatching_base": pl.String}, orient="row")
 
 
 def _drivers(draws: Draws, service: Int64s) -> list[pl.Series]:

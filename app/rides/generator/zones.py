@@ -49,9 +49,7 @@ def pick_zones(draws: Draws, service: Int64s, hour_of_week: Int64s) -> tuple[Int
 def _pickups() -> Choice:
     """Rows: service x quarter of the day; columns: zones."""
     facts = zone_facts()
-    rows = [
-        (facts[service] * facts[quarter]).to_numpy() for service in _PICKUP_WEIGHTS for quarter in _QUARTERS
-    ]
+    rows = [(facts[service] * facts[quarter]).to_numpy() for service in _PICKUP_WEIGHTS for quarter in _QUARTERS]
     return Choice(np.stack(rows))
 
 

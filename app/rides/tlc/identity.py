@@ -35,15 +35,11 @@ def service_of(path: Path, names: Sequence[str]) -> str:
     """
     columns = [known for known in map(understand, names) if known is not None]
     if not any(column.target == "pickup_at_us" for column in columns):
-        raise TlcFileError(
-            path, f"not TLC trip records: no pick-up time; columns not understood: {_strangers(names)}"
-        )
+        raise TlcFileError(path, f"not TLC trip records: no pick-up time; columns not understood: {_strangers(names)}")
     publishers = [column.services for column in columns if column.services]
     certain = frozenset().union(*(services for services in publishers if len(services) == 1))
     if len(certain) > 1:
-        raise TlcFileError(
-            path, f"columns of {' and '.join(sorted(certain))} stand together: {', '.join(names)}"
-        )
+        raise TlcFileError(path, f"columns of {' and '.join(sorted(certain))} stand together: {', '.join(names)}")
     possible = certain or frozenset.intersection(*publishers)
     return next(iter(possible)) if len(possible) == 1 else _service_named(path, possible)
 

@@ -47,9 +47,7 @@ def read_published(path: Path) -> PublishedFile:
         if path.suffix in (".csv", ".gz"):
             return _read_csv(path)
     except (PolarsError, pa.ArrowException, OSError, EOFError) as error:
-        raise TlcFileError(
-            path, f"damaged or not what its name says ({error}); fetch the file again"
-        ) from error
+        raise TlcFileError(path, f"damaged or not what its name says ({error}); fetch the file again") from error
     raise TlcFileError(path, "not a .parquet, .csv or .csv.gz file")
 
 
@@ -88,9 +86,7 @@ def _read_csv(path: Path) -> PublishedFile:
             ),
         ).read_all()
     frame = pl.DataFrame(pl.from_arrow(table))
-    return PublishedFile(
-        names, _numbered(frame, [row for row, _, _ in malformed]), unreadable(path, malformed)
-    )
+    return PublishedFile(names, _numbered(frame, [row for row, _, _ in malformed]), unreadable(path, malformed))
 
 
 def _header(path: Path) -> tuple[str, ...]:

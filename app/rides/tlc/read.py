@@ -70,9 +70,7 @@ def read_file(path: Path) -> TlcFile:
 
 
 def _kept(path: Path, names: Sequence[str]) -> list[_Kept]:
-    known: list[tuple[int, str, Published | None]] = [
-        (i, name, understand(name)) for i, name in enumerate(names)
-    ]
+    known: list[tuple[int, str, Published | None]] = [(i, name, understand(name)) for i, name in enumerate(names)]
     kept = [
         _Kept(str(position), normal_name(name), column.target, column.conversion)
         for position, name, column in known
@@ -95,13 +93,9 @@ def _converted(rows: pl.DataFrame, kept: Sequence[_Kept]) -> pl.DataFrame:
     return clean.with_columns(targets)
 
 
-def _unreadable(
-    path: Path, published: PublishedFile, kept: Sequence[_Kept], local: pl.DataFrame
-) -> pl.DataFrame:
+def _unreadable(path: Path, published: PublishedFile, kept: Sequence[_Kept], local: pl.DataFrame) -> pl.DataFrame:
     reasons = pl.concat_str([_reason(column) for column in kept], separator="; ", ignore_nulls=True)
-    failed = local.filter(pl.any_horizontal(_fails(column) for column in kept)).select(
-        ROW, reasons.alias("reason")
-    )
+    failed = local.filter(pl.any_horizontal(_fails(column) for column in kept)).select(ROW, reasons.alias("reason"))
     fields = [pl.col(str(position)).cast(pl.String).fill_null("") for position in range(len(published.names))]
     text = published.rows.filter(pl.col(ROW).is_in(failed[ROW].implode())).select(
         ROW, pl.concat_str(fields, separator=",").alias("text")
@@ -130,11 +124,7 @@ def _rides(local: pl.DataFrame, service: str) -> pl.DataFrame:
     """A ride frame and `row`: times in UTC, an FHV ride's base also as its vendor; `ride_id` still null."""
     if service == "fhv":
         local = local.with_columns(vendor=pl.col("dispatching_base"))
-    times = [
-        to_utc_us(pl.col(name)).alias(name)
-        for name in ("pickup_at_us", *_LATER_TIMES)
-        if name in local.columns
-    ]
+    times = [to_utc_us(pl.col(name)).alias(name) for name in ("pickup_at_us", *_LATER_TIMES) if name in local.columns]
     utc = local.with_columns(times)
     if "dropoff_at_us" in local.columns:
         utc = utc.with_columns(dropoff_to_utc_us(pl.col("dropoff_at_us"), pl.col("pickup_at_us")))
