@@ -68,6 +68,8 @@ def told_by(cluster: Cluster) -> Iterator[None]:
         if unknown:
             raise Invalid(f"{error}; without it nothing can be recomputed") from error
         raise Inconclusive(f"{error}; run it again when the cluster is well") from error
+    except TimeoutError as error:
+        raise Inconclusive("the cluster does not answer; run it again when it is well") from error
 
 
 def _topic_problems(cluster: Cluster, spans: Sequence[Span]) -> Iterator[str]:

@@ -17,6 +17,8 @@ from spark_batch.cut import Span, TaskCut
 from spark_batch.errors import Inconclusive, Invalid
 
 READ_TIMEOUT_SECONDS = 30.0
+FETCH_WAIT_MS = 10
+"""The end of a partition is told after one fetch that found nothing."""
 
 
 def committed(
@@ -33,6 +35,8 @@ def committed(
         "enable.partition.eof": True,
         "enable.auto.commit": False,
         "auto.offset.reset": "error",
+        "fetch.wait.max.ms": FETCH_WAIT_MS,
+        "log_level": 0,  # what matters is raised
     }
     consumer = Consumer(settings)
     with closing(consumer):

@@ -9,20 +9,24 @@ from __future__ import annotations
 import platform
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import cached_property
 from importlib.metadata import version
 from pathlib import Path
 
 import httpx
-from confluent_kafka.admin import AdminClient, ConfigResource, ResourceType
+from confluent_kafka.admin import ConfigResource, ResourceType
 from pyspark.sql import DataFrame, SparkSession
 
 from app.base.cluster import Cluster
+from app.base.errors import KafkaUnavailable
 from app.base.kafka_clients import java_options, librdkafka_options
 from app.base.names import advances_topic, changelog_topic
 from app.base.settings import Settings
+from app.base.topic_admin import admin_client, topic_states
 from app.domain.difference import Difference
 from app.domain.fold import Advance
 from app.domain.records import TopicPartition
@@ -65,8 +69,12 @@ class Run:
 
     def __post_init__(self) -> None:
         self.client = librdkafka_options(self.settings.kafka)
-        self.cluster = Cluster(self.settings.kafka)
         self.work = self.folder / "work"
+
+    @cached_property
+    def cluster(self) -> Cluster:
+        """Connects when it is first asked."""
+        return Cluster(self.settings.kafka)
 
     @contextmanager
     def step(self, name: str, words: str) -> Iterator[None]:
@@ -89,6 +97,7 @@ def reconcile(
     run = Run(settings, spark, worker_url, output / report.run_id, report, progress)
     run.work.mkdir(parents=True)
     try:
+        _require_cluster(settings)
         for source, of_source in _by_source(views):
             report.views += _reconcile_source(run, source, of_source)
         report.verdict = Verdict.MATCH if all(view.is_right for view in report.views) else Verdict.MISMATCH
@@ -168,8 +177,11 @@ def _changelog(run: Run, source: Source, cuts: Sequence[TaskCut]) -> DataFrame:
     copied = run.work / "changelog"
     latest(read_spans(run.spark, java_options(run.settings.kafka), spans), cuts).write.parquet(str(copied))
     lag_ms = _compaction_lag_ms(run, topic)
-    for cut in cuts:
-        if cut.has_committed and overwritten_too_early(check_marker(run.client, topic, cut), lag_ms):
+    committed = [cut for cut in cuts if cut.has_committed]
+    with ThreadPoolExecutor() as pool:  # each waits half a second for the end of a partition
+        overwritten = pool.map(lambda cut: check_marker(run.client, topic, cut), committed)
+    for cut, first_after_ms in zip(committed, overwritten, strict=True):
+        if overwritten_too_early(first_after_ms, lag_ms):
             raise Inconclusive(
                 f"{topic}-{cut.partition}: more than {lag_ms} ms went by since the position of the export was "
                 f"overwritten, so compaction may have removed its rows; run it again, or raise {COMPACTION_LAG}"
@@ -209,9 +221,17 @@ def _partition_count(run: Run, topic: str) -> int:
 
 def _compaction_lag_ms(run: Run, topic: str) -> int:
     resource = ConfigResource(ResourceType.TOPIC, topic)
-    admin = AdminClient(dict(run.client))
+    admin = admin_client(run.settings.kafka)
     told = admin.describe_configs([resource], request_timeout=REQUEST_TIMEOUT_SECONDS)[resource].result()
     return int(told[COMPACTION_LAG].value)
+
+
+def _require_cluster(settings: Settings) -> None:
+    """Ask once and briefly: later questions wait longer."""
+    try:
+        topic_states(settings.kafka, [])
+    except KafkaUnavailable as error:
+        raise Inconclusive(str(error)) from error
 
 
 def _by_source(views: Sequence[View]) -> Iterable[tuple[Source, list[View]]]:

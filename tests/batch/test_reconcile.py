@@ -15,10 +15,11 @@ from app.base.settings import Settings
 from app.domain.fold import Advance, Cells, RowKey, contribution, fold, key_of
 from app.domain.records import Record, with_derived
 from app.domain.view import View
+from app.rides.views import VIEWS
 from spark_batch.reconcile import reconcile
 from spark_batch.report import Report, Verdict
 from tests.support.histories import START_US, encode
-from tests.support.services import running_services
+from tests.support.services import free_ports, running_services
 from tests.support.stored_world import Table, World, new_world, read_report, serving
 
 SEED, COUNT = 5, 120
@@ -346,3 +347,19 @@ def shift_fates(world: World, topic: str, by: int) -> None:
         told = replace(position.fates[topic], applied=position.fates[topic].applied + by)
         positions[name] = replace(position, fates=position.fates | {topic: told})
     world.tasks[0].marker = replace(marker, views=positions)
+
+
+def test_without_a_broker_the_run_is_inconclusive(spark: SparkSession, tmp_path: Path) -> None:
+    (port,) = free_ports(1)
+    settings = Settings.load(data_dir=tmp_path, kafka={"bootstrap_server": f"127.0.0.1:{port}"})
+    report = reconcile(settings, spark, VIEWS, worker_url="http://127.0.0.1:1", output=tmp_path)
+    assert report.verdict is Verdict.INCONCLUSIVE
+    assert f"no broker answers at 127.0.0.1:{port}" in str(report.reason)
+
+
+def test_without_a_worker_the_run_is_inconclusive(small_world: World, spark: SparkSession, tmp_path: Path) -> None:
+    (port,) = free_ports(1)
+    url = f"http://127.0.0.1:{port}"
+    report = reconcile(small_world.settings, spark, small_world.views, worker_url=url, output=tmp_path)
+    assert report.verdict is Verdict.INCONCLUSIVE
+    assert "is a worker running there?" in str(report.reason)
