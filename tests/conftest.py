@@ -16,7 +16,7 @@ REAL_DATA_BESIDE = TESTS.parent.parent / "shared" / "data"
 """Files of the TLC in a directory that checkouts beside each other share."""
 
 settings.register_profile("fast", deadline=None, print_blob=True, max_examples=40)
-settings.register_profile("ci", deadline=None, print_blob=True, max_examples=200)
+settings.register_profile("ci", deadline=None, print_blob=True, max_examples=60)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "fast"))
 
 

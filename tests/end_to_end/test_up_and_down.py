@@ -14,6 +14,7 @@ import psutil
 import pytest
 
 from tests.support.services import local_settings
+from tests.support.workers import wait_for
 
 
 @pytest.mark.timeout(300)
@@ -33,6 +34,23 @@ def test_up_is_left_running_on_loopback_and_down_stops_all_of_it(tmp_path: Path)
         _flagfall(environment, "down", "--json")
     assert _processes(tmp_path) == []
     assert _flagfall(environment, "down", "--json") == {"stopped": []}
+
+
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("begun", ["kafka*.json", "worker-1*.json"])
+def test_up_that_is_killed_half_way_leaves_nothing_behind(tmp_path: Path, begun: str) -> None:
+    environment = os.environ | local_settings(tmp_path).environment()
+    with (tmp_path / "up.log").open("wb") as log:
+        up = subprocess.Popen(
+            [sys.executable, "-m", "app.edge.cli.main", "up"], env=environment, stdout=log, stderr=log
+        )
+        try:
+            wait_for(lambda: any(tmp_path.rglob(begun)) or up.poll() is not None, f"{begun} is there")
+            assert up.poll() is None, (tmp_path / "up.log").read_text()
+        finally:
+            up.kill()
+            up.wait()
+    wait_for(lambda: _processes(tmp_path) == [], "everything that it started has ended")
 
 
 def _flagfall(environment: dict[str, str], *arguments: str) -> dict[str, Any]:

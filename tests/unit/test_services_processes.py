@@ -146,3 +146,26 @@ def test_an_owned_process_dies_with_its_owner(tmp_path: Path, how: signal.Signal
         owner.wait(10)
     assert psutil.wait_procs([kept, keeper], timeout=10)[1] == []
     assert not (tmp_path / "kept.json").exists()
+
+
+def test_released_processes_outlive_their_owner(tmp_path: Path) -> None:
+    """Two on one pipe: each must find its own byte."""
+    program = (
+        OWNER.replace("sys.stdin.read()", "")
+        + f"""
+command = (sys.executable, '-c', {SLEEPER!r})
+other = processes.Daemon('other', command, folder / 'other.log', folder / 'other.json', {{}})
+print(processes.start(other, 0.5, read_fd).pid, flush=True)
+processes.release(write_fd, 2)
+"""
+    )
+    told = subprocess.run(
+        [sys.executable, "-c", program, tmp_path, SLEEPER], capture_output=True, text=True, check=True
+    )
+    kept = [psutil.Process(int(pid)) for pid in told.stdout.split()]
+    _, alive = psutil.wait_procs(kept, timeout=1)
+    assert len(alive) == 2
+    for name in ("kept.json", "other.json"):
+        assert processes.stop(tmp_path / name, 5)
+    gone, _ = psutil.wait_procs(kept, timeout=5)
+    assert len(gone) == 2

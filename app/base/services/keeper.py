@@ -4,7 +4,7 @@ Run as a program by :mod:`app.base.services.processes`, never imported. It leave
 that an interrupt at the terminal does not reach the service. With an owner, it holds the reading end of a
 pipe whose writing end only the owner has: however the owner ends, KILL included, the pipe closes, and the
 service is stopped. That also covers an owner that dies while all this is being set up, because the pipe is
-there before the service.
+there before the service. An owner that wants its services to stay writes one byte for each keeper.
 
     keeper.py OWNER_FD PID_FILE GRACE_SECONDS COMMAND...        OWNER_FD -1: no owner
 
@@ -73,8 +73,10 @@ def must_stop(service: subprocess.Popen[bytes], owner_fd: int, wake: int) -> boo
         while True:
             ready = {key.fd for key, _ in selector.select()}
             if owner_fd in ready:
-                return True
-            if signal.SIGTERM in os.read(wake, 64):
+                if not os.read(owner_fd, 1):
+                    return True
+                selector.unregister(owner_fd)  # released
+            if wake in ready and signal.SIGTERM in os.read(wake, 64):
                 return True
             if service.poll() is not None:
                 return False

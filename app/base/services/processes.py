@@ -7,6 +7,7 @@ line are the recorded ones.
 from __future__ import annotations
 
 import json
+import os
 import socket
 import subprocess
 import sys
@@ -66,6 +67,11 @@ def start(daemon: Daemon, stop_timeout_seconds: float, owner_fd: int | None = No
     if keeper.returncode or process is None:
         raise StartFailed(f"{daemon.name} did not start. {tail(daemon.log)}")
     return process
+
+
+def release(write_fd: int, count: int) -> None:
+    """Let ``count`` daemons outlive their owner: ``write_fd`` is the other end of the pipe they were started with."""
+    os.write(write_fd, b"r" * count)
 
 
 def find(pid_file: Path) -> psutil.Process | None:

@@ -21,7 +21,7 @@ def command(as_json: bool) -> None:
     from app.base.services import local
     from app.base.topic_admin import create_topics
     from app.edge.cli.services import LOCAL_SETS, fetch_missing, tell
-    from app.edge.demo.lifetime import unwind_on_term
+    from app.edge.demo.lifetime import owned_until_released, unwind_on_term
     from app.edge.demo.workers import await_ready, running_workers, start_workers, stop_workers
     from app.topics import topics, value_schemas
 
@@ -29,19 +29,21 @@ def command(as_json: bool) -> None:
     settings = load_settings()
     fetch_missing(settings, LOCAL_SETS)
     ran_before = running_workers(settings)
-    started = local.up(settings, tell)
-    try:
-        create_topics(settings.kafka, topics(settings))
-        registry = Registry(settings)
-        for subject, schema in value_schemas(settings).items():
-            registry.register(subject, schema)
-        workers = start_workers(settings)
-        tell("workers: started, waiting until they answer")
-        await_ready(workers)
-    except BaseException:
-        stop_workers(settings, keep=ran_before)
-        local.down(settings, started, tell)
-        raise
+    with owned_until_released() as (owner_fd, release):
+        started = local.up(settings, tell, owner_fd)
+        try:
+            create_topics(settings.kafka, topics(settings))
+            registry = Registry(settings)
+            for subject, schema in value_schemas(settings).items():
+                registry.register(subject, schema)
+            workers = start_workers(settings, owner_fd)
+            tell("workers: started, waiting until they answer")
+            await_ready(workers)
+        except BaseException:
+            stop_workers(settings, keep=ran_before)
+            local.down(settings, started, tell)
+            raise
+        release(len(started) + len(running_workers(settings) - ran_before))
     if as_json:
         return echo_json({"workers": [worker.url for worker in workers], "data_dir": str(settings.data_dir)})
     click.echo(f"page      {workers[0].url}/")

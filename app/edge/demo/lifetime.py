@@ -6,8 +6,10 @@ import contextlib
 import os
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from types import FrameType
+
+from app.base.services import processes
 
 PARENT_POLL_SECONDS = 0.5
 TERMINATED = 128 + signal.SIGTERM
@@ -16,9 +18,16 @@ TERMINATED = 128 + signal.SIGTERM
 @contextlib.contextmanager
 def owned() -> Iterator[int]:
     """The reading end of a pipe that closes when this process ends, by KILL too: `owner_fd` of what is started."""
+    with owned_until_released() as (read_fd, _):
+        yield read_fd
+
+
+@contextlib.contextmanager
+def owned_until_released() -> Iterator[tuple[int, Callable[[int], None]]]:
+    """The same, with a function that lets so many of the started processes stay after all."""
     read_fd, write_fd = os.pipe()
     try:
-        yield read_fd
+        yield read_fd, lambda count: processes.release(write_fd, count)
     finally:
         os.close(read_fd)
         os.close(write_fd)
