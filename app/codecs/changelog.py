@@ -24,10 +24,6 @@ import numpy as np
 import numpy.typing as npt
 
 from app.domain.errors import LayoutError
-from app.domain.fold import RowKey
-from app.domain.records import Value
-from app.domain.source import Kind
-from app.domain.view import AllTime, View
 
 LAYOUT = 1
 ROW, MARKER, BLOCK = 1, 2, 3
@@ -39,7 +35,7 @@ ALL_TIME, TUMBLING = 0, 1
 NULL_INTEGER = -(1 << 63)
 """How a null group value is held in integer arrays; no column's bounds allow it."""
 
-_ROW_HEAD = struct.Struct(">BBH4s")
+ROW_HEAD = struct.Struct(">BBH4s")
 _BLOCK_KEY = struct.Struct(">BBH4sBI")
 _BLOCK_VALUE = struct.Struct("<Bqq")
 _VALUE_HEAD = bytes((LAYOUT, 0))
@@ -65,63 +61,12 @@ def kind_of(key: bytes) -> int:
 
 def view_of(key: bytes) -> tuple[int, str]:
     """View number and version of a row's or block's key."""
-    _, _, number, version = _ROW_HEAD.unpack_from(key)
+    _, _, number, version = ROW_HEAD.unpack_from(key)
     return number, version.hex()
 
 
 def marker_key(source_number: int) -> bytes:
     return struct.pack(">BBH", LAYOUT, MARKER, source_number)
-
-
-def row_prefix(view: View) -> bytes:
-    """What every row key of this view and version begins with."""
-    window = ALL_TIME if isinstance(view.window, AllTime) else TUMBLING
-    return _ROW_HEAD.pack(LAYOUT, ROW, view.number, bytes.fromhex(view.version)) + bytes((window,))
-
-
-def encode_key(view: View, key: RowKey) -> bytes:
-    """One row's key."""
-    window = b"" if key.window_start_us is None else struct.pack(">q", key.window_start_us)
-    return row_prefix(view) + window + b"".join(map(_encode_group, _is_text(view), key.group))
-
-
-def encode_keys(
-    view: View, windows: Int64s | None, groups: Sequence[Sequence[Value] | Int64s], count: int = 0
-) -> list[bytes]:
-    """Keys of many rows: integer groups as int64 arrays with NULL_INTEGER for null, text as sequences.
-
-    `count` matters only to a view without window and groups, whose rows have no column to count.
-    """
-    texts = _is_text(view)
-    if groups or windows is not None:
-        count = len(groups[0] if groups else windows)  # type: ignore[arg-type]
-    pieces = [_fixed_pieces(np.frombuffer(row_prefix(view), np.uint8)[None, :].repeat(count, 0))]
-    if windows is not None:
-        pieces.append(_fixed_pieces(_big_endian(windows)))
-    for text, values in zip(texts, groups, strict=True):
-        pieces.append([_encode_group(True, v) for v in values] if text else _integer_pieces(np.asarray(values)))
-    return list(map(b"".join, zip(*pieces, strict=True)))
-
-
-def decode_key(view: View, key: bytes) -> RowKey:
-    """Inverse of `encode_key`; LayoutError if the bytes do not fit the view's groups."""
-    prefix = row_prefix(view)
-    if not key.startswith(prefix):
-        raise LayoutError(f"key {key.hex()} does not begin like a row of {view.name} version {view.version}")
-    at, window = len(prefix), None
-    group: list[Value] = []
-    try:
-        if not isinstance(view.window, AllTime):
-            (window,) = struct.unpack_from(">q", key, at)
-            at += 8
-        for text in _is_text(view):
-            value, at = _decode_group(text, key, at)
-            group.append(value)
-    except (struct.error, IndexError, UnicodeDecodeError) as error:
-        raise LayoutError(f"key {key.hex()} of {view.name} ends too soon or holds no text ({error})") from error
-    if at != len(key):
-        raise LayoutError(f"key {key.hex()} of {view.name} is {len(key)} bytes long, its groups end at {at}")
-    return RowKey(window, tuple(group))
 
 
 def encode_rows(cells: Int64s) -> list[bytes]:
@@ -159,44 +104,3 @@ def decode_block(key: bytes, value: bytes) -> tuple[BlockKey, int, int]:
     _, _, number, version, topic_number, block = _BLOCK_KEY.unpack(key)
     _, count, fingerprint = _BLOCK_VALUE.unpack(value)
     return BlockKey(number, version.hex(), topic_number, block), count, fingerprint
-
-
-def _is_text(view: View) -> list[bool]:
-    return [view.source.by_name[group.column].kind is Kind.TEXT for group in view.groups]
-
-
-def _encode_group(text: bool, value: Value) -> bytes:
-    if text:
-        if value is None:
-            return bytes((NULL_TAG,))
-        encoded = str(value).encode()
-        return struct.pack(">BH", TEXT_TAG, len(encoded)) + encoded
-    return struct.pack(">Bq", NULL_TAG, 0) if value is None else struct.pack(">Bq", INTEGER_TAG, int(value))
-
-
-def _decode_group(text: bool, key: bytes, at: int) -> tuple[Value, int]:
-    known = TEXT_TAG if text else INTEGER_TAG
-    if key[at] not in (NULL_TAG, known):
-        raise LayoutError(f"key {key.hex()}: group tag {key[at]} at byte {at}, expected {NULL_TAG} or {known}")
-    if not text:
-        tag, number = struct.unpack_from(">Bq", key, at)
-        return (None if tag == NULL_TAG else number), at + 9
-    if key[at] == NULL_TAG:
-        return None, at + 1
-    (length,) = struct.unpack_from(">H", key, at + 1)
-    return key[at + 3 : at + 3 + length].decode(), at + 3 + length
-
-
-def _big_endian(numbers: Int64s) -> npt.NDArray[np.uint8]:
-    return np.ascontiguousarray(numbers, dtype=">i8").view(np.uint8).reshape(-1, 8)
-
-
-def _integer_pieces(numbers: Int64s) -> list[bytes]:
-    known = numbers != NULL_INTEGER
-    tags = known.astype(np.uint8)[:, None]
-    return _fixed_pieces(np.hstack([tags, _big_endian(np.where(known, numbers, 0))]))
-
-
-def _fixed_pieces(rows: npt.NDArray[np.uint8]) -> list[bytes]:
-    raw, width = np.ascontiguousarray(rows).tobytes(), rows.shape[1]
-    return [raw[at : at + width] for at in range(0, len(raw), width)]

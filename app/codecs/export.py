@@ -17,8 +17,9 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from app.codecs.changelog import NULL_INTEGER, Int64s, encode_keys, encode_rows
+from app.codecs.changelog import NULL_INTEGER, Int64s, encode_rows
 from app.codecs.marker import decode_marker, encode_marker
+from app.codecs.row_keys import encode_keys
 from app.domain.errors import LayoutError
 from app.domain.fingerprint import FOLD_SHIFT, LOW_32, ROUNDS
 from app.domain.marker import Marker

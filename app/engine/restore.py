@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-import numpy.typing as npt
 
 from app.codecs import changelog
 from app.codecs.marker import decode_marker
+from app.codecs.row_keys import decode_keys, row_prefix
 from app.domain.errors import StateError
 from app.domain.marker import Marker
-from app.domain.source import Kind
-from app.domain.view import AllTime, View
+from app.domain.view import View
 from app.engine.batch import Batch
-from app.engine.state import Groups, Rows, TaskState, ViewChange, ViewState
+from app.engine.state import Rows, TaskState, ViewChange, ViewState
 
 
 @dataclass
@@ -35,7 +33,7 @@ class Restorer:
 
     def __post_init__(self) -> None:
         self.states = {view.name: ViewState(view) for view in self.views}
-        self._by_prefix = {changelog.row_prefix(view): view for view in self.views}
+        self._by_prefix = {row_prefix(view): view for view in self.views}
 
     @classmethod
     def continuing(cls, views: tuple[View, ...], state: TaskState) -> Restorer:
@@ -93,35 +91,3 @@ def _put(state: ViewState, keys: list[bytes], values: list[bytes]) -> None:
     new_keys = [keys[i] for i in new]
     windows, groups = decode_keys(state.view, new_keys)
     state.swap_in(ViewChange(found[known], cells[known], new_keys, Rows(windows, groups, cells[new])))
-
-
-def decode_keys(view: View, keys: Sequence[bytes]) -> tuple[npt.NDArray[np.int64] | None, Groups]:
-    """Window starts and groups of many row keys, as `ViewState` holds them."""
-    texts = [view.source.by_name[g.column].kind is Kind.TEXT for g in view.groups]
-    windowed = not isinstance(view.window, AllTime)
-    if any(texts):
-        decoded = [changelog.decode_key(view, key) for key in keys]
-        windows = np.array([k.window_start_us for k in decoded], np.int64) if windowed else None
-        return windows, [_column([k.group[i] for k in decoded], text) for i, text in enumerate(texts)]
-    head = len(changelog.row_prefix(view))
-    width = head + 8 * windowed + 9 * len(texts)
-    raw = np.frombuffer(b"".join(keys), np.uint8).reshape(len(keys), width)
-    windows = _numbers(raw[:, head : head + 8]) if windowed else None
-    at = head + 8 * windowed
-    groups: Groups = []
-    for i in range(len(texts)):
-        tag, number = raw[:, at + 9 * i], _numbers(raw[:, at + 9 * i + 1 : at + 9 * i + 9])
-        groups.append(np.where(tag == changelog.NULL_TAG, changelog.NULL_INTEGER, number))
-    return windows, groups
-
-
-def _column(values: Sequence[object], text: bool) -> npt.NDArray[np.object_] | npt.NDArray[np.int64]:
-    if text:
-        held = np.empty(len(values), object)
-        held[:] = values
-        return held
-    return np.array([changelog.NULL_INTEGER if v is None else v for v in values], np.int64)
-
-
-def _numbers(raw: npt.NDArray[np.uint8]) -> npt.NDArray[np.int64]:
-    return np.ascontiguousarray(raw).view(">i8").reshape(-1).astype(np.int64)

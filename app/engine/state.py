@@ -15,7 +15,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from app.codecs.changelog import NULL_INTEGER, Int64s, encode_keys, encode_rows
+from app.codecs.changelog import NULL_INTEGER, Int64s, encode_rows
+from app.codecs.row_keys import encode_keys
 from app.domain.marker import Marker
 from app.domain.records import Value
 from app.domain.source import Kind

@@ -19,8 +19,9 @@ import polars as pl
 
 from app.base import names
 from app.codecs.avro_decode import Schemas
-from app.codecs.changelog import encode_keys, encode_rows, marker_key
+from app.codecs.changelog import encode_rows, marker_key
 from app.codecs.marker import encode_marker
+from app.codecs.row_keys import encode_keys
 from app.domain.errors import StateError
 from app.domain.marker import Fates, InputPosition, Marker, ViewPosition
 from app.domain.records import Reason

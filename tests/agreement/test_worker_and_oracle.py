@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.codecs.changelog import NULL_INTEGER, decode_key
+from app.codecs.changelog import NULL_INTEGER
+from app.codecs.row_keys import decode_key
 from app.domain.fold import fold
 from app.domain.marker import InputPosition
 from app.domain.measures import Count, First, Histogram, Last, Max, Min, Sum

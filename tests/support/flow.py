@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from app.base.settings import Settings
-from app.codecs.changelog import BLOCK, MARKER, ROW, decode_key, decode_rows, kind_of, marker_key, row_prefix
+from app.codecs.changelog import BLOCK, MARKER, ROW, decode_rows, kind_of, marker_key
 from app.codecs.export import read_export
 from app.codecs.marker import decode_marker
+from app.codecs.row_keys import decode_key, row_prefix
 from app.domain.fold import Cells, RowKey, fold
 from app.domain.records import Record
 from app.domain.view import View

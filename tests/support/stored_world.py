@@ -27,9 +27,10 @@ from app.base.cluster import Cluster
 from app.base.kafka_clients import librdkafka_options
 from app.base.names import advances_topic, changelog_topic
 from app.base.settings import Settings
-from app.codecs.changelog import NULL_INTEGER, encode_key, encode_rows, marker_key
+from app.codecs.changelog import NULL_INTEGER, encode_rows, marker_key
 from app.codecs.export import ExportMetadata, ExportWriter, digest_of_columns
 from app.codecs.marker import encode_marker
+from app.codecs.row_keys import encode_key
 from app.domain.event_time import NO_WATERMARK
 from app.domain.fold import Advance, Cells, Folded, RowKey, fold
 from app.domain.marker import Fates, InputPosition, Marker, ViewPosition

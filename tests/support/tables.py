@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from app.codecs.changelog import NULL_INTEGER, encode_keys
+from app.codecs.changelog import NULL_INTEGER
+from app.codecs.row_keys import encode_keys
 from app.domain.fold import Cells, RowKey, merge_rows
 from app.domain.marker import InputPosition, Marker, ViewPosition
 from app.domain.source import Kind

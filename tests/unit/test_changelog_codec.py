@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.codecs import changelog as codec
+from app.codecs import row_keys
 from app.domain.errors import LayoutError
 from app.domain.fold import RowKey
 from app.domain.measures import INT64_MAX, INT64_MIN, Count
@@ -45,7 +46,7 @@ def group_values(view: View, group: Group) -> st.SearchStrategy[Value]:
     return st.one_of(st.none(), st.booleans() if kind is Kind.FLAG else st.integers(INT64_MIN + 1, INT64_MAX))
 
 
-def row_keys(view: View) -> st.SearchStrategy[RowKey]:
+def keys_of(view: View) -> st.SearchStrategy[RowKey]:
     windowed = isinstance(view.window, Tumbling)
     windows = st.integers(-(2**31), 2**31).map(lambda n: n * HOUR_US) if windowed else st.none()
     return st.builds(RowKey, windows, st.tuples(*(group_values(view, group) for group in view.groups)))
@@ -68,31 +69,34 @@ def columns(view: View, keys: list[RowKey]) -> tuple[np.ndarray | None, list[obj
 @VIEWS
 @given(data=st.data())
 def test_a_key_is_read_as_it_was_written_for_every_kind_of_group(view: View, data: st.DataObject) -> None:
-    key = data.draw(row_keys(view))
-    assert codec.decode_key(view, codec.encode_key(view, key)) == key
+    key = data.draw(keys_of(view))
+    assert row_keys.decode_key(view, row_keys.encode_key(view, key)) == key
 
 
 @VIEWS
 @given(data=st.data())
 def test_two_rows_never_share_a_key(view: View, data: st.DataObject) -> None:
     """Null is a group of its own: not 0, not the empty text."""
-    one, other = data.draw(row_keys(view)), data.draw(row_keys(view))
-    assert (codec.encode_key(view, one) == codec.encode_key(view, other)) == (one == other)
+    one, other = data.draw(keys_of(view)), data.draw(keys_of(view))
+    assert (row_keys.encode_key(view, one) == row_keys.encode_key(view, other)) == (one == other)
 
 
 @VIEWS
 @given(data=st.data())
 def test_many_keys_at_once_are_the_keys_one_by_one(view: View, data: st.DataObject) -> None:
-    keys = data.draw(st.lists(row_keys(view), max_size=6))
+    keys = data.draw(st.lists(keys_of(view), max_size=6))
     windows, groups = columns(view, keys)
-    assert codec.encode_keys(view, windows, groups, len(keys)) == [codec.encode_key(view, key) for key in keys]
+    encoded = row_keys.encode_keys(view, windows, groups, len(keys))
+    assert encoded == [row_keys.encode_key(view, key) for key in keys]
+    again_windows, again_groups = row_keys.decode_keys(view, encoded)
+    assert row_keys.encode_keys(view, again_windows, again_groups, len(keys)) == encoded
 
 
 @given(st.integers(0, 2**31), st.integers(0, 2**31), st.data())
 def test_keys_of_a_view_sort_by_window_whatever_the_group(one: int, other: int, data: st.DataObject) -> None:
     """From 1970 on; what reads a range of windows need not look at the rest."""
-    keys = [data.draw(row_keys(WINDOWED))._replace(window_start_us=n * HOUR_US) for n in (one, other)]
-    first, second = (codec.encode_key(WINDOWED, key) for key in keys)
+    keys = [data.draw(keys_of(WINDOWED))._replace(window_start_us=n * HOUR_US) for n in (one, other)]
+    first, second = (row_keys.encode_key(WINDOWED, key) for key in keys)
     if one != other:
         assert (first < second) == (one < other)
 
@@ -123,7 +127,7 @@ def test_a_block_is_read_as_it_was_written(block: codec.BlockKey, count: int, fi
 
 def test_the_longest_text_that_bounds_let_through_fits_into_a_key() -> None:
     key = RowKey(None, ("é" * (MAX_TEXT_BYTES // 2) + "x",))
-    assert codec.decode_key(PINNED_TOTAL, codec.encode_key(PINNED_TOTAL, key)) == key
+    assert row_keys.decode_key(PINNED_TOTAL, row_keys.encode_key(PINNED_TOTAL, key)) == key
 
 
 @pytest.mark.parametrize(
@@ -142,8 +146,8 @@ def test_the_longest_text_that_bounds_let_through_fits_into_a_key() -> None:
 )  # fmt: skip
 def test_stored_row_keys_of_layout_1_stay_readable(view: View, key: RowKey, golden: str) -> None:
     stored = bytes.fromhex(golden)
-    assert codec.encode_key(view, key) == stored
-    assert codec.decode_key(view, stored) == key
+    assert row_keys.encode_key(view, key) == stored
+    assert row_keys.decode_key(view, stored) == key
 
 
 def test_stored_row_values_of_layout_1_stay_readable() -> None:
@@ -170,23 +174,23 @@ def test_a_key_of_another_layout_is_refused_in_words(key: bytes) -> None:
         codec.kind_of(key)
 
 
-GOOD_KEY = codec.encode_key(WINDOWED, RowKey(HOUR_US, (132, "abc", True, 5, 6)))
+GOOD_KEY = row_keys.encode_key(WINDOWED, RowKey(HOUR_US, (132, "abc", True, 5, 6)))
 
 
 @pytest.mark.parametrize("length", range(len(GOOD_KEY)))
 def test_a_key_that_ends_too_soon_is_refused_wherever_it_ends(length: int) -> None:
     with pytest.raises(LayoutError):
-        codec.decode_key(WINDOWED, GOOD_KEY[:length])
+        row_keys.decode_key(WINDOWED, GOOD_KEY[:length])
 
 
 def test_a_key_with_bytes_behind_its_groups_is_refused() -> None:
     with pytest.raises(LayoutError, match="bytes long, its groups end at"):
-        codec.decode_key(WINDOWED, GOOD_KEY + b"\x00")
+        row_keys.decode_key(WINDOWED, GOOD_KEY + b"\x00")
 
 
 def test_a_key_of_another_view_or_version_is_refused() -> None:
     with pytest.raises(LayoutError, match="does not begin like a row of integers version"):
-        codec.decode_key(INTEGERS, GOOD_KEY)
+        row_keys.decode_key(INTEGERS, GOOD_KEY)
 
 
 @pytest.mark.parametrize(
@@ -194,15 +198,15 @@ def test_a_key_of_another_view_or_version_is_refused() -> None:
 )
 def test_a_group_of_another_type_is_refused(view: View, tag: int) -> None:
     """An integer's tag before a text would give a text that nobody wrote."""
-    key = codec.encode_key(view, RowKey(0, (1, 1)) if view is PINNED else RowKey(None, ("text",)))
-    at = len(codec.row_prefix(view)) + 8 * (view is PINNED)
+    key = row_keys.encode_key(view, RowKey(0, (1, 1)) if view is PINNED else RowKey(None, ("text",)))
+    at = len(row_keys.row_prefix(view)) + 8 * (view is PINNED)
     with pytest.raises(LayoutError, match=f"group tag {tag}"):
-        codec.decode_key(view, key[:at] + bytes((tag,)) + key[at + 1 :])
+        row_keys.decode_key(view, key[:at] + bytes((tag,)) + key[at + 1 :])
 
 
 def test_a_text_group_that_is_no_utf_8_is_refused() -> None:
     with pytest.raises(LayoutError, match="holds no text"):
-        codec.decode_key(PINNED_TOTAL, codec.row_prefix(PINNED_TOTAL) + b"\x02\x00\x01\xff")
+        row_keys.decode_key(PINNED_TOTAL, row_keys.row_prefix(PINNED_TOTAL) + b"\x02\x00\x01\xff")
 
 
 @pytest.mark.parametrize(

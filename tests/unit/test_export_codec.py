@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from app.codecs.changelog import NULL_INTEGER, encode_key, encode_keys, encode_rows
+from app.codecs.changelog import NULL_INTEGER, encode_rows
 from app.codecs.export import (
     ExportMetadata,
     ExportWriter,
@@ -19,6 +19,7 @@ from app.codecs.export import (
     read_export,
     stored_rows,
 )
+from app.codecs.row_keys import encode_key, encode_keys
 from app.domain.errors import LayoutError
 from app.domain.fingerprint import mix
 from app.domain.fold import RowKey

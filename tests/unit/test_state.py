@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.codecs.changelog import decode_key, encode_keys
+from app.codecs.row_keys import decode_key, encode_keys
 from app.domain.fold import Cells, RowKey
 from app.domain.measures import Count
 from app.domain.records import Value

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.codecs.changelog import encode_keys
+from app.codecs.row_keys import encode_keys
 from app.domain.fold import RowKey
 from app.engine.state import Rows, ViewChange, ViewState
 from app.rides.views import VENDOR_TRIPS
