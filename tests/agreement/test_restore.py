@@ -17,8 +17,9 @@ from app.engine.restore import Restorer
 from app.engine.state import TaskState, ViewState
 from app.engine.task import TaskCore, TaskDefinition
 from app.rides.ride import RIDES
-from tests.agreement.test_worker_and_oracle import ALL_VIEWS, new_core, rows_of
+from tests.agreement.test_worker_and_oracle import new_core, rows_of
 from tests.support.histories import SCHEMAS, TOPIC_NAMES, random_log, random_splits
+from tests.support.views import ALL_VIEWS
 
 CHANGELOG = "flagfall-rides-changelog"
 

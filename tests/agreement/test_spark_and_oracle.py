@@ -13,9 +13,8 @@ from app.codecs.avro_decode import Refusal, decode_strict
 from app.domain.fingerprint import Origin, mix, pack
 from app.domain.fold import Advance, fold, refusal
 from app.domain.marker import Fates, InputPosition, Marker, ViewPosition
-from app.domain.measures import Count, First, Histogram, Last, Max, Min, Sum
 from app.domain.records import Record, TopicPartition, Value, with_derived
-from app.domain.view import AllTime, Group, Tumbling, View
+from app.domain.view import View
 from app.rides.ride import RIDES
 from app.rides.views import VIEWS
 from spark_batch.compare import cells_of, key_of
@@ -34,31 +33,10 @@ from tests.support.histories import (
     random_log,
     random_ride,
 )
+from tests.support.views import ALL_VIEWS, UNGROUPED
 
 pytestmark = pytest.mark.spark
 
-EVERYTHING = View(
-    number=99,
-    name="everything",
-    source=RIDES,
-    groups=(Group("zone", "pickup_zone"), Group("vendor", "vendor"), Group("shared", "shared")),
-    window=Tumbling("dropoff_at_us", 3600),
-    measures=(
-        Count("rides"),
-        Sum("fare", "fare_cents"),
-        Min("least", "fare_cents"),
-        Max("most", "fare_cents"),
-        First("first_fare", "fare_cents"),
-        Last("last_fare", "fare_cents"),
-        First("first_pickup", "pickup_at_us"),
-        Histogram("passengers", "passenger_count", (0, 1, 255)),
-    ),
-    grace_seconds=60,
-    retention_seconds=0,
-    help="every kind of measure, by a nullable window column",
-)
-UNGROUPED = View(98, "ungrouped", RIDES, (), AllTime(), (Count("rides"), Max("last", "dropoff_at_us")), 0, 0, "one")
-ALL_VIEWS = (*VIEWS, EVERYTHING, UNGROUPED)
 PARTITIONS = (0, 3)
 
 

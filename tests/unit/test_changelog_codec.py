@@ -18,7 +18,7 @@ from app.domain.measures import INT64_MAX, INT64_MIN, Count
 from app.domain.records import Value
 from app.domain.source import MAX_TEXT_BYTES, Column, Kind
 from app.domain.view import AllTime, Group, Tumbling, View
-from tests.agreement.test_worker_and_oracle import UNGROUPED
+from tests.support.views import UNGROUPED
 from tests.unit.test_view import TRIPS
 
 HOUR_US = 3_600_000_000

@@ -26,8 +26,9 @@ from app.engine.batch import Batch, Headers, Output, Transaction
 from app.engine.task import TaskCore, TaskDefinition
 from app.rides.ride import HOUR_US, RIDE_COLUMNS, RIDES
 from app.rides.views import VENDOR_TRIPS, ZONE_DEMAND
-from tests.agreement.test_worker_and_oracle import ALL_VIEWS, new_core, rows_of, run
+from tests.agreement.test_worker_and_oracle import new_core, rows_of, run
 from tests.support.histories import SCHEMA, SCHEMAS, START_US, TOPIC_NAMES, Log, encode, random_log, random_splits
+from tests.support.views import ALL_VIEWS
 
 YELLOW, GREEN = TOPIC_NAMES[:2]
 REQUESTS = "flagfall.rides.advance-requests"
