@@ -55,7 +55,7 @@ class LazyGroup(click.Group):
 def cli() -> None:
     """Live taxi figures that can be checked.
 
-    Everything is set by environment variables FLAGFALL_*; `flagfall doctor` lists them.
+    Everything is set by environment variables FLAGFALL_*: docs/services.md. `flagfall doctor` finds mistyped ones.
 
     \b
     flagfall services up

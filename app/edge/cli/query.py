@@ -131,19 +131,45 @@ def _unharmed(value: Any) -> Any:
     return f"'{value}" if isinstance(value, str) and value.startswith(FORMULA_STARTS) else value
 
 
+def _seen(row: dict[str, Any]) -> dict[str, Any]:
+    """What a table shows of a row; --json and --csv have the rest (fingerprint, counts of values, histograms)."""
+    lists = {name for name, value in row["measures"].items() if isinstance(value, list)}
+    left_out = {"fingerprint", "window_end", *lists}
+    return {k: v for k, v in flat(row).items() if k not in left_out and not k.endswith("_values")}
+
+
+def _width(lines: list[dict[str, Any]]) -> int:
+    """Columns of the terminal that the table needs to stay legible."""
+    return sum(3 + max(len(name), *(len(str(line[name])) for line in lines)) for name in lines[0])
+
+
+def _print_blocks(console: Any, title: Any, lines: list[dict[str, Any]]) -> None:
+    """One row below the other, a figure a line, for terminals that are too narrow."""
+    console.print(title, style="italic", highlight=False)
+    for line in lines:
+        console.print()
+        for name, value in line.items():
+            console.print(f"{name:<26} {'–' if value is None else value}", highlight=False)
+
+
 def _print_table(view: str, answer: dict[str, Any]) -> None:
     from rich.console import Console
     from rich.table import Table
 
     console, meta = Console(), answer["meta"]
-    lines = [{k: v for k, v in flat(row).items() if k not in ("fingerprint", "window_end")} for row in answer["data"]]
+    lines = [_seen(row) for row in answer["data"]]
     table = Table(title=f"{view} as of {meta['as_of'] or 'no common watermark yet'}", title_justify="left")
     for name in lines[0] if lines else ():
         numbers = all(line[name] is None or isinstance(line[name], int) for line in lines)
         table.add_column(name, justify="right" if numbers else "left")
     for line in lines:
         table.add_row(*("–" if value is None else str(value) for value in line.values()))
-    console.print(table if lines else f"{view}: no rows for these filters.")
+    if not lines:
+        console.print(f"{view}: no rows for these filters.")
+    elif _width(lines) <= console.width:
+        console.print(table)
+    else:
+        _print_blocks(console, table.title, lines)
     for missing in meta["missing"]:
         console.print(f"[yellow]partition {missing['partition']} is missing: {missing['why']}", highlight=False)
     if meta["next_cursor"]:

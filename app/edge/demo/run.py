@@ -126,6 +126,7 @@ def _facts(written: Written, seconds: float, report: dict[str, Any]) -> dict[str
         "rides_by_topic": dict(written.rides),
         "rides_per_second": round(written.total / seconds),
         "late": sum(entry["recomputed"] for entry in first if entry["name"] == "late"),
+        "quarantined": sum(entry["recomputed"] for entry in first if entry["name"] == "quarantined"),
         "verdict": report["verdict"],
         "reconciliation": report,
     }

@@ -109,6 +109,7 @@ def last_screen(console: Console, facts: dict[str, Any]) -> None:
         ("position", _POSITION.format(**facts)),
         ("fingerprint", _FINGERPRINT),
         ("late", _LATE.format(**facts)),
+        ("quarantined", _QUARANTINED.format(**facts)),
         ("time", _TIME.format(**facts)),
     ):
         figures.add_row(name, meaning)
@@ -130,6 +131,10 @@ _FINGERPRINT = (
     "Where two differ by one record, the difference names it."
 )
 _LATE = "{late:,} rides came after their window had closed. They are in the late topic, not in the table."
+_QUARANTINED = (
+    "{quarantined:,} rides could not be used: stamped years ahead, say. They are in the quarantine topic, each with "
+    "its reason. Applied, late and quarantined make up all that went in."
+)
 _TIME = "{seconds:.0f} seconds. Everything was stopped; logs and report are in {data_dir}."
 _NEXT = {
     "make up": "the same, left running, with a page to look at",
@@ -140,7 +145,7 @@ _NEXT = {
 _MEANING = {
     "MATCH": "Every row of every table equals its recomputation, record by record.",
     "MISMATCH": "Rows differ; the table above names them and the records to blame.",
-    "INCONCLUSIVE": "The run could not decide; the reason stands above. Run it again.",
+    "INCONCLUSIVE": "The run could not decide. Mend the reason that stands above, then run it again.",
     "INVALID": "The topics do not hold what the tables claim to cover.",
 }
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from aiohttp import web
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from app.domain.measures import Histogram
+from app.domain.measures import Histogram, values_name
 from app.domain.view import Tumbling, View
 from app.edge.http import figures
 from app.edge.http.answers import row_document, whole_page
@@ -90,7 +90,7 @@ def _row(view: View, told: dict[str, Any]) -> dict[str, Any]:
     measures = [
         (figures.bars(told["measures"][m.name]), told["measures"][m.name])
         if isinstance(m, Histogram)
-        else figures.figure(m.name, told["measures"][m.name])
+        else figures.figure(m.name, _told(told["measures"], m.name))
         for m in view.measures
     ]
     groups = [
@@ -124,3 +124,8 @@ def _template() -> Any:
 @cache
 def _static_text(name: str) -> str:
     return (HERE / "static" / name).read_text("utf-8")
+
+
+def _told(measures: dict[str, Any], name: str) -> Any:
+    """The measure's value; null for a sum over no value at all, which would look like an amount of nothing."""
+    return None if measures.get(values_name(name)) == 0 else measures[name]
