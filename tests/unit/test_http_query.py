@@ -157,3 +157,46 @@ def test_instants_read_back(instant_us: int) -> None:
 @given(st.integers(1, 10**6))
 def test_lengths_of_time_read_back(seconds: int) -> None:
     assert duration_us(to_duration(seconds * 1_000_000)) == seconds * 1_000_000
+
+
+def test_a_table_leaves_out_what_only_programs_read() -> None:
+    from app.edge.cli.query import _seen
+
+    row = {
+        "window": {"start": "2026-01-05T05:00:00Z", "end": "2026-01-05T05:05:00Z"},
+        "group": {"zone": 132},
+        "measures": {"rides": 3, "tip_cents": 250, "tip_cents_values": 2, "duration_minutes": [0, 3]},
+        "state": "open",
+        "fingerprint": "00ff",
+    }
+    assert _seen(row) == {
+        "window_start": "2026-01-05T05:00:00Z",
+        "zone": 132,
+        "rides": 3,
+        "tip_cents": 250,
+        "state": "open",
+    }
+
+
+def test_rows_too_wide_for_the_terminal_stand_one_below_the_other() -> None:
+    from io import StringIO
+
+    from rich.console import Console
+
+    from app.edge.cli.query import _print_blocks, _width
+
+    lines = [{"a_long_heading": 1, "b": None}, {"a_long_heading": 22, "b": "x"}]
+    assert _width(lines) == 3 + len("a_long_heading") + 3 + len("None")
+    console = Console(file=StringIO(), width=40)
+    _print_blocks(console, "title", lines)
+    assert console.file.getvalue().split() == [
+        "title",
+        "a_long_heading",
+        "1",
+        "b",
+        "–",
+        "a_long_heading",
+        "22",
+        "b",
+        "x",
+    ]
