@@ -40,7 +40,6 @@ class Directory:
     tasks: dict[int, TaskState] = field(default_factory=dict)
     owners: Mapping[int, str] = field(default_factory=dict)
     log_end: dict[tuple[str, int], int] = field(default_factory=dict)
-    last_commit_ms: float | None = None
     session_timeout_seconds: float = math.inf
     heartbeat_at_seconds: float | None = None
 

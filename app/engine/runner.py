@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import time
 from collections.abc import Callable
 
 from app.codecs.avro_decode import schema_ids
@@ -47,7 +46,6 @@ class TaskRunner:
         self._wakeup = asyncio.Event()
         self._stopping = self._failed = self._writing = False
         self._loop: asyncio.Task[None] | None = None
-        self.last_commit_seconds: float | None = None
 
     def start(self) -> None:
         """Begin; batches may be offered from now on."""
@@ -128,6 +126,5 @@ class TaskRunner:
             marker_offset = await self.writer.write(transaction)
             self.core.commit(transaction, marker_offset)
             self._writing = False
-            self.last_commit_seconds = time.time()
         for done in dones:
             done()

@@ -13,9 +13,7 @@ from pydantic import SecretStr
 
 from app.base.services.local import supervised
 from app.base.settings import LOOPBACK, ServicesSettings, Settings, WorkerSettings
-
-BELOW_EPHEMERAL = range(20_000, 32_000)
-"""Ports that the kernel gives to no outgoing connection, so that nothing takes one between choice and use."""
+from app.edge.demo.place import BELOW_EPHEMERAL
 
 
 def free_ports(count: int) -> list[int]:

@@ -15,11 +15,9 @@ from app.base.kafka_clients import librdkafka_options
 from app.base.registry import Registry
 from app.base.settings import Settings
 from app.codecs.avro_decode import Refusal, WriterSchema, decode_strict
-from app.domain.fold import Cells, Folded, RowKey, fold, merge_rows
 from app.domain.records import Record
 from app.domain.records import TopicPartition as Place
 from app.domain.source import Source
-from app.domain.view import View
 
 
 def records_of(settings: Settings, source: Source) -> list[Record]:
@@ -72,14 +70,6 @@ def read(settings: Settings, topic: str, partition: int) -> Sequence:
             messages.append(message)
     finally:
         consumer.close()
-
-
-def folded(view: View, records: Sequence[Record]) -> tuple[Folded, dict[RowKey, Cells]]:
-    """The fold, and its rows merged over all tasks."""
-    result = fold(view, records)
-    keys = {key for rows in result.rows.values() for key in rows}
-    merged = {key: merge_rows(view, [rows[key] for rows in result.rows.values() if key in rows]) for key in keys}
-    return result, merged
 
 
 def log_ends(settings: Settings, source: Source) -> dict[tuple[str, int], int]:
