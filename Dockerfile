@@ -10,6 +10,7 @@ WORKDIR /opt/flagfall
 ENV PATH=/opt/flagfall/.venv/bin:$PATH \
     PYTHONUNBUFFERED=1 \
     UV_PYTHON_DOWNLOADS=never \
+    UV_COMPILE_BYTECODE=1 \
     FLAGFALL_DATA_DIR=/var/lib/flagfall \
     FLAGFALL_CACHE_DIR=/var/cache/flagfall
 
@@ -24,9 +25,12 @@ COPY agents agents
 COPY tables tables
 COPY spark_batch spark_batch
 RUN uv pip install --python .venv/bin/python --no-cache --no-deps --no-build-isolation --editable . \
+    && python -m compileall -q app agents tables spark_batch \
     && install -d -o flagfall /var/lib/flagfall /var/cache/flagfall
 
 USER flagfall
+# Compiles the engine's loops (numba) once, for whoever builds and runs on the same kind of processor.
+RUN python -c "import app.edge.worker"
 EXPOSE 18081
 ENTRYPOINT ["flagfall"]
 CMD ["--help"]

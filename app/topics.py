@@ -1,28 +1,61 @@
-"""Every topic, once: what the rides come in by, and what the application keeps and tells.
+"""Every topic, once: what the records come in by, and what the application keeps and tells.
 
 `flagfall topics list` shows it; docs/formats.md says what is in each, byte by byte.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
 from app.base import names
 from app.base.settings import Settings
 from app.base.topic import Cleanup, Topic
+from app.codecs.record_schema import record_schema
+from app.domain.alert import Alert
+from app.domain.branch import Branch
+from app.domain.catalogue import Catalogue, TaskGroup
+from app.domain.errors import DefinitionError
+from app.domain.join import Join
 from app.domain.source import Source
-from app.rides.ride import RIDES, avro_schema
+from app.domain.view import View
+from app.rides.ride import RIDES
+from app.rides.shipped import shipped
+from app.rides.zones import ZONES_TOPIC
 
 HOUR_MS = 3_600_000
 SAFE_REPLICAS = 3
 """From this replication factor on, a write waits for two copies."""
 
 
-def topics(settings: Settings) -> tuple[Topic, ...]:
-    """All topics of one application, in the order of the flow."""
-    return (*source_topics(settings), *application_topics(settings))
+def topics(settings: Settings, catalogue: Catalogue | None = None) -> tuple[Topic, ...]:
+    """All topics of one application, in the order of the flow; without a catalogue, of one without definitions.
+
+    DefinitionError if a source reads a topic that the application itself writes.
+    """
+    return (*needed_topics(settings, catalogue), zones_topic(settings))
+
+
+def needed_topics(settings: Settings, catalogue: Catalogue | None = None) -> tuple[Topic, ...]:
+    """Those without which no worker starts: all but what is only joined to answers."""
+    groups = (catalogue or shipped(settings)).groups
+    read = [topic for group in groups for source in group.sources for topic in source_topics(settings, source)]
+    written = {topic.name: topic for group in groups for topic in written_topics(settings, group)}
+    if both := [topic.name for topic in read if topic.name in written]:
+        raise DefinitionError("a source cannot read what the application writes", both)
+    return (*read, *written.values())
+
+
+def written_topics(settings: Settings, group: TaskGroup) -> tuple[Topic, ...]:
+    """What the tasks of a group keep, publish and send on."""
+    return (
+        *application_topics(settings, group.sources[0]),
+        *finals_topics(settings, group.finals),
+        *pairing_topics(settings, group.pairing),
+        *branch_topics(settings, group.branches),
+    )
 
 
 def source_topics(settings: Settings, source: Source = RIDES) -> tuple[Topic, ...]:
@@ -31,9 +64,9 @@ def source_topics(settings: Settings, source: Source = RIDES) -> tuple[Topic, ..
         _entry(
             settings,
             topic.name,
-            f"{source.key} as text; 264 where there is none",
+            f"{source.key} as text",
             f"Avro {source.record}",
-            f"Rides as they were reported, service {topic.name.rpartition('.')[2]}.",
+            source.help or f"Records of {source.name}.",
             subject=f"{topic.name}-value",
         )
         for topic in source.topics
@@ -81,17 +114,100 @@ def application_topics(settings: Settings, source: Source = RIDES) -> tuple[Topi
             "JSON {topic, partition, at_offset, watermark_us}",
             "Watermarks raised without a record: an input of every recomputation, never deleted.",
         ),
+        _entry(
+            settings,
+            names.corrections_topic(app, source.name),
+            "none",
+            "JSON {run, view, version, window_start_us, group, expected, row, adds}",
+            "Please put this row where that one stands; partition p is an input of task p.",
+        ),
+        _entry(
+            settings,
+            names.corrected_topic(app),
+            "as the correction's",
+            "JSON {outcome, why, correction}",
+            "What became of each correction.",
+        ),
+        _entry(
+            settings,
+            names.closing_topic(app, source.name),
+            "row or mark",
+            "cells, or the mark's JSON",
+            "Rows of closed windows on their way to become finals; partition p is an input of task p.",
+        ),
     )
 
 
-def value_schemas(settings: Settings) -> dict[str, dict[str, Any]]:
-    """Registry subject to Avro schema."""
-    return {topic.subject: avro_schema() for topic in topics(settings) if topic.subject is not None}
+def finals_topics(settings: Settings, views: Iterable[View]) -> tuple[Topic, ...]:
+    """Where views publish the final rows of their windows."""
+    return tuple(
+        _entry(
+            settings,
+            names.finals_topic(view.name),
+            "JSON {window_start_us, group}",
+            "JSON {revision, count, fingerprint, measures, positions}",
+            f"Final rows of {view.name}: once per window, group and revision. Read it committed.",
+        )
+        for view in views
+    )
 
 
-def topic_named(settings: Settings, name: str) -> Topic:
+def pairing_topics(settings: Settings, pairing: Sequence[Join | Alert]) -> tuple[Topic, ...]:
+    """Where joins and alerts send what they give; and, where there are joins, what nobody met."""
+    outputs = tuple(
+        _entry(
+            settings,
+            one.output.name,
+            f"{one.source.key} as text",
+            f"Avro {one.source.record}",
+            f"{one.help[:1].upper()}{one.help[1:]}. Read it committed.",
+            subject=f"{one.output.name}-value",
+        )
+        for one in pairing
+    )
+    unmatched = _entry(
+        settings,
+        names.unmatched_topic(settings.app_id),
+        "the record's own bytes",
+        "the record's own bytes",
+        "Halves of joins that nobody met in time, with join, side and origin. Read it committed.",
+    )
+    return (*outputs, unmatched) if any(isinstance(one, Join) for one in pairing) else outputs
+
+
+def branch_topics(settings: Settings, branches: Iterable[Branch]) -> tuple[Topic, ...]:
+    """Where branches send records on, in the partitions that they came from."""
+    as_it_came = "the record's own bytes"
+    return tuple(
+        _entry(settings, topic, as_it_came, as_it_came, f"By {branch.name}: {branch.help} Read it committed.")
+        for branch in branches
+        for topic in branch.outputs
+    )
+
+
+def zones_topic(settings: Settings) -> Topic:
+    """Names of zones, held whole by every worker; one partition, so that one offset says which names were used."""
+    entry = _entry(
+        settings,
+        ZONES_TOPIC,
+        "zone as text",
+        "JSON {zone, name, borough}",
+        "Names of zones, joined to answers.",
+        cleanup="compact",
+    )
+    return replace(entry, partitions=1)
+
+
+def value_schemas(settings: Settings, catalogue: Catalogue | None = None) -> dict[str, dict[str, Any]]:
+    """Registry subject to Avro schema, of what is read."""
+    sources = (catalogue or shipped(settings)).sources
+    entries = ((topic, source) for source in sources for topic in source_topics(settings, source))
+    return {topic.subject: record_schema(source) for topic, source in entries if topic.subject is not None}
+
+
+def topic_named(settings: Settings, name: str, catalogue: Catalogue | None = None) -> Topic:
     """The entry of that name; KeyError naming those there are."""
-    entries = {topic.name: topic for topic in topics(settings)}
+    entries = {topic.name: topic for topic in topics(settings, catalogue)}
     if name not in entries:
         raise KeyError(f"no topic {name!r} in the list; there are: {', '.join(entries)}")
     return entries[name]

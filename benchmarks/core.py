@@ -13,11 +13,16 @@ from collections.abc import Iterator
 import numpy as np
 import polars as pl
 
-from app.codecs.avro_decode import WriterSchema, decode_block
+from app.codecs.avro_decode import BlockDecoder, Packed
 from app.codecs.avro_encode import encode_block
+from app.codecs.avro_schema import WriterSchema
+from app.codecs.blobs import Blobs
+from app.codecs.column_arrays import Layout
 from app.domain.marker import InputPosition
-from app.engine.batch import Batch
-from app.engine.task import TaskCore, TaskDefinition
+from app.engine.core.batch import Batch
+from app.engine.core.definition import TaskDefinition
+from app.engine.core.restore import new_state
+from app.engine.core.task import TaskCore
 from app.rides.generator.generator import Generator
 from app.rides.ride import RIDE_COLUMNS, RIDES, avro_schema
 from app.rides.views import VIEWS
@@ -40,7 +45,7 @@ def batches(rides: int, size: int) -> Iterator[Batch]:
             offsets=np.arange(first, first + size),
             timestamps_ms=frame["clock_ms"].to_numpy(),
             keys=[b"1"] * size,
-            values=values,
+            values=Blobs.of(values),  # as a fetch gives them
             headers=[()] * size,
         )
 
@@ -48,8 +53,9 @@ def batches(rides: int, size: int) -> Iterator[Batch]:
 def measure(rides: int, size: int) -> dict[str, float | int]:
     """Microseconds of processor time per ride, and the rows that came of it."""
     prepared = list(batches(rides, size))
-    definition = TaskDefinition("bench", RIDES, VIEWS)
-    core = TaskCore(definition, definition.empty_state(0, {t: InputPosition("", 0, 0) for t in definition.topics}))
+    definition = TaskDefinition("bench", (RIDES,), VIEWS)
+    inputs = {topic: InputPosition("", 0, 0) for topic in definition.topics}
+    core = TaskCore(definition, new_state(definition, 0, inputs))
     schemas = {SCHEMA.id: SCHEMA}
     started, records = time.process_time(), 0
     for batch in prepared:
@@ -58,9 +64,10 @@ def measure(rides: int, size: int) -> dict[str, float | int]:
         core.commit(transaction, 0)
         records += len(transaction.changelog)
     whole = time.process_time() - started
+    decoder = BlockDecoder(Layout(RIDES.columns))
     started = time.process_time()
     for batch in prepared:
-        decode_block(batch.values, schemas, RIDES.columns)
+        decoder.decode(Packed(batch.values), schemas).columns.frame()
     decoding = time.process_time() - started
     return {
         "rides": rides,

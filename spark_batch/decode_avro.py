@@ -3,7 +3,7 @@
 `from_avro` sees neither the header nor trailing bytes and answers a broken record with nulls. So a record counts as
 decoded only if it has a known schema id and, encoded again, gives the very same bytes; Java passes text that
 is no UTF-8 through both ways, so that is asked for too. All others are *suspects*,
-which `app.codecs.avro_decode` looks at one by one. A suspect may turn out well (an unusual but legal encoding).
+which `app.codecs.avro_strict` looks at one by one. A suspect may turn out well (an unusual but legal encoding).
 """
 
 from __future__ import annotations
@@ -16,9 +16,11 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - as everywhere in Spark
 from pyspark.sql.avro.functions import from_avro, to_avro
 
-from app.codecs.avro_decode import HEADER_BYTES, WriterSchema
+from app.codecs.avro_schema import HEADER_BYTES, WriterSchema
 from app.domain import source as s
+from app.domain.epochs import AS_DECLARED, Rules
 from app.domain.records import Reason
+from spark_batch.epochs import with_skew
 
 PLAIN_TYPES = {"int", "long", "string", "boolean"}
 MICROS_PER_MILLI = 1000
@@ -39,19 +41,19 @@ def decode(raw: DataFrame, source: s.Source, writer_schemas: Sequence[WriterSche
     return guarded.select(*raw.columns, "suspect", *(value.alias(name) for name, value in values.items()))
 
 
-def judge(decoded: DataFrame, source: s.Source) -> DataFrame:
+def judge(decoded: DataFrame, source: s.Source, rules: Rules = AS_DECLARED) -> DataFrame:
     """`decoded` with the derived columns and `reason`: why a decoded record is unusable, null where it is not.
 
     Derived columns are worked out only within bounds: outside, a difference may overflow.
     """
-    bounded = decoded.withColumn("reason", F.when(~F.col("suspect"), _out_of_bounds(source)))
+    bounded = with_skew(decoded, source, rules).withColumn("reason", F.when(~F.col("suspect"), _out_of_bounds(source)))
     within = F.col("reason").isNull() & ~F.col("suspect")
     full = bounded.withColumns({d.column.name: F.when(within, _derived(d)) for d in source.derived})
-    latest = F.col("timestamp_ms") * MICROS_PER_MILLI + source.skew_seconds * 1_000_000
+    latest = F.col("timestamp_ms") * MICROS_PER_MILLI + F.col("skew_us")
     in_time = F.when(F.col("timestamp_ms") < 0, Reason.NO_TIMESTAMP.value).when(
         F.col(source.reported_at) > latest, Reason.SKEWED.value
     )
-    return full.withColumn("reason", F.when(within, in_time).otherwise(F.col("reason")))
+    return full.withColumn("reason", F.when(within, in_time).otherwise(F.col("reason"))).drop("skew_us")
 
 
 def is_plain(schema: Any) -> bool:

@@ -3,55 +3,18 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
-from contextlib import closing
+from collections.abc import Mapping
 from typing import Any
 
 import orjson
-from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, Message, TopicPartition
+from confluent_kafka import Message
 
+from app.base.committed import committed
 from app.codecs.changelog import marker_key
 from app.codecs.marker import decode_marker, encode_marker
 from app.domain.fold import Advance
 from spark_batch.cut import Span, TaskCut
-from spark_batch.errors import Inconclusive, Invalid
-
-READ_TIMEOUT_SECONDS = 30.0
-FETCH_WAIT_MS = 10
-"""The end of a partition is told after one fetch that found nothing."""
-
-
-def committed(
-    client: Mapping[str, Any], topic: str, partition: int, start: int = OFFSET_BEGINNING
-) -> Iterator[Message]:
-    """Committed records from `start` to the log's last stable offset.
-
-    The end is told by the consumer's end-of-partition event, not by an offset: the last one may be a control record.
-    Raises Inconclusive if nothing comes for half a minute.
-    """
-    settings = dict(client) | {
-        "group.id": "flagfall-reconcile",  # demanded by the client, never used: nothing is committed
-        "isolation.level": "read_committed",
-        "enable.partition.eof": True,
-        "enable.auto.commit": False,
-        "auto.offset.reset": "error",
-        "fetch.wait.max.ms": FETCH_WAIT_MS,
-        "log_level": 0,  # what matters is raised
-    }
-    consumer = Consumer(settings)
-    with closing(consumer):
-        consumer.assign([TopicPartition(topic, partition, start)])
-        while True:
-            message = consumer.poll(READ_TIMEOUT_SECONDS)
-            if message is None:
-                raise Inconclusive(f"{topic}-{partition}: nothing came for {READ_TIMEOUT_SECONDS:.0f} s; run it again")
-            error = message.error()
-            if error is None:
-                yield message
-            elif error.code() == KafkaError._PARTITION_EOF:
-                return
-            else:
-                raise Invalid(f"{topic}-{partition}: {error.str()}")
+from spark_batch.errors import Invalid
 
 
 def check_marker(client: Mapping[str, Any], topic: str, cut: TaskCut) -> int | None:

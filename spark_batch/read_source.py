@@ -16,7 +16,9 @@ import pyarrow.parquet as pq
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as everywhere in Spark
 
-from app.codecs.avro_decode import Refusal, Schemas, decode_strict
+from app.codecs.avro_schema import Schemas
+from app.codecs.avro_strict import Refusal, decode_strict
+from app.domain.epochs import AS_DECLARED, Rules
 from app.domain.fold import refusal
 from app.domain.records import Record, with_derived
 from app.domain.source import Coalesce, Derived, Kind, Source
@@ -34,33 +36,52 @@ def kept_columns(source: Source, views: Sequence[View]) -> list[str]:
     return sorted({name for view in views for name in view.columns} | bases | {source.id, source.key})
 
 
-def read_source(raw: DataFrame, source: Source, views: Sequence[View], schemas: Schemas, folder: Path) -> DataFrame:
-    """Place, kept columns and `reason` (null where usable) of every record in `raw`; stored below `folder`."""
+def read_source(
+    raw: DataFrame,
+    source: Source,
+    views: Sequence[View],
+    schemas: Schemas,
+    folder: Path,
+    rules: Rules = AS_DECLARED,
+) -> DataFrame:
+    """Place, kept columns and `reason` (null where usable) of every record in `raw`; stored below `folder`.
+
+    Of `rules` the skews count, which are the source's.
+    """
     known = [schema for schema in schemas.values() if schema is not None]
     columns = kept_columns(source, views)
-    full = judge(decode(raw, source, known), source).withColumn("topic_number", _topic_number(source))
+    full = judge(decode(raw, source, known), source, rules).withColumn("topic_number", _topic_number(source))
     bytes_of_suspects = F.when(F.col("suspect"), F.col("value")).alias("value")
     full.select(*_PLACE, "reason", *columns, "suspect", bytes_of_suspects).write.parquet(str(folder / "decoded"))
     spark = raw.sparkSession
     decoded = spark.read.parquet(str(folder / "decoded"))
-    judge_suspects(decoded.where("suspect"), views[0], columns, schemas, folder / "suspects.parquet")
+    judge_suspects(decoded.where("suspect"), views[0], columns, schemas, folder / "suspects.parquet", rules)
     resolved = _load(spark, folder / "suspects.parquet", decoded)
     return decoded.where("not suspect").drop("suspect", "value").unionByName(resolved)
 
 
-def judge_suspects(suspects: DataFrame, view: View, columns: Sequence[str], schemas: Schemas, file: Path) -> None:
+def judge_suspects(
+    suspects: DataFrame,
+    view: View,
+    columns: Sequence[str],
+    schemas: Schemas,
+    file: Path,
+    rules: Rules = AS_DECLARED,
+) -> None:
     """Decode suspects strictly, one by one, and write what each is."""
     schema = _suspect_schema(view.source, columns)
     rows = suspects.select(*_PLACE, "value").toLocalIterator()
     topics = {topic.number: topic.name for topic in view.source.topics}
     with pq.ParquetWriter(file, schema) as writer:
-        judged = _judged(rows, topics, view, schemas)
+        judged = _judged(rows, topics, view, schemas, rules)
         while some := list(islice(judged, SUSPECTS_AT_ONCE)):
             picked = [{name: one[name] for name in schema.names} for one in some]
             writer.write_table(pa.Table.from_pylist(picked, schema))
 
 
-def _judged(rows: Iterator[Any], topics: dict[int, str], view: View, schemas: Schemas) -> Iterator[dict[str, Any]]:
+def _judged(
+    rows: Iterator[Any], topics: dict[int, str], view: View, schemas: Schemas, rules: Rules
+) -> Iterator[dict[str, Any]]:
     nothing = dict.fromkeys(view.source.by_name)
     for number, partition, offset, timestamp_ms, value in rows:
         place = dict(zip(_PLACE, (number, partition, offset, timestamp_ms), strict=True))
@@ -71,7 +92,7 @@ def _judged(rows: Iterator[Any], topics: dict[int, str], view: View, schemas: Sc
         values = {column.name: told.get(column.name) for column in view.source.columns}
         record = Record(topics[number], partition, offset, timestamp_ms, values)
         full = with_derived(view.source, values)
-        reason = refusal(view, record, full)
+        reason = refusal(view.source, record, full, rules)
         yield (nothing if reason else full) | place | {"reason": reason}
 
 

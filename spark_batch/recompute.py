@@ -12,14 +12,20 @@ from pyspark.sql import functions as F  # noqa: N812 - as everywhere in Spark
 
 from app.domain.difference import Fate
 from app.domain.measures import Op, Part, Take
-from app.domain.source import Kind
-from app.domain.view import Tumbling, View
+from app.domain.view import FIRST_WINDOW, AllTime, Session, View
+from app.domain.windows import Calendar
 from spark_batch.mix import fingerprint, mixed_halves, packed_origin
+from spark_batch.windows import WINDOW_END, WINDOW_START, first_window, last_end, window_start, with_calendar
+
+
+def is_recomputed(view: View) -> bool:
+    """Whether this translator knows the view's kind of window."""
+    return not isinstance(view.window, Session)
 
 
 def key_columns(view: View) -> list[str]:
     """Names of a row's key columns."""
-    return ["task", "window_start_us", *(f"group_{i}" for i in range(len(view.groups)))]
+    return ["task", "window_start_us", *(f"group_{i}" for i in range(len(view.stored_groups)))]
 
 
 def cell_columns(view: View) -> list[str]:
@@ -29,8 +35,7 @@ def cell_columns(view: View) -> list[str]:
 
 def row_schema(view: View) -> str:
     """A row frame's schema, as Spark writes it."""
-    kinds = [view.source.by_name[group.column].kind for group in view.groups]
-    groups = [f"group_{i} {'string' if kind is Kind.TEXT else 'bigint'}" for i, kind in enumerate(kinds)]
+    groups = [f"group_{i} {'string' if text else 'bigint'}" for i, text in enumerate(view.texts)]
     return ", ".join(
         ["task int", "window_start_us bigint", *groups, *(f"{name} bigint" for name in cell_columns(view))]
     )
@@ -38,8 +43,10 @@ def row_schema(view: View) -> str:
 
 def judged(view: View, records: DataFrame) -> DataFrame:
     """Records (with `watermark_us`) with the key of their row in this view and their `fate`."""
-    keyed = records.withColumns({"task": F.col("partition"), "window_start_us": _window_start(view)} | _groups(view))
-    return keyed.withColumn("fate", _fate(view))
+    if isinstance(view.window, Calendar):
+        records = with_calendar(view, records)
+    keyed = records.withColumns({"task": F.col("partition"), "window_start_us": window_start(view)} | _groups(view))
+    return keyed.withColumn("fate", _fate(view)).drop(WINDOW_START, WINDOW_END)
 
 
 def rows(view: View, applied: DataFrame) -> DataFrame:
@@ -51,24 +58,17 @@ def rows(view: View, applied: DataFrame) -> DataFrame:
     return _flat(view, prepared.groupBy(*key_columns(view)).agg(*named))
 
 
-def _window_start(view: View) -> Column:
-    if not isinstance(view.window, Tumbling):
-        return F.lit(None).cast("bigint")
-    instant = F.col(view.window.column)
-    return instant - F.pmod(instant, F.lit(view.window.size_us))
-
-
 def _groups(view: View) -> dict[str, Column]:
     """Flags group as 0 and 1, as they are stored."""
-    kinds = [view.source.by_name[group.column].kind for group in view.groups]
-    types = ["string" if kind is Kind.TEXT else "bigint" for kind in kinds]
-    return {f"group_{i}": F.col(g.column).cast(types[i]) for i, g in enumerate(view.groups)}
+    types = ["string" if text else "bigint" for text in view.texts]
+    columns = [first_window(view) if g is FIRST_WINDOW else F.col(g.column) for g in view.stored_groups]
+    return {f"group_{i}": column.cast(types[i]) for i, column in enumerate(columns)}
 
 
 def _fate(view: View) -> Column:
-    if not isinstance(view.window, Tumbling):
+    if isinstance(view.window, AllTime | Session):
         return F.lit(Fate.APPLIED.value)
-    closes = F.col("window_start_us") + (view.window.size_us + view.grace_us)
+    closes = last_end(view) + view.grace_us
     placed = F.when(F.col("window_start_us").isNull(), Fate.OUT_OF_SCOPE.value)
     return placed.when(closes <= F.col("watermark_us"), Fate.LATE.value).otherwise(Fate.APPLIED.value)
 

@@ -22,6 +22,7 @@ from confluent_kafka.admin import ConfigResource, ResourceType
 from pyspark.sql import DataFrame, SparkSession
 
 from app.base.cluster import Cluster
+from app.base.committed import LogRefused, LogSilent
 from app.base.errors import KafkaUnavailable
 from app.base.kafka_clients import java_options, librdkafka_options
 from app.base.names import advances_topic, changelog_topic
@@ -29,11 +30,13 @@ from app.base.settings import Settings
 from app.base.topic_admin import admin_client, topic_states
 from app.domain.difference import Difference
 from app.domain.fold import Advance
+from app.domain.obeyed import rules_of
 from app.domain.records import TopicPartition
 from app.domain.source import Source
 from app.domain.view import View
 from spark_batch.changelog import changelog_rows, changelog_spans, latest
 from spark_batch.compare import Comparison, compare
+from spark_batch.corrections import Told, read_told
 from spark_batch.cut import TaskCut, joined
 from spark_batch.errors import Inconclusive, Invalid, NoVerdict
 from spark_batch.explain import explain
@@ -42,7 +45,7 @@ from spark_batch.kafka_range import check_spans, read_spans, told_by
 from spark_batch.ledgers import entries, not_adding_up
 from spark_batch.log_reader import check_marker, overwritten_too_early, read_advances
 from spark_batch.read_source import read_source
-from spark_batch.recount import Recount, counted, recount
+from spark_batch.recount import Recount, counted, epoch_floors, recount
 from spark_batch.report import Report, Verdict, ViewReport, new_run_id, write_report
 from spark_batch.watermark import with_watermark
 from spark_batch.writer_schemas import WriterSchemas
@@ -101,8 +104,8 @@ def reconcile(
         for source, of_source in _by_source(views):
             report.views += _reconcile_source(run, source, of_source)
         report.verdict = Verdict.MATCH if all(view.is_right for view in report.views) else Verdict.MISMATCH
-    except NoVerdict as error:
-        report.verdict = Verdict.INVALID if isinstance(error, Invalid) else Verdict.INCONCLUSIVE
+    except (NoVerdict, LogSilent, LogRefused) as error:
+        report.verdict = Verdict.INVALID if isinstance(error, Invalid | LogRefused) else Verdict.INCONCLUSIVE
         report.reason = str(error)
     finally:
         spark.catalog.clearCache()
@@ -119,23 +122,26 @@ def _reconcile_source(run: Run, source: Source, views: Sequence[View]) -> list[V
     with run.step("checks", "checking that the topics hold what the cut claims"):
         _check(run, cuts)
         advances = _advances(run, cuts)
+        told = read_told(run.client, run.settings.app_id, source, cuts)
     with run.step("changelog", "copying the changelog up to the same position"):
         stored = _changelog(run, source, cuts)
     with run.step("read", "reading and decoding the source records"):
         records = _records(run, source, views, cuts)
     marked = with_watermark(records, source, advances).cache()
-    return [_reconcile_view(run, exports[view.name], stored, marked, advances) for view in views]
+    return [_reconcile_view(run, exports[view.name], stored, marked, advances, told) for view in views]
 
 
 def _reconcile_view(
-    run: Run, exports: Sequence[Export], stored: DataFrame, records: DataFrame, advances: Sequence[Advance]
+    run: Run, exports: Sequence[Export], stored: DataFrame, records: DataFrame, advances: Sequence[Advance], told: Told
 ) -> ViewReport:
     cuts = [export.cut for export in exports]
     view = cuts[0].view
-    own = recount(view, cuts, records)
+    own = recount(view, cuts, records, told)
     with run.step("ledgers", f"{view.name}: counting what became of every record"):
         figures = counted(own)
         ledger = [entry for cut in cuts for entry in entries(cut, figures, advances)]
+        ledger += own.corrections.entries(own.judged, own.corrected[1])
+        ledger += epoch_floors(own, advances)
     with run.step("compare", f"{view.name}: recomputing and comparing every row"):
         live, logged = live_rows(run.spark, view, exports), changelog_rows(stored, view)
         found = compare(view, live, logged, own.rows, ROWS_NAMED)
@@ -150,6 +156,7 @@ def _reconcile_view(
         len(found.first),
         differences,
         ledger,
+        len(own.corrections.applied),
     )
 
 
@@ -174,7 +181,7 @@ def _changelog(run: Run, source: Source, cuts: Sequence[TaskCut]) -> DataFrame:
         starts = run.cluster.log_starts(places)
     spans = changelog_spans(topic, starts, cuts)
     check_spans(run.cluster, spans)
-    copied = run.work / "changelog"
+    copied = run.work / source.name / "changelog"
     latest(read_spans(run.spark, java_options(run.settings.kafka), spans), cuts).write.parquet(str(copied))
     lag_ms = _compaction_lag_ms(run, topic)
     committed = [cut for cut in cuts if cut.has_committed]
@@ -207,16 +214,17 @@ def _records(run: Run, source: Source, views: Sequence[View], cuts: Sequence[Tas
     schemas = WriterSchemas(run.settings, [topic.name for topic in source.topics])
     raw = read_spans(run.spark, java_options(run.settings.kafka), spans)
     with run.report.timed("decode"):
-        records = read_source(raw, source, views, schemas, run.work / "source")
+        rules = rules_of(views[0], [cut.marker for cut in cuts])
+        records = read_source(raw, source, views, schemas, run.work / source.name / "source", rules)
     count = records.count()
     run.report.records += count
-    run.report.records_per_second = round(count / run.report.seconds["decode"], 1)
+    run.report.records_per_second = round(run.report.records / run.report.seconds["decode"], 1)
     return records
 
 
 def _partition_count(run: Run, topic: str) -> int:
     with told_by(run.cluster):
-        return run.cluster.partition_counts([topic])[topic]
+        return run.cluster.topics([topic])[topic].partitions
 
 
 def _compaction_lag_ms(run: Run, topic: str) -> int:

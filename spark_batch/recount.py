@@ -4,17 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - as everywhere in Spark
 
+from app.domain.corrected import Applied
 from app.domain.difference import Fate
-from app.domain.event_time import NO_WATERMARK
+from app.domain.event_time import NO_WATERMARK, ended_below_us
+from app.domain.fold import Advance
 from app.domain.marker import Fates
+from app.domain.obeyed import rules_of
 from app.domain.records import TopicPartition
-from app.domain.view import View
+from app.domain.view import AllTime, Session, View
+from spark_batch.corrections import Corrections, Told
 from spark_batch.cut import TaskCut
-from spark_batch.ledgers import Counted
+from spark_batch.epochs import as_seen, floor_entries
+from spark_batch.ledgers import Counted, Entry
 from spark_batch.recompute import judged, rows
 
 _AT = ("topic_number", "partition")
@@ -31,15 +37,22 @@ class Recount:
     view: View
     cuts: Sequence[TaskCut]
     judged: DataFrame
+    corrections: Corrections
+
+    @cached_property
+    def corrected(self) -> tuple[DataFrame, list[Applied]]:
+        """All rows, with corrections folded in, and those corrections that expected another row."""
+        return self.corrections.folded(rows(self.view, self.applied))
 
     @property
     def rows(self) -> DataFrame:
         """The view's rows, less those whose windows have been expired."""
-        made = rows(self.view, self.applied)
-        bounds = {cut.partition: cut.marker.views[self.view.name].expired_below_us for cut in self.cuts}
-        for partition, below_us in bounds.items():
-            if below_us is not None:
-                made = made.where(~((F.col("task") == partition) & (F.col("window_start_us") < below_us)))
+        made, _ = self.corrected
+        bounds = {cut.partition: cut.marker.views[self.view.name].expired_to_us for cut in self.cuts}
+        for partition, to_us in bounds.items():
+            if to_us is not None and not isinstance(self.view.window, AllTime | Session):
+                ended = F.col("window_start_us") < ended_below_us(self.view, to_us)
+                made = made.where(~((F.col("task") == partition) & ended))
         return made
 
     @property
@@ -52,11 +65,14 @@ class Recount:
         return self.judged.where(F.col("fate") == Fate.APPLIED.value)
 
 
-def recount(view: View, cuts: Sequence[TaskCut], records: DataFrame) -> Recount:
-    """`records`: all of the source's, with `reason` and `watermark_us`; they may reach beyond the view's cut."""
+def recount(view: View, cuts: Sequence[TaskCut], records: DataFrame, told: Told) -> Recount:
+    """`records`: all of the source's, with `reason` and `watermark_us`; they and `told`, what became of corrections,
+    may reach beyond the view's cut."""
     inside = records.join(F.broadcast(_bounds(view, cuts, records)), [*_AT]).where("offset < next_offset")
     fate = F.when(F.col("reason").isNotNull(), QUARANTINED).when(F.col("offset") < F.col("view_start"), BELOW_START)
-    return Recount(view, cuts, judged(view, inside).withColumn("fate", fate.otherwise(F.col("fate"))))
+    seen = as_seen(view, inside, rules_of(view, [cut.marker for cut in cuts]))
+    with_fates = judged(view, seen).withColumn("fate", fate.otherwise(F.col("fate")))
+    return Recount(view, cuts, with_fates, Corrections(view, cuts, told))
 
 
 def counted(recount: Recount) -> dict[TopicPartition, Counted]:
@@ -79,6 +95,12 @@ def counted(recount: Recount) -> dict[TopicPartition, Counted]:
         )
         for row in figures.collect()
     }
+
+
+def epoch_floors(recount: Recount, advances: Sequence[Advance]) -> list[Entry]:
+    """What the view's epochs say of windows closed before them, against what was closed."""
+    rules = rules_of(recount.view, [cut.marker for cut in recount.cuts])
+    return [*floor_entries(recount.view, rules, recount.judged, F.col("fate") == QUARANTINED, advances)]
 
 
 def _bounds(view: View, cuts: Sequence[TaskCut], like: DataFrame) -> DataFrame:

@@ -37,7 +37,10 @@ class Verdict(StrEnum):
 
 @dataclass
 class ViewReport:
-    """One view: its cut, what was compared, what differs. `differing_rows` beyond those named are residual."""
+    """One view: its cut, what was compared, what differs. `differing_rows` beyond those named are residual.
+
+    `corrections`: how many were folded in.
+    """
 
     view: View
     cuts: Sequence[TaskCut]
@@ -48,6 +51,7 @@ class ViewReport:
     named_rows: int
     differences: Sequence[d.Difference]
     ledger: Sequence[Entry]
+    corrections: int = 0
 
     @property
     def ledger_faults(self) -> list[Entry]:
@@ -73,6 +77,7 @@ class ViewReport:
                 "changelog": self.changelog_rows,
                 "recomputed": self.recomputed_rows,
             },
+            "corrections": self.corrections,
             "differing_rows": self.differing_rows,
             "classes": {kind: kinds.count(kind) for kind in sorted(set(kinds))},
             "residual": self.residual,
@@ -149,7 +154,7 @@ def new_run_id(now: datetime) -> str:
 
 def shown_key(view: View, row: d.Row) -> dict[str, Any]:
     """A row's key in words: group names, window start as an instant."""
-    group = {g.name: value for g, value in zip(view.groups, row.key.group, strict=True)}
+    group = {g.name: value for g, value in zip(view.stored_groups, row.key.group, strict=True)}
     start = row.key.window_start_us
     window = None if start is None else datetime.fromtimestamp(start / 1_000_000, UTC).isoformat()
     return {"partition": row.partition, **group, "window_start": window}
@@ -160,7 +165,7 @@ def _difference(view: View, one: d.Difference) -> dict[str, Any]:
         "class": one.kind.value,
         "partition": one.row.partition,
         "window_start_us": one.row.key.window_start_us,
-        "group": {g.name: value for g, value in zip(view.groups, one.row.key.group, strict=True)},
+        "group": {g.name: value for g, value in zip(view.stored_groups, one.row.key.group, strict=True)},
         "cells": one.cells,
         "live": _cells(view, one.row.live),
         "changelog": _cells(view, one.row.changelog),

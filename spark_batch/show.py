@@ -52,7 +52,7 @@ def show(report: Report, folder: Path, console: Console | None = None) -> None:
 def _counts(report: Report) -> Table:
     table = Table(box=None, header_style="bold")
     table.add_column("rows of", no_wrap=True)
-    for name in ("live", "changelog", "recomputed", "differ", "records applied", "late"):
+    for name in ("live", "changelog", "recomputed", "differ", "records applied", "late", "corrections"):
         table.add_column(name, justify="right")
     for view in report.views:
         applied, late = (sum(e.recomputed for e in view.ledger if e.name == name) for name in ("applied", "late"))
@@ -63,6 +63,7 @@ def _counts(report: Report) -> Table:
             view.differing_rows,
             applied,
             late,
+            view.corrections,
         )
         table.add_row(view.view.name, *(f"{figure:,}" for figure in figures))
     return table

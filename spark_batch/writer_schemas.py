@@ -10,7 +10,7 @@ from confluent_kafka.schema_registry import SchemaRegistryClient
 from confluent_kafka.schema_registry.error import SchemaRegistryError
 
 from app.base.settings import Settings
-from app.codecs.avro_decode import WriterSchema
+from app.codecs.avro_schema import WriterSchema
 from spark_batch.errors import Inconclusive
 
 NOT_FOUND = 404

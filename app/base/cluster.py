@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import threading
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from concurrent.futures import Future
-from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple, TypeVar
 
 from confluent_kafka import IsolationLevel, KafkaError, KafkaException, TopicCollection, TopicPartition
 from confluent_kafka.admin import AdminClient, OffsetSpec
@@ -16,13 +16,37 @@ from app.base.settings import KafkaSettings
 from app.domain.errors import FlagfallError
 from app.domain.records import TopicPartition as Place
 
-NO_LEADER_YET = (KafkaError.NOT_LEADER_FOR_PARTITION, KafkaError.LEADER_NOT_AVAILABLE)
-"""Of a topic just made, or while a leader is elected: asked again."""
+NOT_NOW = (
+    KafkaError.NOT_LEADER_FOR_PARTITION,
+    KafkaError.LEADER_NOT_AVAILABLE,
+    KafkaError.FENCED_LEADER_EPOCH,
+    KafkaError.UNKNOWN_LEADER_EPOCH,
+    KafkaError.OFFSET_NOT_AVAILABLE,
+    KafkaError._TIMED_OUT,
+)
+"""Of a topic just made, while a leader is elected, or of a cluster that is slow: asked again."""
 ASK_AGAIN_SECONDS = 0.1
+FIRST_PATIENCE_SECONDS = 0.5
+"""Twice as long with each further question, for clusters that are only slow."""
+LOCAL_SECONDS = 1.0
+"""The client ends a question by itself; this is for telling it."""
+
+Answer = TypeVar("Answer")
 
 
 class ClusterError(FlagfallError):
     """The cluster could not be asked, or knows no such topic."""
+
+
+class NotNow(ClusterError):
+    """The cluster may answer this soon."""
+
+
+class TopicFacts(NamedTuple):
+    """The id that the cluster gave a topic when it was created (a re-created one has another), and its size."""
+
+    id: str
+    partitions: int
 
 
 class Cluster:
@@ -32,23 +56,19 @@ class Cluster:
         self._options = {**librdkafka_options(kafka), "log_level": 4}
         self._timeout = timeout_seconds
         self._address = kafka.bootstrap_server
+        self._client: AdminClient | None = None
+        self._choosing = threading.Lock()
 
-    @cached_property
-    def _admin(self) -> AdminClient:
-        """Connects at once, so it is made with the first question."""
-        return AdminClient(self._options)
+    def topics(self, names: Iterable[str]) -> dict[str, TopicFacts]:
+        """What each of these topics is."""
+        wanted = sorted(set(names))
 
-    def topic_ids(self, topics: Iterable[str]) -> dict[str, str]:
-        """The id that the cluster gave each topic when it was created; a re-created topic has another."""
-        names = sorted(topics)
-        asked = self._admin.describe_topics(TopicCollection(names), request_timeout=self._timeout)
-        return {name: str(self._answer(asked[name], name).topic_id) for name in names}
+        def ask(client: AdminClient, seconds: float) -> dict[str, TopicFacts]:
+            asked = client.describe_topics(TopicCollection(wanted), request_timeout=seconds)
+            told = {name: self._answer(asked[name], name, seconds) for name in wanted}
+            return {name: TopicFacts(str(one.topic_id), len(one.partitions)) for name, one in told.items()}
 
-    def partition_counts(self, topics: Iterable[str]) -> dict[str, int]:
-        """How many partitions each topic has."""
-        names = sorted(topics)
-        asked = self._admin.describe_topics(TopicCollection(names), request_timeout=self._timeout)
-        return {name: len(self._answer(asked[name], name).partitions) for name in names}
+        return self._answered(ask) if wanted else {}
 
     def log_starts(self, places: Iterable[Place]) -> dict[Place, int]:
         """First offset that each topic-partition still has."""
@@ -60,29 +80,64 @@ class Cluster:
 
     def _offsets(self, places: Iterable[Place], spec: OffsetSpec, *, committed: bool) -> dict[Place, int]:
         wanted = {TopicPartition(p.topic, p.partition): spec for p in places}
-        if not wanted:
-            return {}
         level = IsolationLevel.READ_COMMITTED if committed else IsolationLevel.READ_UNCOMMITTED
-        deadline = time.monotonic() + self._timeout
-        while True:
-            asked = self._admin.list_offsets(wanted, isolation_level=level, request_timeout=self._timeout)
-            try:
-                return {
-                    Place(tp.topic, tp.partition): self._answer(future, f"{tp.topic}-{tp.partition}").offset
-                    for tp, future in asked.items()
-                }
-            except ClusterError as error:
-                if not _has_no_leader_yet(error) or time.monotonic() > deadline:
-                    raise
-                time.sleep(ASK_AGAIN_SECONDS)
 
-    def _answer(self, future: Future[Any], about: str) -> Any:
+        def ask(client: AdminClient, seconds: float) -> dict[Place, int]:
+            asked = client.list_offsets(wanted, isolation_level=level, request_timeout=seconds)
+            return dict(self._offset(tp, future, seconds) for tp, future in asked.items())
+
+        return self._answered(ask) if wanted else {}
+
+    def _offset(self, at: TopicPartition, future: Future[Any], seconds: float) -> tuple[Place, int]:
+        about = f"{at.topic}-{at.partition}"
+        offset = self._answer(future, about, seconds).offset
+        if offset < 0:
+            raise NotNow(f"{about}: {self._address} has no leader of it that answers")
+        return Place(at.topic, at.partition), offset
+
+    def _answer(self, future: Future[Any], about: str, seconds: float) -> Any:
         try:
-            return future.result(timeout=self._timeout)
+            return future.result(timeout=seconds + LOCAL_SECONDS)
         except KafkaException as error:
-            raise ClusterError(f"{about}: {self._address} answers: {error.args[0].str()}") from error
+            kind = NotNow if error.args[0].code() in NOT_NOW else ClusterError
+            raise kind(f"{about}: {self._address} answers: {error.args[0].str()}") from error
+        except TimeoutError as error:
+            raise NotNow(f"{about}: {self._address} has not answered within {seconds:g} s") from error
 
+    def _answered(self, ask: Callable[[AdminClient, float], Answer]) -> Answer:
+        """Each question is short (`ask` is given a client and seconds), and one that fails is asked by a new client.
 
-def _has_no_leader_yet(error: ClusterError) -> bool:
-    cause = error.__cause__
-    return isinstance(cause, KafkaException) and cause.args[0].code() in NO_LEADER_YET
+        librdkafka's (2.16) stays with the leader it knows. A dead one it asks again without a pause, which takes a
+        core, until the time is over; then it gives an impossible offset and no error. One that lives it asks with an
+        old epoch. While no broker is there it knows no topic-partition, and for half a minute after one has come back
+        it may not answer. So what a client says that was kept is an error only if a new one says it too.
+        """
+        left_seconds, patience_seconds = self._timeout, FIRST_PATIENCE_SECONDS
+        deadline = time.monotonic() + left_seconds
+        while True:
+            client, is_new = self._choose()
+            try:
+                return ask(client, min(patience_seconds, left_seconds))
+            except ClusterError as error:
+                self._drop(client)
+                left_seconds = deadline - time.monotonic() - ASK_AGAIN_SECONDS
+                if left_seconds <= 0 or (is_new and not isinstance(error, NotNow)):
+                    raise
+            time.sleep(ASK_AGAIN_SECONDS)
+            patience_seconds *= 2
+
+    def _choose(self) -> tuple[AdminClient, bool]:
+        """A client, and whether it is new; it connects at once, so the first is made for the first question.
+
+        Whoever asks holds it until it has answered: one that nobody holds ends, and answers nothing.
+        """
+        with self._choosing:
+            is_new = self._client is None
+            client = self._client or AdminClient(self._options)
+            self._client = client
+            return client, is_new
+
+    def _drop(self, client: AdminClient) -> None:
+        with self._choosing:
+            if self._client is client:
+                self._client = None

@@ -1,6 +1,6 @@
 """How to reach the cluster, said once in :class:`KafkaSettings`, in the words of each client library.
 
-aiokafka in the worker (Faust's own words are in app/engine/faust_options.py), librdkafka (confluent-kafka) in
+aiokafka in the worker (Faust's own words are in app/engine/drive/faust_options.py), librdkafka (confluent-kafka) in
 producers and administration, Java in Spark: three vocabularies for the same address, certificate and password.
 What these functions return holds the password in clear: pass it on, do not print it.
 """

@@ -26,6 +26,31 @@ def advances_topic(application: str) -> str:
     return f"{application}.advances"
 
 
+def corrections_topic(application: str, group: str) -> str:
+    """Co-partitioned with the sources: an input of their tasks (rule 23)."""
+    return f"{application}.{group}.corrections"
+
+
+def corrected_topic(application: str) -> str:
+    """What became of each correction: applied, or refused and why."""
+    return f"{application}.corrected"
+
+
+def closing_topic(application: str, group: str) -> str:
+    """Rows of closed windows on their way to become finals: written by all tasks, read by one per partition."""
+    return f"{application}-{group}-closing"
+
+
+def finals_topic(view: str) -> str:
+    """Final rows of a view's windows, for everybody."""
+    return f"windows.{view}"
+
+
+def unmatched_topic(application: str) -> str:
+    """Halves of joins that nobody met in time."""
+    return f"{application}.unmatched"
+
+
 def transactional_id(application: str, source: str, partition: int) -> str:
     """One per task: whoever initialises it fences the former owner."""
     return f"{application}-{source}-{partition}"

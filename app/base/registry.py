@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from confluent_kafka.schema_registry import Schema, SchemaRegistryClient
 from confluent_kafka.schema_registry.error import SchemaRegistryError
@@ -15,11 +15,20 @@ from app.base.settings import Settings
 COMPATIBILITY = "FULL_TRANSITIVE"
 """Every reader, old or new, reads every record, old or new: a replay may hold all of them."""
 SUBJECT_NOT_FOUND, SCHEMA_NOT_FOUND = 40401, 40403
-INCOMPATIBLE, UNPROCESSABLE = 409, 422
+CONFLICT = INCOMPATIBLE = 409
+UNPROCESSABLE = 422
 TIMEOUT_SECONDS = 10
 RETRIES = 1
 
 SubjectState = Literal["registered", "other schema", "missing"]
+
+
+class Version(NamedTuple):
+    """One schema of a subject. `number` counts within the subject, `schema_id` in the whole registry."""
+
+    number: int
+    schema_id: int
+    schema: Any
 
 
 class Registry:
@@ -67,14 +76,25 @@ class Registry:
             raise self._unavailable(error) from error
         return "registered"
 
+    def versions(self, subject: str) -> list[Version]:
+        """Every version of the subject, the latest last; none if there is no subject. Raises RegistryUnavailable."""
+        return [self._version(subject, number) for number in sorted(self._versions(subject))]
+
+    def _version(self, subject: str, number: int) -> Version:
+        try:
+            told = self._client.get_version(subject, number)
+        except Exception as error:  # the client lets its HTTP library's own errors through
+            raise self._unavailable(error) from error
+        return Version(number, int(told.schema_id or 0), json.loads(told.schema.schema_str or "null"))
+
     def _register(self, subject: str, text: str) -> int:
         first = not self._versions(subject)
         try:
             if not first:
-                self._client.set_compatibility(subject, COMPATIBILITY)
+                self._hold(subject)
             schema_id: int = self._client.register_schema(subject, Schema(text, "AVRO"))
             if first:  # a subject without a version has nothing to hold the rule
-                self._client.set_compatibility(subject, COMPATIBILITY)
+                self._hold(subject)
         except SchemaRegistryError as error:
             if error.http_status_code in (INCOMPATIBLE, UNPROCESSABLE):
                 raise SchemaRefused(
@@ -85,6 +105,14 @@ class Registry:
         except Exception as error:  # the client lets its HTTP library's own errors through
             raise self._unavailable(error) from error
         return schema_id
+
+    def _hold(self, subject: str) -> None:
+        try:
+            self._client.set_compatibility(subject, COMPATIBILITY)
+        except SchemaRegistryError as error:
+            if error.http_status_code != CONFLICT:
+                raise
+            self._client.set_compatibility(subject, COMPATIBILITY)  # another worker has made the rule meanwhile
 
     def _versions(self, subject: str) -> list[int]:
         try:

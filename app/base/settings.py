@@ -92,12 +92,33 @@ class WorkerSettings(_Group):
     """A third of the session time, so that two lost heartbeats do no harm."""
     rebalance_timeout_seconds: float = Field(default=30.0, gt=0)
     """Time in which every worker must answer a rebalance; longer than the longest batch."""
-    fetch_max_wait_ms: int = Field(default=30, ge=1)
-    """How long the broker gathers records before it answers; a bound on the delay of a slow stream."""
-    fetch_min_bytes: int = Field(default=100_000, ge=1)
-    """Bytes for which the broker answers at once; large batches are what makes the worker fast."""
-    hold_records: int = Field(default=20_000, ge=1)
+    group_instance_id: str = ""
+    """A name that is this worker's own, and stays with it and its address: back within the session time, it causes no
+    rebalance."""
+    fetch_max_wait_ms: int = Field(default=40, ge=1)
+    """How long the broker gathers records before it answers: most of a ride's delay, and of a quiet worker's cost."""
+    fetch_min_bytes: int = Field(default=250_000, ge=1)
+    """Bytes for which the broker answers at once: 50,000 rides a second and more; then batches are large anyway."""
+    hold_records: int = Field(default=40_000, ge=1)
     """Records in the largest batch. More is no faster, and holds back queries and rebalances."""
+    transactions_per_second: float = Field(default=100.0, ge=0)
+    """So many at most, all tasks of the worker together, unless they are large: many quiet tasks share them. 0: any."""
+    idle_after_seconds: float = Field(default=0.0, ge=0)
+    """A topic-partition that was quiet for this long no longer holds back final results; 0: it does for ever."""
+    standby: bool = False
+    """Keep a warm copy of the tasks that other workers own, in as much memory as they take: taken over at once."""
+    stalled_seconds: float = Field(default=30.0, gt=0)
+    """A worker that has input and gets nowhere for this long says so: in the log, in ``/metrics``, at ``/livez``."""
+    stalled_exit_seconds: float = Field(default=120.0, ge=0)
+    """And after this long it ends, with exit code 75, to be started again; 0: never."""
+    stop_timeout_seconds: float = Field(default=10.0, gt=0)
+    """A worker told to stop that has not managed it by then, as nobody answers it, ends with exit code 74."""
+
+    @model_validator(mode="after")
+    def _stalls_before_it_ends(self) -> WorkerSettings:
+        if 0 < self.stalled_exit_seconds < self.stalled_seconds:
+            raise ValueError("stalled_exit_seconds must be 0, or no smaller than stalled_seconds")
+        return self
 
     @model_validator(mode="after")
     def _beats_often_enough(self) -> WorkerSettings:
@@ -168,10 +189,18 @@ class Settings(BaseSettings):
     """What the services store, their logs and pid files; runs and reports."""
     cache_dir: Path = Field(default_factory=lambda: _home("XDG_CACHE_HOME", ".cache"))
     """The jars. Safe to delete: they are fetched again."""
+    definitions: Path | None = None
+    """A file of sources and views of your own (docs/definitions.md). Every worker and command needs the same one."""
     registry_url: str = Field(default="", pattern=r"^(https?://.+)?$")
     """The schema registry's Confluent API. Default: the registry of ``flagfall services``."""
     registry_username: str = ""
     registry_password: SecretStr = SecretStr("")
+    lifecycle: bool = False
+    """Have the topics of rides' starts, ends and fares (``flagfall generate --lifecycle``)."""
+    questions: bool = False
+    """Keep the views that answer the taxi domain's questions (``docs/questions.md``)."""
+    branches: bool = False
+    """Send every usable ride on by its amount, to ``amounts.high`` or ``amounts.low``. The same for all workers."""
 
     kafka: KafkaSettings = KafkaSettings()
     worker: WorkerSettings = WorkerSettings()
@@ -199,6 +228,12 @@ class Settings(BaseSettings):
         if not self.registry_url:
             object.__setattr__(self, "registry_url", self.local_registry)
         return self
+
+    @field_validator("data_dir", "cache_dir", "definitions")
+    @classmethod
+    def _absolute(cls, path: Path | None) -> Path | None:
+        """A child process may run elsewhere, and the registry's database takes no relative path."""
+        return None if path is None else path.absolute()
 
     @property
     def local_kafka(self) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from time import monotonic, sleep
+from typing import NamedTuple
 
 from confluent_kafka import KafkaError, KafkaException, TopicCollection
 from confluent_kafka.admin import (
@@ -37,6 +38,14 @@ class TopicState:
     differences: tuple[str, ...] = ()
 
 
+class Described(NamedTuple):
+    """Partitions, the least replication factor of one, and configuration."""
+
+    partitions: int
+    replicas: int
+    settings: dict[str, str]
+
+
 def admin_client(kafka: KafkaSettings) -> AdminClient:
     """A client for administration; it reports through exceptions and stays silent otherwise."""
     return AdminClient({**librdkafka_options(kafka), "log_level": 0, "socket.timeout.ms": 10_000})
@@ -47,8 +56,8 @@ def topic_states(kafka: KafkaSettings, topics: Sequence[Topic]) -> list[TopicSta
     admin = admin_client(kafka)
     existing = _existing_names(admin, kafka)
     present = [topic for topic in topics if topic.name in existing]
-    found = _describe(admin, [topic.name for topic in present])
-    differences = {topic.name: tuple(_differences(topic, *found[topic.name])) for topic in present}
+    found = _describe(admin, kafka, [topic.name for topic in present])
+    differences = {topic.name: tuple(_differences(topic, found[topic.name])) for topic in present}
     return [TopicState(t, t.name in existing, differences.get(t.name, ())) for t in topics]
 
 
@@ -131,10 +140,22 @@ def _is_led(topic: TopicMetadata) -> bool:
     return bool(topic.partitions) and all(one.leader >= 0 for one in topic.partitions.values())
 
 
-def _describe(admin: AdminClient, names: Sequence[str]) -> dict[str, tuple[int, int, dict[str, str]]]:
-    """Partitions, replication factor and configuration of each topic."""
-    if not names:
-        return {}
+def _describe(admin: AdminClient, kafka: KafkaSettings, names: Sequence[str]) -> dict[str, Described]:
+    """Each of some topics that exist. Another broker than the one that told of a topic may not know it yet."""
+    deadline = monotonic() + REQUEST_TIMEOUT_SECONDS
+    while names:
+        try:
+            return _describe_now(admin, names)
+        except KafkaException as error:
+            if error.args[0].code() != KafkaError.UNKNOWN_TOPIC_OR_PART or monotonic() > deadline:
+                raise KafkaUnavailable(
+                    f"{kafka.bootstrap_server} does not describe its topics: {error.args[0].str()}"
+                ) from error
+        sleep(POLL_SECONDS)
+    return {}
+
+
+def _describe_now(admin: AdminClient, names: Sequence[str]) -> dict[str, Described]:
     described = admin.describe_topics(TopicCollection(list(names)))
     resources = [ConfigResource(ResourceType.TOPIC, name) for name in names]
     configured = {resource.name: future for resource, future in admin.describe_configs(resources).items()}
@@ -143,11 +164,12 @@ def _describe(admin: AdminClient, names: Sequence[str]) -> dict[str, tuple[int, 
         partitions = described[name].result(REQUEST_TIMEOUT_SECONDS).partitions
         entries = configured[name].result(REQUEST_TIMEOUT_SECONDS)
         replicas = min(len(partition.replicas) for partition in partitions)
-        found[name] = (len(partitions), replicas, {key: entry.value for key, entry in entries.items()})
+        found[name] = Described(len(partitions), replicas, {key: entry.value for key, entry in entries.items()})
     return found
 
 
-def _differences(topic: Topic, partitions: int, replicas: int, config: dict[str, str]) -> Iterable[str]:
+def _differences(topic: Topic, described: Described) -> Iterable[str]:
+    partitions, replicas, config = described
     if partitions != topic.partitions:
         yield f"has {partitions} partitions, not {topic.partitions}"
     if replicas < topic.replication_factor:

@@ -32,29 +32,11 @@ def encode_block(frame: pl.DataFrame, schema: Mapping[str, Any], schema_id: int)
     a column of the frame, which may have others beside. Raises ValueError where a field has no column, has a
     type not listed, or is null though its field may not be.
     """
-    return cast(list[bytes], encode_arrow(frame, schema, schema_id).to_pylist())
-
-
-def encode_arrow(frame: pl.DataFrame, schema: Mapping[str, Any], schema_id: int) -> pa.BinaryArray:
-    """As `encode_block`, as one Arrow array."""
-    prefix: Any = pa.scalar(framing(schema_id), pa.binary())
-    bodies: Any = encode_bodies(frame, schema)
-    return cast(pa.BinaryArray, pc.binary_join_element_wise(prefix, bodies, pa.scalar(b"", pa.binary())))
-
-
-def encode_bodies(frame: pl.DataFrame, schema: Mapping[str, Any]) -> pa.BinaryArray:
-    """As `encode_arrow`, without the framing."""
     chunks = pyruhvro.serialize_record_batch(_record_batch(frame, schema), json.dumps(schema), 1)
-    return cast(pa.BinaryArray, pa.concat_arrays(chunks))
-
-
-def is_plain(schema: Any) -> bool:
-    """Whether a schema is one that can be encoded here: a record of plain fields, perhaps nullable."""
-    return (
-        isinstance(schema, dict)
-        and schema.get("type") == "record"
-        and all(_plain_type(field["type"]) is not None for field in schema["fields"])
-    )
+    prefix: Any = pa.scalar(framing(schema_id), pa.binary())
+    bodies: Any = pa.concat_arrays(chunks)
+    values: Any = pc.binary_join_element_wise(prefix, bodies, pa.scalar(b"", pa.binary()))
+    return cast(list[bytes], values.to_pylist())
 
 
 def _plain_type(avro_type: Any) -> str | None:

@@ -23,7 +23,6 @@ from app.codecs.row_keys import encode_keys
 from app.domain.errors import LayoutError
 from app.domain.fingerprint import FOLD_SHIFT, LOW_32, ROUNDS
 from app.domain.marker import Marker
-from app.domain.source import Kind
 from app.domain.view import WINDOW_NAME as WINDOW
 from app.domain.view import AllTime, View
 
@@ -79,7 +78,7 @@ def record_batch(view: View, windows: Int64s | None, groups: Groups, cells: Int6
     """Rows held in arrays as one batch of an export."""
     columns: list[pa.Array[Any]] = [_integers(windows) if windows is not None else pa.nulls(len(cells), pa.int64())]
     for (_, text), held in zip(_groups(view), groups, strict=True):
-        columns.append(pa.array(held, pa.string()) if text else _integers(held, nullable=True))
+        columns.append(_texts(held) if text else _integers(held, nullable=True))
     columns += [_integers(np.ascontiguousarray(cells[:, at])) for at in range(cells.shape[1])]
     return pa.record_batch(columns, schema=export_schema(view))
 
@@ -164,17 +163,30 @@ class _Sink(io.RawIOBase):
 
 
 def _groups(view: View) -> list[tuple[str, bool]]:
-    return [(group.name, view.source.by_name[group.column].kind is Kind.TEXT) for group in view.groups]
+    return [(group.name, text) for group, text in zip(view.stored_groups, view.texts, strict=True)]
 
 
 def _arrow_type(text: bool) -> pa.DataType:
     return pa.string() if text else pa.int64()
 
 
+def _texts(texts: npt.NDArray[Any]) -> pa.Array[Any]:
+    """Texts and nulls as a column."""
+    encoded = [None if text is None else str(text).encode() for text in texts]
+    lengths = np.fromiter((0 if text is None else len(text) for text in encoded), np.int32, len(encoded))
+    ends = np.concatenate([np.zeros(1, np.int32), np.cumsum(lengths, dtype=np.int32)])
+    known = np.fromiter((text is not None for text in encoded), np.bool_, len(encoded))
+    data = pa.py_buffer(b"".join(text for text in encoded if text is not None))
+    return pa.Array.from_buffers(pa.string(), len(encoded), [_validity(known), pa.py_buffer(ends.data), data])
+
+
+def _validity(known: npt.NDArray[np.bool_]) -> pa.Buffer:
+    return pa.py_buffer(np.packbits(known, bitorder="little").tobytes())
+
+
 def _integers(numbers: Int64s, *, nullable: bool = False) -> pa.Array[Any]:
     """The numbers without a copy. `pa.array` would import pandas: a second in which a worker does nothing."""
-    known = numbers != NULL_INTEGER
-    validity = pa.py_buffer(np.packbits(known, bitorder="little").tobytes()) if nullable else None
+    validity = _validity(numbers != NULL_INTEGER) if nullable else None
     return pa.Array.from_buffers(pa.int64(), len(numbers), [validity, pa.py_buffer(numbers.data)])
 
 

@@ -1,39 +1,90 @@
-"""A marker as JSON, layout 1: readable with any console consumer."""
+"""A marker as JSON, layout 3: readable with any console consumer.
+
+Layout 1 had no joins, no closings and no building views; a marker of it is read as one without them. So is one of
+layout 2 without alerts, which came later: an older version that meets what they watch stops in words. Up to layout 2
+one skew held for all inputs, and views had their grace in their versions.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import fields
 from typing import Any
 
 import orjson
 
+from app.domain.epochs import GraceEpoch, SkewEpoch
 from app.domain.errors import LayoutError
-from app.domain.marker import Fates, InputPosition, Marker, ViewPosition
+from app.domain.marker import (
+    AlertPosition,
+    BranchPosition,
+    BuildPosition,
+    Fates,
+    InputPosition,
+    JoinPosition,
+    Marker,
+    ViewPosition,
+)
 
-LAYOUT = 1
+LAYOUT = 3
+READABLE = (1, 2, 3)
+OPTIONAL = ("alerts", "branches")
+"""Left out where there are none."""
 
 
 def encode_marker(marker: Marker) -> bytes:
     """The marker's bytes; equal markers give equal bytes."""
-    return orjson.dumps({"layout": LAYOUT, "marker": marker}, option=orjson.OPT_SORT_KEYS)
+    told = {f.name: getattr(marker, f.name) for f in fields(marker)}
+    kept = [
+        b'"%s":%s' % (name.encode(), orjson.dumps(value, option=orjson.OPT_SORT_KEYS))
+        for name, value in told.items()
+        if value or name not in OPTIONAL
+    ]
+    return b'{"layout":%d,"marker":{%s}}' % (LAYOUT, b",".join(kept))
 
 
 def decode_marker(value: bytes) -> Marker:
-    """Inverse of `encode_marker`; LayoutError for another layout."""
+    """Inverse of `encode_marker`, of older layouts too; LayoutError for one this version does not know."""
     document = orjson.loads(value)
-    if document.get("layout") != LAYOUT:
-        raise LayoutError(f"marker of layout {document.get('layout')}, this version reads {LAYOUT}")
+    if document.get("layout") not in READABLE:
+        raise LayoutError(
+            f"marker of layout {document.get('layout')}, this version reads {', '.join(map(str, READABLE))}: "
+            "use the version that wrote it, or delete the changelog to build the tables anew"
+        )
     told: dict[str, Any] = document["marker"]
     return Marker(
         application=told["application"],
         source=told["source"],
         partition=told["partition"],
         sequence=told["sequence"],
-        inputs={topic: InputPosition(**position) for topic, position in told["inputs"].items()},
+        inputs={topic: _input(position, told.get("rules", ())) for topic, position in told["inputs"].items()},
         views={name: _view(position) for name, position in told["views"].items()},
-        rules=tuple(told["rules"]),
+        joins={name: _join(position) for name, position in told.get("joins", {}).items()},
+        alerts={name: _alert(position) for name, position in told.get("alerts", {}).items()},
+        branches={name: BranchPosition(**position) for name, position in told.get("branches", {}).items()},
     )
 
 
+def _input(told: dict[str, Any], former_rules: Sequence[dict[str, Any]]) -> InputPosition:
+    """`former_rules`: those of layout 2, for all inputs."""
+    skews = tuple(SkewEpoch(**epoch) for epoch in told.pop("skews", former_rules))
+    return InputPosition(skews=skews, **told)
+
+
 def _view(told: dict[str, Any]) -> ViewPosition:
-    fates = {topic: Fates(**counts) for topic, counts in told.pop("fates").items()}
-    return ViewPosition(fates=fates, **told)
+    told.pop("expired_below_us", None)  # layout 1 had it, and never set it
+    built = {topic: BuildPosition(**position) for topic, position in told.pop("built", {}).items()}
+    graces = {topic: tuple(GraceEpoch(**e) for e in epochs) for topic, epochs in told.pop("graces", {}).items()}
+    return ViewPosition(fates=_fates(told.pop("fates")), built=built, graces=graces, **told)
+
+
+def _join(told: dict[str, Any]) -> JoinPosition:
+    return JoinPosition(fates=_fates(told.pop("fates")), **told)
+
+
+def _alert(told: dict[str, Any]) -> AlertPosition:
+    return AlertPosition(fates=_fates(told.pop("fates")), **told)
+
+
+def _fates(told: dict[str, Any]) -> dict[str, Fates]:
+    return {topic: Fates(**counts) for topic, counts in told.items()}

@@ -14,33 +14,39 @@ import numpy.typing as npt
 
 from app.codecs.changelog import (
     ALL_TIME,
+    CALENDAR,
+    HOPPING,
     INTEGER_TAG,
     LAYOUT,
     NULL_INTEGER,
     NULL_TAG,
     ROW,
     ROW_HEAD,
+    SESSION,
     TEXT_TAG,
     TUMBLING,
     Int64s,
+    as_bytes,
 )
 from app.domain.errors import LayoutError
 from app.domain.fold import RowKey
 from app.domain.records import Value
-from app.domain.source import Kind
-from app.domain.view import AllTime, View
+from app.domain.view import AllTime, Session, Tumbling, View
+from app.domain.windows import Calendar, Hopping
+
+_WINDOW_KINDS = {AllTime: ALL_TIME, Tumbling: TUMBLING, Session: SESSION, Calendar: CALENDAR, Hopping: HOPPING}
 
 
 def row_prefix(view: View) -> bytes:
     """What every row key of this view and version begins with."""
-    window = ALL_TIME if isinstance(view.window, AllTime) else TUMBLING
+    window = _WINDOW_KINDS[type(view.window)]
     return ROW_HEAD.pack(LAYOUT, ROW, view.number, bytes.fromhex(view.version)) + bytes((window,))
 
 
 def encode_key(view: View, key: RowKey) -> bytes:
     """One row's key."""
     window = b"" if key.window_start_us is None else struct.pack(">q", key.window_start_us)
-    return row_prefix(view) + window + b"".join(map(_encode_group, _is_text(view), key.group))
+    return row_prefix(view) + window + b"".join(map(_encode_group, view.texts, key.group))
 
 
 def encode_keys(
@@ -50,15 +56,30 @@ def encode_keys(
 
     `count` matters only to a view without window and groups, whose rows have no column to count.
     """
-    texts = _is_text(view)
-    if groups or windows is not None:
-        count = len(groups[0] if groups else windows)  # type: ignore[arg-type]
-    pieces = [_fixed_pieces(np.frombuffer(row_prefix(view), np.uint8)[None, :].repeat(count, 0))]
-    if windows is not None:
-        pieces.append(_fixed_pieces(_big_endian(windows)))
-    for text, values in zip(texts, groups, strict=True):
-        pieces.append([_encode_group(True, v) for v in values] if text else _integer_pieces(np.asarray(values)))
-    return list(map(b"".join, zip(*pieces, strict=True)))
+    fixed = _heads(view, windows, groups, count)
+    pieces: list[list[bytes]] = []
+    for text, values in zip(view.texts, groups, strict=True):
+        if text:
+            encoded = {value: _encode_group(True, value) for value in set(values)}
+            pieces += [_cut(fixed), [encoded[value] for value in values]] if fixed else [[encoded[v] for v in values]]
+            fixed = []
+        else:
+            fixed += _integer_columns(np.asarray(values))
+    if fixed:
+        pieces.append(_cut(fixed))
+    return pieces[0] if len(pieces) == 1 else list(map(b"".join, zip(*pieces, strict=True)))
+
+
+def key_matrix(
+    view: View, windows: Int64s | None, groups: Sequence[Sequence[Value] | Int64s], count: int = 0
+) -> npt.NDArray[np.uint8] | None:
+    """As `encode_keys`, as a (rows, `key_width`) array of bytes; None where texts make the keys differ in length."""
+    if any(view.texts):
+        return None
+    columns = _heads(view, windows, groups, count)
+    for values in groups:
+        columns += _integer_columns(np.asarray(values))
+    return np.hstack(columns)
 
 
 def decode_key(view: View, key: bytes) -> RowKey:
@@ -72,7 +93,7 @@ def decode_key(view: View, key: bytes) -> RowKey:
         if not isinstance(view.window, AllTime):
             (window,) = struct.unpack_from(">q", key, at)
             at += 8
-        for text in _is_text(view):
+        for text in view.texts:
             value, at = _decode_group(text, key, at)
             group.append(value)
     except (struct.error, IndexError, UnicodeDecodeError) as error:
@@ -87,18 +108,34 @@ def decode_keys(view: View, keys: Sequence[bytes]) -> tuple[Int64s | None, list[
 
     The keys must begin with the view's prefix. LayoutError if one is of another length.
     """
-    texts = _is_text(view)
-    windowed = not isinstance(view.window, AllTime)
-    head = len(row_prefix(view))
-    width = head + 8 * windowed + 9 * len(texts)
-    if any(texts) or any(len(key) != width for key in keys):
-        return _decode_one_by_one(view, keys, texts)
-    raw = np.frombuffer(b"".join(keys), np.uint8).reshape(len(keys), width)
-    windows = _numbers(raw[:, head : head + 8]) if windowed else None
+    width = key_width(view)
+    if width is None or any(len(key) != width for key in keys):
+        return _decode_one_by_one(view, keys, view.texts)
+    return decode_key_matrix(view, np.frombuffer(b"".join(keys), np.uint8).reshape(len(keys), width))
+
+
+def key_width(view: View) -> int | None:
+    """Bytes of each key of the view; None where texts make them differ."""
+    if any(view.texts):
+        return None
+    return len(row_prefix(view)) + 8 * (not isinstance(view.window, AllTime)) + 9 * len(view.texts)
+
+
+def decode_key_matrix(view: View, keys: npt.NDArray[np.uint8]) -> tuple[Int64s | None, list[npt.NDArray[Any]]]:
+    """As `decode_keys`, of a (rows, `key_width(view)`) array of bytes."""
+    at = len(row_prefix(view))
+    windows = None
+    if not isinstance(view.window, AllTime):
+        windows = _numbers(keys[:, at : at + 8])
+        at += 8
     groups: list[npt.NDArray[Any]] = []
-    for at in range(head + 8 * windowed, width, 9):
-        numbers = _numbers(raw[:, at + 1 : at + 9])
-        groups.append(np.where(raw[:, at] == NULL_TAG, np.int64(NULL_INTEGER), numbers))
+    for tag in range(at, keys.shape[1], 9):
+        odd = np.flatnonzero((keys[:, tag] != NULL_TAG) & (keys[:, tag] != INTEGER_TAG))
+        if len(odd):
+            decode_key(view, keys[odd[0]].tobytes())  # which says it in words
+        numbers = _numbers(keys[:, tag + 1 : tag + 9])
+        numbers[keys[:, tag] == NULL_TAG] = NULL_INTEGER
+        groups.append(numbers)
     return windows, groups
 
 
@@ -120,10 +157,6 @@ def _column(values: Sequence[Value], text: bool) -> npt.NDArray[Any]:
 
 def _numbers(big_endian: npt.NDArray[np.uint8]) -> Int64s:
     return np.ascontiguousarray(big_endian).view(">i8").reshape(-1).astype(np.int64)
-
-
-def _is_text(view: View) -> list[bool]:
-    return [view.source.by_name[group.column].kind is Kind.TEXT for group in view.groups]
 
 
 def _encode_group(text: bool, value: Value) -> bytes:
@@ -148,16 +181,25 @@ def _decode_group(text: bool, key: bytes, at: int) -> tuple[Value, int]:
     return key[at + 3 : at + 3 + length].decode(), at + 3 + length
 
 
+def _heads(
+    view: View, windows: Int64s | None, groups: Sequence[Sequence[Value] | Int64s], count: int
+) -> list[npt.NDArray[np.uint8]]:
+    """What keys begin with, up to their groups, side by side."""
+    if groups or windows is not None:
+        count = len(groups[0] if groups else windows)  # type: ignore[arg-type]
+    prefix = np.frombuffer(row_prefix(view), np.uint8)
+    heads = [np.broadcast_to(prefix, (count, len(prefix)))]
+    return heads if windows is None else [*heads, _big_endian(windows)]
+
+
 def _big_endian(numbers: Int64s) -> npt.NDArray[np.uint8]:
     return np.ascontiguousarray(numbers, dtype=">i8").view(np.uint8).reshape(-1, 8)
 
 
-def _integer_pieces(numbers: Int64s) -> list[bytes]:
+def _integer_columns(numbers: Int64s) -> list[npt.NDArray[np.uint8]]:
     known = numbers != NULL_INTEGER
-    tags = known.astype(np.uint8)[:, None]
-    return _fixed_pieces(np.hstack([tags, _big_endian(np.where(known, numbers, 0))]))
+    return [known.view(np.uint8)[:, None], _big_endian(np.where(known, numbers, 0))]
 
 
-def _fixed_pieces(rows: npt.NDArray[np.uint8]) -> list[bytes]:
-    raw, width = np.ascontiguousarray(rows).tobytes(), rows.shape[1]
-    return [raw[at : at + width] for at in range(0, len(raw), width)]
+def _cut(columns: list[npt.NDArray[np.uint8]]) -> list[bytes]:
+    return as_bytes(np.hstack(columns))

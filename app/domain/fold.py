@@ -1,27 +1,33 @@
 """The naive fold: what every view must equal, written to be obviously right rather than fast.
 
 It is the oracle of the tests and the first of the three translators of a view (the others are
-`app.engine.aggregate` in Polars and `spark_batch.recompute` in Spark).
+`app.engine.core.aggregate` in Polars and `spark_batch.recompute` in Spark).
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from app.domain import measures as m
+from app.domain.epochs import AS_DECLARED, Rules
 from app.domain.event_time import NO_WATERMARK, is_late, is_skewed, window_start
 from app.domain.fingerprint import Origin, mix, pack
 from app.domain.records import Reason, Record, Refused, TopicPartition, Value, out_of_bounds, with_derived
-from app.domain.view import Tumbling, View
+from app.domain.source import Source
+from app.domain.view import SESSION_END, AllTime, Session, View
+from app.domain.windows import Hopping
 
 Cells = tuple[int, ...]
 
 
 class RowKey(NamedTuple):
-    """Key of a row inside a task and view. `window_start_us` is None for all-time views."""
+    """Key of a row inside a task and view. `window_start_us` is None for all-time views.
+
+    `group` has the values of `View.stored_groups`.
+    """
 
     window_start_us: int | None
     group: tuple[Value, ...]
@@ -48,7 +54,7 @@ class Folded:
     watermarks: dict[TopicPartition, int] = field(default_factory=dict)
 
 
-def fold(view: View, records: Iterable[Record], advances: Iterable[Advance] = ()) -> Folded:
+def fold(view: View, records: Iterable[Record], advances: Iterable[Advance] = (), rules: Rules = AS_DECLARED) -> Folded:
     """The view over the records of its source, given in offset order within each topic-partition."""
     folded = Folded()
     raised = defaultdict(list)
@@ -60,24 +66,25 @@ def fold(view: View, records: Iterable[Record], advances: Iterable[Advance] = ()
         due = [a.watermark_us for a in raised[at] if a.at_offset <= record.offset]
         watermark = max([watermark, *due])
         values = with_derived(view.source, record.values)
-        reason = refusal(view, record, values)
+        reason = refusal(view.source, record, values, rules)
         if reason is not None:
             folded.quarantined.append(Refused(record.topic, record.partition, record.offset, reason))
         else:
             watermark = max(watermark, _integer(values[view.source.reported_at]))
-            _apply(folded, view, record, values, watermark)
+            _apply(folded, view, record, values, rules.seen_us(view, at, record.offset, watermark))
         folded.watermarks[at] = watermark
     return folded
 
 
-def refusal(view: View, record: Record, values: dict[str, Value]) -> str | None:
+def refusal(source: Source, record: Record, values: dict[str, Value], rules: Rules = AS_DECLARED) -> str | None:
     """Why a decoded record is unusable, or None."""
-    outside = out_of_bounds(view.source, record.values)
+    outside = out_of_bounds(source, record.values)
     if outside is not None:
         return f"{Reason.OUT_OF_BOUNDS}:{outside}"
     if record.timestamp_ms < 0:
         return Reason.NO_TIMESTAMP
-    if is_skewed(_integer(values[view.source.reported_at]), record.timestamp_ms, view.source.skew_seconds):
+    skew_seconds = rules.skew_seconds(source, TopicPartition(record.topic, record.partition), record.offset)
+    if is_skewed(_integer(values[source.reported_at]), record.timestamp_ms, skew_seconds):
         return Reason.SKEWED
     return None
 
@@ -91,13 +98,38 @@ def contribution(view: View, record: Record) -> Cells:
     return tuple(cell for part in view.parts for cell in _take(part, values, origin, at))
 
 
-def key_of(view: View, values: dict[str, Value]) -> RowKey | None:
-    """The row a record belongs to, or None where it is out of the view's scope (no instant to place it by)."""
+def key_of(view: View, values: dict[str, Value], watermark_us: int = NO_WATERMARK) -> RowKey | None:
+    """The row a record belongs to, or None where it is out of the view's scope (no instant to place it by).
+
+    For a session view it is the session that the record alone would make. Of a hopping view's windows those count
+    the record that the watermark has not closed: the first of them is part of the key.
+    """
     group = tuple(values[g.column] for g in view.groups)
-    if not isinstance(view.window, Tumbling):
+    if isinstance(view.window, AllTime):
         return RowKey(None, group)
     instant = values[view.window.column]
-    return None if instant is None else RowKey(window_start(view.window, _integer(instant)), group)
+    if instant is None:
+        return None
+    at = _integer(instant)
+    if isinstance(view.window, Hopping):
+        of_it, still_open = (view.window.first_ending_after(us) for us in (at, watermark_us - view.grace_us))
+        group = (max(of_it, still_open), *group)
+    return RowKey(window_start(view, at), group)
+
+
+def by_window(view: View, rows: Mapping[RowKey, Cells]) -> dict[RowKey, Cells]:
+    """Stored rows as users see them, one per window and group: panes of a hopping view count in all their windows from
+    the first one on that they name."""
+    window = view.window
+    if not isinstance(window, Hopping):
+        return dict(rows)
+    seen: dict[RowKey, Cells] = {}
+    for key, cells in rows.items():
+        pane_us, first_us = _integer(key.window_start_us), _integer(key.group[0])
+        for start_us in range(first_us, window.last_window(pane_us) + 1, window.step_us):
+            shown = RowKey(start_us, key.group[1:])
+            seen[shown] = view.merge(seen.get(shown, view.neutral), cells)
+    return seen
 
 
 def merge_rows(view: View, rows: Iterable[Sequence[int]]) -> Cells:
@@ -109,15 +141,31 @@ def merge_rows(view: View, rows: Iterable[Sequence[int]]) -> Cells:
 
 
 def _apply(folded: Folded, view: View, record: Record, values: dict[str, Value], watermark: int) -> None:
-    key = key_of(view, values)
+    key = key_of(view, values, watermark)
     if key is None:
         folded.out_of_scope.append(record)
     elif is_late(view, key.window_start_us, watermark):
         folded.late.append(record)
     else:
         rows = folded.rows[record.partition]
-        rows[key] = view.merge(rows.get(key, view.neutral), contribution(view, record))
+        if isinstance(view.window, Session):
+            join_sessions(view, rows, key, contribution(view, record))
+        else:
+            rows[key] = view.merge(rows.get(key, view.neutral), contribution(view, record))
         folded.applied.append(record)
+
+
+def join_sessions(view: View, rows: dict[RowKey, Cells], key: RowKey, cells: Cells) -> None:
+    """Put a session among those of its group: all within the gap of it become one, by the earliest start."""
+    assert isinstance(view.window, Session)
+    gap_us, end_at = view.window.gap_us, view.cells.index(SESSION_END)
+    start, end = _integer(key.window_start_us), cells[end_at]
+    for other in sorted(k for k in rows if k.group == key.group):
+        begun = _integer(other.window_start_us)
+        if begun <= end + gap_us and start <= rows[other][end_at] + gap_us:
+            start, cells = min(start, begun), view.merge(cells, rows.pop(other))
+            end = cells[end_at]
+    rows[RowKey(start, key.group)] = cells
 
 
 def _take(part: m.Part, values: dict[str, Value], origin: int, reported_at_us: int) -> Cells:

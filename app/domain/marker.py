@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
+from app.domain.epochs import GraceEpoch, SkewEpoch
 from app.domain.event_time import NO_WATERMARK
 
 
@@ -12,7 +14,8 @@ class InputPosition:
     """How far a task has read one input topic-partition, and what it found below.
 
     `next_offset` is exclusive: every offset in `[start_offset, next_offset)` is exactly one of decoded,
-    quarantined, or not a record (control records, aborted or compacted away).
+    quarantined, or not a record (control records, aborted or compacted away). `skews`: by which rule records were
+    held to be stamped ahead of time, from which offset on.
     """
 
     topic_id: str
@@ -22,6 +25,7 @@ class InputPosition:
     decoded: int = 0
     quarantined: int = 0
     not_records: int = 0
+    skews: tuple[SkewEpoch, ...] = ()
 
     @property
     def adds_up(self) -> bool:
@@ -31,37 +35,126 @@ class InputPosition:
 
 @dataclass(frozen=True, slots=True)
 class Fates:
-    """Second ledger: what became of the decoded records of one topic-partition in one view."""
+    """Second ledger: what became of the decoded records of one topic-partition in one view or join.
+
+    Only joins know duplicates.
+    """
 
     applied: int = 0
     late: int = 0
     out_of_scope: int = 0
+    duplicate: int = 0
 
     def plus(self, other: Fates) -> Fates:
-        return Fates(self.applied + other.applied, self.late + other.late, self.out_of_scope + other.out_of_scope)
+        return Fates(
+            self.applied + other.applied,
+            self.late + other.late,
+            self.out_of_scope + other.out_of_scope,
+            self.duplicate + other.duplicate,
+        )
 
     @property
     def total(self) -> int:
-        return self.applied + self.late + self.out_of_scope
+        return self.applied + self.late + self.out_of_scope + self.duplicate
+
+
+LIVE, BUILDING = "live", "building"
+
+
+@dataclass(frozen=True, slots=True)
+class BuildPosition:
+    """How far a view that is being built has read one topic-partition again, and the watermark there."""
+
+    next_offset: int
+    watermark_us: int = NO_WATERMARK
 
 
 @dataclass(frozen=True, slots=True)
 class ViewPosition:
-    """One view's part of the marker. `start` names the first offset it covers per topic."""
+    """One view's part of the marker. `start` names the first offset it covers per topic.
+
+    `closed_to_us`: rows whose windows end at or before it were sent to the closing stage; `expired_to_us`: such rows
+    have left the table. `built` is there while `state` is BUILDING: the view covers what lies below it. `graces`: by
+    which grace records of each topic were judged.
+    """
 
     number: int
     version: str
-    state: str = "live"
+    state: str = LIVE
     start: dict[str, int] = field(default_factory=dict)
-    expired_below_us: int | None = None
     fates: dict[str, Fates] = field(default_factory=dict)
+    closed_to_us: int | None = None
+    expired_to_us: int | None = None
+    built: dict[str, BuildPosition] = field(default_factory=dict)
+    graces: dict[str, tuple[GraceEpoch, ...]] = field(default_factory=dict)
+
+    def with_fates(self, topic: str, fates: Fates) -> ViewPosition:
+        """The position with these fates of a topic added."""
+        return replace(self, fates=self.fates | {topic: self.fates.get(topic, Fates()).plus(fates)})
+
+
+@dataclass(frozen=True, slots=True)
+class JoinPosition:
+    """One join's part of the marker: what became of its halves, and what it gave.
+
+    `joined` counts pairs, `unmatched` halves; `count` and `fingerprint` are of all halves in joined records. `start`
+    names the first offset it covers per topic; `left_at`, where a release without it went on.
+    """
+
+    number: int
+    version: str
+    fates: dict[str, Fates] = field(default_factory=dict)
+    joined: int = 0
+    unmatched: int = 0
+    start: dict[str, int] = field(default_factory=dict)
+    left_at: dict[str, int] = field(default_factory=dict)
+    count: int = 0
+    fingerprint: int = 0
+
+    def with_fates(self, topic: str, fates: Fates) -> JoinPosition:
+        """The position with these fates of a topic added."""
+        return replace(self, fates=self.fates | {topic: self.fates.get(topic, Fates()).plus(fates)})
+
+
+@dataclass(frozen=True, slots=True)
+class AlertPosition:
+    """One alert's part of the marker: what became of the records of its topic, and how often it was told.
+
+    `start` names the first offset it covers; `left_at`, where a release without it went on.
+    """
+
+    number: int
+    version: str
+    fates: dict[str, Fates] = field(default_factory=dict)
+    told: int = 0
+    start: dict[str, int] = field(default_factory=dict)
+    left_at: dict[str, int] = field(default_factory=dict)
+
+    def with_fates(self, topic: str, fates: Fates) -> AlertPosition:
+        """The position with these fates of a topic added."""
+        return replace(self, fates=self.fates | {topic: self.fates.get(topic, Fates()).plus(fates)})
+
+
+@dataclass(frozen=True, slots=True)
+class BranchPosition:
+    """One branch's part of the marker: how many records it has sent to each of its topics since `start`.
+
+    `start` names the first offset per topic from which on it has missed none; `left_at`, where a release or a setting
+    without it went on: then it starts anew where it is found again.
+    """
+
+    version: str
+    start: dict[str, int] = field(default_factory=dict)
+    high: int = 0
+    low: int = 0
+    left_at: dict[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class Marker:
-    """Position of a task: partition `partition` of a source's topics, after `sequence` transactions.
+    """Position of a task: partition `partition` of its input topics, after `sequence` transactions.
 
-    `rules` are the epochs of rule 13: what made a record unusable from which offset on.
+    `source` is the number of the task's (first) source.
     """
 
     application: str
@@ -70,11 +163,13 @@ class Marker:
     sequence: int
     inputs: dict[str, InputPosition]
     views: dict[str, ViewPosition]
-    rules: tuple[dict[str, int], ...] = ()
+    joins: dict[str, JoinPosition] = field(default_factory=dict)
+    alerts: dict[str, AlertPosition] = field(default_factory=dict)
+    branches: dict[str, BranchPosition] = field(default_factory=dict)
 
-    def moved(self, topic: str, position: InputPosition, views: dict[str, ViewPosition]) -> Marker:
-        """The marker after one more transaction that read `topic` up to `position`."""
-        return replace(self, sequence=self.sequence + 1, inputs=self.inputs | {topic: position}, views=views)
+    def lowest_watermark_us(self, topics: Iterable[str]) -> int:
+        """The watermark that all these topics have reached; NO_WATERMARK if one of them has none."""
+        return min(self.inputs[topic].watermark_us for topic in topics)
 
     @property
     def next_offsets(self) -> dict[str, int]:

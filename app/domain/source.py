@@ -5,9 +5,30 @@ Rule 1 of docs/rules.md. Nothing here knows what the records are about.
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
+
+from app.domain.errors import DefinitionError
+from app.domain.suggestion import did_you_mean
+
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+"""What a source, topic or view may be called: it stands in names of topics, which Kafka bounds so, and in addresses."""
+
+AVRO_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+"""What Avro allows as the name of a record or field."""
+
+PLACE_NAMES = re.compile(
+    r"topic|topic_number|partition|offset|timestamp_ms|key|value|header|body|reason|suspect|task|fate|origin|chunk|"
+    r"window_start_us|watermark_us|stamp_us|highest_us|carried_us|is_record|mixed_(upper|lower)|"
+    r"(record|group|cell)_[0-9]+",
+    re.IGNORECASE,
+)
+"""What a record's place and fate are called beside its columns, so that no column may be; SQL minds no case."""
+
+INT64_MAX = (1 << 63) - 1
 
 MAX_TOPIC_NUMBER = 127
 """Topic numbers share a signed 64-bit origin with partition and offset, so the top bit stays free."""
@@ -88,16 +109,15 @@ class Source:
     id: str
     skew_seconds: int
     derived: tuple[Derived, ...] = field(default=())
+    help: str = ""
 
     def __post_init__(self) -> None:
-        numbers = [topic.number for topic in self.topics]
-        if len(set(numbers)) != len(numbers) or not all(0 < n <= MAX_TOPIC_NUMBER for n in numbers):
-            raise ValueError(f"source {self.name}: topic numbers must be distinct, 1 to {MAX_TOPIC_NUMBER}: {numbers}")
-        for role, name in (("key", self.key), ("reported_at", self.reported_at), ("id", self.id)):
-            if name not in self.by_name:
-                raise ValueError(f"source {self.name}: {role} column {name!r} is not among its columns")
-        if self.by_name[self.reported_at].nullable:
-            raise ValueError(f"source {self.name}: reported_at column {self.reported_at!r} may not be nullable")
+        problems = list(_problems(self))
+        if problems:
+            raise DefinitionError(f"source {self.name!r} is not usable", problems)
+
+    def __hash__(self) -> int:  # of what tells sources apart: all columns take long, and they are looked up by batch
+        return hash((self.number, self.name))
 
     @cached_property
     def by_name(self) -> dict[str, Column]:
@@ -110,3 +130,57 @@ class Source:
             if topic.name == name:
                 return topic
         raise KeyError(f"{name} is not a topic of source {self.name}: {[t.name for t in self.topics]}")
+
+
+def _problems(source: Source) -> Iterable[str]:
+    if not NAME.fullmatch(source.name):
+        yield f"name {source.name!r}: it stands in topics; letters, digits, '.', '_' and '-', 100 at most"
+    if not 0 < source.number < 1 << 16:
+        yield f"number {source.number} is not in 1..65535"
+    if not AVRO_NAME.fullmatch(source.record):
+        yield f"record {source.record!r} is no name of an Avro record: letters, digits and '_'"
+    if source.skew_seconds < 0:
+        yield "skew_seconds may not be negative"
+    yield from _topic_problems(source)
+    names = [column.name for column in (*source.columns, *(derived.column for derived in source.derived))]
+    folded = [name.lower() for name in names]  # SQL minds no case
+    yield from (f"two columns are called {name!r}" for name in sorted({n for n in folded if folded.count(n) > 1}))
+    for column in source.columns:
+        yield from (f"column {column.name!r}: {problem}" for problem in _column_problems(column))
+    yield from _role_problems(source)
+
+
+def _topic_problems(source: Source) -> Iterable[str]:
+    numbers = [topic.number for topic in source.topics]
+    if not numbers:
+        yield "it has no topic"
+    if len(set(numbers)) != len(numbers) or not all(0 < n <= MAX_TOPIC_NUMBER for n in numbers):
+        yield f"topic numbers must be distinct, 1 to {MAX_TOPIC_NUMBER}: {numbers}"
+    for topic in source.topics:
+        if not NAME.fullmatch(topic.name):
+            yield f"topic {topic.name!r}: letters, digits, '.', '_' and '-', 100 at most"
+
+
+def _column_problems(column: Column) -> Iterable[str]:
+    if not AVRO_NAME.fullmatch(column.name):
+        yield "no name of an Avro field: letters, digits and '_'"
+    if PLACE_NAMES.fullmatch(column.name):
+        yield "a record's place is called so beside its columns; leave it out, or name the field differently"
+    bounds = [bound for bound in (column.low, column.high) if bound is not None]
+    if bounds and column.kind in (Kind.TEXT, Kind.FLAG):
+        yield f"low and high are for numbers, and it is {column.kind}"
+    if any(abs(bound) > INT64_MAX for bound in bounds):
+        yield f"bounds {bounds} do not fit into 64 bits"
+    if bounds != sorted(bounds):
+        yield f"low {column.low} is above high {column.high}"
+
+
+def _role_problems(source: Source) -> Iterable[str]:
+    for role, name in (("key", source.key), ("reported_at", source.reported_at), ("id", source.id)):
+        if name not in source.by_name:
+            yield f"{role} column {name!r} is not among its columns{did_you_mean(name, source.by_name)}"
+    reported_at = source.by_name.get(source.reported_at)
+    if reported_at is not None and reported_at.kind is not Kind.INSTANT:
+        yield f"reported_at column {source.reported_at!r} is {reported_at.kind}, not an instant"
+    if reported_at is not None and reported_at.nullable:
+        yield f"reported_at column {source.reported_at!r} may not be nullable"

@@ -10,8 +10,12 @@ from functools import cached_property
 from typing import Any
 
 from app.domain import measures as m
+from app.domain.boundaries import Boundaries, boundaries
 from app.domain.errors import DefinitionError
-from app.domain.source import Column, Derived, Kind, Source
+from app.domain.source import NAME, Column, Derived, Kind, Source
+from app.domain.suggestion import did_you_mean
+from app.domain.window_problems import calendar_problems, hopping_problems, instant_bounds, size_problems
+from app.domain.windows import Calendar, Hopping
 
 WINDOW_NAME = "window_start_us"
 """What a stored row's window is called beside its groups and cells."""
@@ -22,14 +26,23 @@ SUM_BOUND = 1 << 30
 
 @dataclass(frozen=True, slots=True)
 class Tumbling:
-    """Panes `[k * size, (k + 1) * size)` of event time, aligned to the epoch, over an instant column."""
+    """Panes `[k * size + offset, (k + 1) * size + offset)` of event time since the epoch, over an instant column."""
 
     column: str
     size_seconds: int
+    offset_seconds: int = 0
 
     @property
     def size_us(self) -> int:
         return self.size_seconds * 1_000_000
+
+    @property
+    def offset_us(self) -> int:
+        return self.offset_seconds * 1_000_000
+
+    def start(self, instant_us: int) -> int:
+        """Start of the window that holds the instant; floors before 1970 too."""
+        return (instant_us - self.offset_us) // self.size_us * self.size_us + self.offset_us
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +50,25 @@ class AllTime:
     """One window without an end: a running total. It has no lateness and never closes."""
 
 
-Window = Tumbling | AllTime
+@dataclass(frozen=True, slots=True)
+class Session:
+    """Spans of records of one group, each at most `gap_seconds` after another, over an instant column.
+
+    A stored session's window start is its first record's instant; its cell `session_end_us` the last one's.
+    """
+
+    column: str
+    gap_seconds: int
+
+    @property
+    def gap_us(self) -> int:
+        return self.gap_seconds * 1_000_000
+
+
+Window = Tumbling | AllTime | Session | Calendar | Hopping
+
+SESSION_END = "session_end_us"
+"""Cell of a session's row: the instant of its last record, inclusive."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,13 +79,18 @@ class Group:
     column: str
 
 
+FIRST_WINDOW = Group("first_window_us", "")
+"""Of a hopping view's row, before the groups that users name: the start of the first window that counts its records."""
+
+
 @dataclass(frozen=True)
 class View:
     """What to group, over which window, and what to measure.
 
     `number` is never reused: it stands in every stored key. `grace_seconds`: how long after its end a
     window still takes records, in the time of their topic-partition's watermark. `retention_seconds`:
-    how long after closing a row stays in the table.
+    how long after closing a row stays in the table. `revisable_seconds`: how long after closing a final that
+    was published is remembered, to be published again when its row is corrected.
     """
 
     number: int
@@ -66,20 +102,54 @@ class View:
     grace_seconds: int
     retention_seconds: int
     help: str
+    revisable_seconds: int = 0
 
     def __post_init__(self) -> None:
         problems = list(_problems(self))
         if problems:
             raise DefinitionError(f"view {self.name!r} is not usable", problems)
 
+    def __hash__(self) -> int:  # of what tells views apart: all of it takes 20 µs, and they are looked up by batch
+        return hash((self.number, self.name))
+
     @property
     def grace_us(self) -> int:
         return self.grace_seconds * 1_000_000
+
+    @property
+    def retention_us(self) -> int:
+        return self.retention_seconds * 1_000_000
+
+    @property
+    def revisable_us(self) -> int:
+        return self.revisable_seconds * 1_000_000
+
+    @cached_property
+    def stored_groups(self) -> tuple[Group, ...]:
+        """What stands behind the window in the key of a stored row: the groups, and what the window kind adds."""
+        return (FIRST_WINDOW, *self.groups) if isinstance(self.window, Hopping) else self.groups
+
+    @cached_property
+    def texts(self) -> tuple[bool, ...]:
+        """Which of the stored groups are texts; the others are integers."""
+        known = self.source.by_name
+        return tuple(g is not FIRST_WINDOW and known[g.column].kind is Kind.TEXT for g in self.stored_groups)
+
+    @cached_property
+    def boundaries(self) -> Boundaries:
+        """Where the windows of a calendar view begin and end: the one table that all translators read (rule 10)."""
+        assert isinstance(self.window, Calendar)
+        low, high = instant_bounds(self.source, self.window.column)
+        assert low is not None
+        assert high is not None
+        return boundaries(self.window.unit, self.window.zone, low, high)
 
     @cached_property
     def parts(self) -> tuple[m.Part, ...]:
         """What a stored row holds, in order: count, fingerprint, then the measures' parts."""
         parts = [m.COUNT, m.FINGERPRINT]
+        if isinstance(self.window, Session):
+            parts.append(m.Part(SESSION_END, m.Op.MAX, m.Take.VALUE, self.window.column))
         for measure in self.measures:
             nullable = not isinstance(measure, m.Count) and self.source.by_name[measure.column].nullable
             parts += m.parts_of(measure, nullable=nullable)
@@ -97,26 +167,38 @@ class View:
 
     @cached_property
     def version(self) -> str:
-        """Eight hex digits over all that can change its rows; a changed view is another version (rule 13)."""
+        """Eight hex digits over all that can change its rows; a changed view is another version (rule 13).
+
+        Grace and skew are not in it: they may change while the view goes on (`app.domain.epochs`).
+        """
         described = {
             "source": self.source.number,
             "groups": [asdict(group) for group in self.groups],
-            "window": [type(self.window).__name__, asdict(self.window)],
-            "grace_seconds": None if isinstance(self.window, AllTime) else self.grace_seconds,
-            "skew_seconds": self.source.skew_seconds,
+            "window": [type(self.window).__name__, self._window_meaning()],
             "parts": [asdict(part) for part in self.parts],
             "columns": [_meaning(self.source.by_name[name]) for name in sorted(self.columns)],
             "derived": [_derivation(d) for d in self.source.derived if d.column.name in self.columns],
+            **({"revisable_seconds": self.revisable_seconds} if self.revisable_seconds else {}),
         }
         text = json.dumps(described, sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()[:8]
+
+    def _window_meaning(self) -> dict[str, Any]:
+        """All that says which records share a row. An offset of 0 is as none; where clocks are changed elsewhere, or
+        at another time, days are others too."""
+        said = asdict(self.window)
+        if not said.get("offset_seconds"):
+            said.pop("offset_seconds", None)
+        if isinstance(self.window, Calendar):
+            said["boundaries"] = hashlib.sha256(self.boundaries.instants.tobytes()).hexdigest()
+        return said
 
     @cached_property
     def columns(self) -> frozenset[str]:
         """Source columns (derived ones included) that the view reads."""
         names = {group.column for group in self.groups}
         names |= {part.column for part in self.parts if part.column is not None}
-        if isinstance(self.window, Tumbling):
+        if not isinstance(self.window, AllTime):
             names.add(self.window.column)
         return frozenset(names | {self.source.reported_at})
 
@@ -129,12 +211,23 @@ class View:
         return tuple(merged)
 
     def present(self, cells: Sequence[int]) -> dict[str, Any]:
-        """The measures as users see them: null where no value was seen, bins of a histogram as a list."""
-        stored: Mapping[str, int] = dict(zip(self.cells, cells, strict=True))
-        shown: dict[str, Any] = {}
-        for measure in self.measures:
-            shown |= _present(measure, stored)
-        return shown
+        """The measures as users see them: null where no value was seen, bins of a histogram as a list.
+
+        ValueError if the row is not as wide as the view's.
+        """
+        held = list(cells)
+        if len(held) != len(self.cells):
+            raise ValueError(f"a row of {len(held)} cells, but those of {self.name} have {len(self.cells)}")
+        return {
+            name: None if unless_zero is not None and not held[unless_zero] else held[at]
+            for name, at, unless_zero in self._shown
+        }
+
+    @cached_property
+    def _shown(self) -> tuple[tuple[str, Any, int | None], ...]:
+        """A measure's name, its cell (or a slice: its bins), and the cell that is 0 where it has no value."""
+        places = {name: place for place, name in enumerate(self.cells)}
+        return tuple(shown for measure in self.measures for shown in _shown_of(measure, places))
 
 
 def _meaning(column: Column) -> dict[str, Any]:
@@ -146,41 +239,43 @@ def _derivation(derived: Derived) -> dict[str, Any]:
     return {**asdict(derived), "column": derived.column.name, "how": type(derived).__name__}
 
 
-def check_views(views: Iterable[View]) -> None:
-    """DefinitionError if two views share a number or a name."""
+def shared_marks(marks: Iterable[tuple[int, str]]) -> Iterable[str]:
+    """What is wrong with numbers and names that are used twice: both stand for stored rows."""
     seen: dict[object, str] = {}
-    problems = []
-    for view in views:
-        for mark in (view.number, view.name):
+    for number, name in marks:
+        for mark in (number, name):
             if mark in seen:
-                problems.append(f"{view.name} and {seen[mark]} are both {mark!r}: numbers and names are never shared")
-            seen[mark] = view.name
-    if problems:
-        raise DefinitionError("the list of views is not usable", problems)
+                yield f"{name} and {seen[mark]} are both {mark!r}: numbers and names are never shared"
+            seen[mark] = name
 
 
-def _present(measure: m.Measure, stored: Mapping[str, int]) -> dict[str, Any]:
+def _shown_of(measure: m.Measure, places: Mapping[str, int]) -> Iterable[tuple[str, Any, int | None]]:
     if isinstance(measure, m.Count):
-        return {measure.name: stored["count"]}
-    if isinstance(measure, m.Histogram):
-        return {measure.name: [stored[f"{measure.name}_{i}"] for i in range(len(measure.edges) + 1)]}
-    values = m.values_name(measure.name)
-    if values not in stored:
-        return {measure.name: stored[measure.name]}
-    empty = stored[values] == 0 and not isinstance(measure, m.Sum)
-    return {measure.name: None if empty else stored[measure.name], values: stored[values]}
+        yield measure.name, places["count"], None
+    elif isinstance(measure, m.Histogram):
+        first = places[f"{measure.name}_0"]
+        yield measure.name, slice(first, first + len(measure.edges) + 1), None
+    else:
+        values = places.get(m.values_name(measure.name))
+        yield measure.name, places[measure.name], None if isinstance(measure, m.Sum) else values
+        if values is not None:
+            yield m.values_name(measure.name), values, None
 
 
 def _problems(view: View) -> Iterable[str]:
     known = view.source.by_name
+    if not NAME.fullmatch(view.name):
+        yield f"name {view.name!r}: it stands in topics and addresses; letters, digits, '.', '_' and '-', 100 at most"
     if not 0 < view.number < 1 << 16:
         yield f"number {view.number} is not in 1..65535"
     if view.grace_seconds < 0 or view.retention_seconds < 0:
         yield "grace_seconds and retention_seconds may not be negative"
+    if view.revisable_seconds and not 0 < view.revisable_seconds <= view.retention_seconds:
+        yield "revisable_seconds is not in 0..retention_seconds: a row that has left the table is never corrected"
     for group in view.groups:
         if group.column not in known:
-            yield f"group {group.name!r}: no column {group.column!r} in source {view.source.name!r}"
-    if isinstance(view.window, Tumbling):
+            yield f"group {group.name!r}: {_no_column(group.column, view)}"
+    if not isinstance(view.window, AllTime):
         yield from _window_problems(view.window, view)
     for measure in view.measures:
         yield from _measure_problems(measure, view)
@@ -189,7 +284,9 @@ def _problems(view: View) -> Iterable[str]:
 
 def _name_problems(view: View) -> Iterable[str]:
     """Names that would hide one another, where rows are shown or where they are stored (docs/formats.md)."""
-    groups, shown, stored = [g.name for g in view.groups], [], [part.name for part in (m.COUNT, m.FINGERPRINT)]
+    own = [m.COUNT.name, m.FINGERPRINT.name, *([SESSION_END] if isinstance(view.window, Session) else [])]
+    own += [FIRST_WINDOW.name] if isinstance(view.window, Hopping) else []
+    groups, shown, stored = [g.name for g in view.groups], [], own
     for measure in view.measures:
         column = None if isinstance(measure, m.Count) else view.source.by_name.get(measure.column)
         parts = m.parts_of(measure, nullable=column is not None and column.nullable)
@@ -202,12 +299,20 @@ def _name_problems(view: View) -> Iterable[str]:
             return
 
 
-def _window_problems(window: Tumbling, view: View) -> Iterable[str]:
-    if window.size_seconds <= 0:
-        yield f"window of {window.size_seconds} seconds"
+def _window_problems(window: Tumbling | Session | Calendar | Hopping, view: View) -> Iterable[str]:
+    match window:
+        case Tumbling():
+            yield from size_problems(window.size_seconds, window.offset_seconds, window.size_seconds, "size")
+        case Hopping():
+            yield from hopping_problems(window)
+        case Session() if window.gap_seconds <= 0:
+            yield f"session gap of {window.gap_seconds} seconds"
+        case Calendar():
+            yield from calendar_problems(window, view.source)
     column = view.source.by_name.get(window.column)
     if column is None:
-        yield f"window column {window.column!r} is not in source {view.source.name!r}"
+        near = did_you_mean(window.column, view.source.by_name)
+        yield f"window column {window.column!r} is not in source {view.source.name!r}{near}"
     elif column.kind is not Kind.INSTANT:
         yield f"window column {window.column!r} is {column.kind}, not an instant"
 
@@ -217,7 +322,7 @@ def _measure_problems(measure: m.Measure, view: View) -> Iterable[str]:
         return
     column = view.source.by_name.get(measure.column)
     if column is None:
-        yield f"measure {measure.name!r}: no column {measure.column!r} in source {view.source.name!r}"
+        yield f"measure {measure.name!r}: {_no_column(measure.column, view)}"
         return
     if column.kind in (Kind.TEXT, Kind.FLAG):
         yield f"measure {measure.name!r}: column {column.name!r} is {column.kind}, measures are over integers"
@@ -229,3 +334,7 @@ def _measure_problems(measure: m.Measure, view: View) -> Iterable[str]:
             yield f"measure {measure.name!r}: column {column.name!r} needs bounds within 2**30, has {bounds}"
     if isinstance(measure, m.Histogram) and (not measure.edges or list(measure.edges) != sorted(set(measure.edges))):
         yield f"measure {measure.name!r}: histogram edges must be given in rising order, are {measure.edges}"
+
+
+def _no_column(column: str, view: View) -> str:
+    return f"no column {column!r} in source {view.source.name!r}{did_you_mean(column, view.source.by_name)}"

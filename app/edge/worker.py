@@ -9,29 +9,43 @@ from __future__ import annotations
 import errno
 import json
 import logging
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
 
 import mode
 from aiohttp import web
 
-from agents import fold_rides
+from agents.fold import Fold
 from app.base.cluster import Cluster
 from app.base.errors import RegistryUnavailable, UnknownSchema
 from app.base.kafka_clients import aiokafka_options
 from app.base.registry import Registry
 from app.base.settings import Settings, variable
+from app.base.topic import Topic
 from app.base.topic_admin import require_topics
+from app.definitions.load import catalogue_of
+from app.definitions.registered import require_fit
 from app.domain.errors import FlagfallError
 from app.edge.http.application import create_app, create_runner
-from app.engine.connections import Connections
-from app.engine.directory import Directory
-from app.engine.faust_app import FlagfallApp
-from app.engine.schemas import SchemaCache
-from app.rides.views import VIEWS
-from app.topics import topics
-from tables import rides
+from app.edge.http.context import ServedGroup
+from app.edge.http.zone_names import Names, no_names
+from app.engine.core.definition import TaskDefinition
+from app.engine.drive.connections import Connections
+from app.engine.drive.faust_app import FlagfallApp
+from app.engine.drive.held_topic import HeldTopic
+from app.engine.drive.schemas import SchemaCache
+from app.engine.drive.source_table import SourceTable
+from app.topics import needed_topics
 
 log = logging.getLogger(__name__)
+
+
+class Agent(Protocol):
+    """The task group that it keeps, and the Faust agent that hands its batches over."""
+
+    def define(self, settings: Settings, /) -> TaskDefinition: ...
+
+    def attach(self, app: Any, table: SourceTable, /) -> Any: ...
 
 
 class PortTaken(FlagfallError):
@@ -41,14 +55,17 @@ class PortTaken(FlagfallError):
 class HttpEdge(mode.Service):
     """Serves the tables of this worker for as long as the application runs, before it is ready too (as 503)."""
 
-    def __init__(self, directory: Directory, settings: Settings, **options: Any) -> None:
+    def __init__(self, app: FlagfallApp, settings: Settings, names: Names, **options: Any) -> None:
         super().__init__(**options)
-        self._directory, self._settings = directory, settings
+        self._app, self._settings, self._names = app, settings, names
         self._runner: web.AppRunner | None = None
 
     async def on_start(self) -> None:
         worker = self._settings.worker
-        self._runner = create_runner(create_app(self._directory, VIEWS, self._settings.data_dir))
+        served = [ServedGroup(t.name, t.directory, t.definition.views) for t in self._app.groups]
+        liveness, registry = self._app.liveness, self._app.registry
+        made = create_app(served, self._settings.data_dir, liveness=liveness, registry=registry, names=self._names)
+        self._runner = create_runner(made)
         await self._runner.setup()
         try:
             await web.TCPSite(self._runner, worker.http_host, worker.http_port).start()
@@ -66,23 +83,33 @@ class HttpEdge(mode.Service):
             await self._runner.cleanup()
 
 
-def create_worker(settings: Settings) -> FlagfallApp:
-    """The wired application; nothing is connected before it starts."""
+def create_worker(
+    settings: Settings, agents: Sequence[Agent], needed: Sequence[Topic], checks: Sequence[Callable[[], None]] = ()
+) -> FlagfallApp:
+    """The wired application of these agents; nothing is connected before it starts.
+
+    `needed`: topics that must exist as described. `checks`: asked before the group is joined, as these topics are.
+    """
     worker = settings.worker
-    url = f"http://{worker.http_host}:{worker.http_port}"
-    app = FlagfallApp(settings, url)
-    directory = Directory(url, session_timeout_seconds=worker.session_timeout_seconds)
-    registry = Registry(settings)
+    app = FlagfallApp(settings, f"http://{worker.http_host}:{worker.http_port}")
     connections = Connections(
         aiokafka_options(settings.kafka),
         Cluster(settings.kafka),
-        SchemaCache(_look_up(registry), RegistryUnavailable),
+        SchemaCache(_look_up(Registry(settings)), RegistryUnavailable),
     )
-    app.source_table = rides.declare(app, settings, directory, connections)
-    fold_rides.attach(app, app.source_table)
-    app.edges.append(HttpEdge(directory, settings))
-    app.checks.append(lambda: require_topics(settings.kafka, topics(settings)))
+    for agent in agents:
+        agent.attach(app, app.keep(agent.define(settings), connections))
+    names = no_names()
+    app.edges += [HttpEdge(app, settings, names), HeldTopic(names, connections)]
+    app.checks += [lambda: require_topics(settings.kafka, needed), *checks]
     return app
+
+
+def create_catalogue_worker(settings: Settings) -> FlagfallApp:
+    """The worker of all that the settings name: the rides, and what the definition file adds."""
+    catalogue = catalogue_of(settings)
+    agents, needed = [Fold(group) for group in catalogue.groups], needed_topics(settings, catalogue)
+    return create_worker(settings, agents, needed, [lambda: require_fit(settings, catalogue)])
 
 
 def _look_up(registry: Registry) -> Any:
@@ -95,4 +122,4 @@ def _look_up(registry: Registry) -> Any:
     return look_up
 
 
-app = create_worker(Settings.load())
+app = create_catalogue_worker(Settings.load())

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from app.codecs.record_schema import record_schema
 from app.domain.source import Coalesce, Column, Difference, Kind, Source, SourceTopic
 
 UNKNOWN_ZONE = 264
@@ -97,27 +98,13 @@ RIDES = Source(
     reported_at="reported_at_us",
     id="ride_id",
     skew_seconds=600,
+    help="A finished taxi ride. Money in cents, time in microseconds since the epoch (UTC).",
 )
-
-_AVRO_TYPES = {Kind.TEXT: "string", Kind.FLAG: "boolean"}
 
 
 def avro_schema() -> dict[str, Any]:
-    """The record's Avro schema, written from its columns: plain longs, nullable fields default to null."""
-
-    def field(column: Column) -> dict[str, Any]:
-        avro_type = _AVRO_TYPES.get(column.kind, "long")
-        if column.nullable:
-            return {"name": column.name, "type": ["null", avro_type], "default": None, "doc": column.help}
-        return {"name": column.name, "type": avro_type, "doc": column.help}
-
-    return {
-        "type": "record",
-        "name": "TaxiRide",
-        "namespace": "flagfall",
-        "doc": "A finished taxi ride. Money in cents, time in microseconds since the epoch (UTC).",
-        "fields": [field(column) for column in RIDE_COLUMNS],
-    }
+    """The record's Avro schema."""
+    return record_schema(RIDES)
 
 
 SERVICES = {"yellow": "rides.yellow", "green": "rides.green", "fhv": "rides.fhv", "hvfhv": "rides.hvfhv"}

@@ -1,12 +1,18 @@
-"""TLC's 265 taxi zones: names and boroughs, joined when answering, never when applying (rule 16)."""
+"""TLC's 265 taxi zones: names and boroughs, joined when answering, never when applying (rule 16).
+
+They come from a topic of their own, so that they can be corrected without a release; `zones()` is what is published to
+it at first.
+"""
 
 from __future__ import annotations
 
 import csv
-import hashlib
+import json
 from functools import cache
 from importlib.resources import files
 from typing import NamedTuple
+
+ZONES_TOPIC = "zones"
 
 ZONE_COLUMNS = frozenset({"pickup_zone", "dropoff_zone"})
 """Columns of the ride source that hold a zone."""
@@ -22,18 +28,41 @@ class Zone(NamedTuple):
 
 @cache
 def zones() -> dict[int, Zone]:
-    """Every zone by its number."""
-    rows = csv.DictReader(_text().splitlines())
-    found = (Zone(int(row["LocationID"]), row["Zone"], row["Borough"]) for row in rows)
-    return {zone.number: zone for zone in found}
+    """Every zone of TLC's list by its number."""
+    return read_zones(files("app.rides").joinpath("zones.csv").read_text("utf-8"))
 
 
-@cache
-def edition() -> str:
-    """Eight hex digits over the list, so that an answer can say which names it used."""
-    return hashlib.sha256(_text().encode()).hexdigest()[:8]
+def read_zones(text: str) -> dict[int, Zone]:
+    """Zones by number from a CSV file as TLC publishes it. ValueError naming the line of the first mistake."""
+    rows = csv.DictReader(text.splitlines())
+    found: dict[int, Zone] = {}
+    for row in rows:
+        try:
+            zone = Zone(int(row["LocationID"]), row["Zone"], row["Borough"])
+        except (KeyError, TypeError, ValueError):
+            raise ValueError(f"line {rows.line_num}: LocationID (a number), Zone and Borough are needed") from None
+        if zone.number in found or not zone.name or not zone.borough:
+            raise ValueError(f"line {rows.line_num}: zone {zone.number} is there twice, or without name or borough")
+        found[zone.number] = zone
+    return found
 
 
-@cache
-def _text() -> str:
-    return files("app.rides").joinpath("zones.csv").read_text("utf-8")
+def zone_key(number: int) -> bytes:
+    """The key of a zone's record."""
+    return str(number).encode()
+
+
+def zone_value(zone: Zone) -> bytes:
+    """The value of a zone's record."""
+    return json.dumps({"zone": zone.number, "name": zone.name, "borough": zone.borough}, ensure_ascii=False).encode()
+
+
+def read_zone(value: bytes) -> Zone:
+    """Inverse of `zone_value`; ValueError if it is none."""
+    told = json.loads(value)
+    if not isinstance(told, dict):
+        raise ValueError(f"no JSON object: {told!r}")
+    number, name, borough = told.get("zone"), told.get("name"), told.get("borough")
+    if type(number) is not int or not isinstance(name, str) or not isinstance(borough, str):
+        raise ValueError(f"zone (a number), name and borough are needed: {told}")
+    return Zone(number, name, borough)

@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import random
 from collections import defaultdict
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
-from app.codecs.avro_decode import Refusal, decode_strict
+from app.codecs.avro_strict import Refusal, decode_strict
+from app.domain.event_time import NO_WATERMARK, ends_at_us
 from app.domain.fingerprint import Origin, mix, pack
-from app.domain.fold import Advance, fold, refusal
+from app.domain.fold import Advance, Cells, Folded, RowKey, fold, refusal
 from app.domain.marker import Fates, InputPosition, Marker, ViewPosition
 from app.domain.records import Record, TopicPartition, Value, with_derived
-from app.domain.view import View
-from app.rides.ride import RIDES
+from app.domain.view import AllTime, View
+from app.rides.ride import HOUR_US, RIDES
 from app.rides.views import VIEWS
 from spark_batch.compare import cells_of, key_of
+from spark_batch.corrections import Told
 from spark_batch.cut import TaskCut
 from spark_batch.read_source import kept_columns, read_source
 from spark_batch.recompute import rows
@@ -33,11 +36,13 @@ from tests.support.histories import (
     random_log,
     random_ride,
 )
-from tests.support.views import ALL_VIEWS, UNGROUPED
+from tests.support.views import ALL_VIEWS, ODD_WINDOWS, PLAIN_VIEWS, UNGROUPED
 
 pytestmark = pytest.mark.spark
 
 PARTITIONS = (0, 3)
+EXPIRED_TO_US = {3: START_US + 30 * HOUR_US + 1}
+"""By partition; no window of any kind ends there."""
 
 
 def as_kafka(spark: SparkSession, logs: list[Log]) -> DataFrame:
@@ -52,37 +57,54 @@ def as_kafka(spark: SparkSession, logs: list[Log]) -> DataFrame:
 
 
 def cuts_of(view: View, logs: list[Log]) -> list[TaskCut]:
-    """A cut at the end of all logs."""
-    views = {view.name: ViewPosition(view.number, view.version)}
-    return [
-        TaskCut(
-            view,
-            p,
-            Marker("a", 1, p, 1, {g.topic: InputPosition("i", 0, g.next_offset) for g in logs}, views),
-            0,
-        )
-        for p in PARTITIONS
-    ]
+    """A cut at the end of all logs; one of the tasks has let rows of its first hours go."""
+    inputs = {log.topic: InputPosition("i", 0, log.next_offset) for log in logs}
+    cuts = []
+    for partition in PARTITIONS:
+        position = ViewPosition(view.number, view.version, expired_to_us=EXPIRED_TO_US.get(partition))
+        cuts.append(TaskCut(view, partition, Marker("a", 1, partition, 1, inputs, {view.name: position}), 0))
+    return cuts
 
 
-def recounts(spark: SparkSession, logs: list[Log], folder: Path, advances: list[Advance]) -> dict[View, Recount]:
+def expected_rows(view: View, folded: Folded) -> dict[tuple[int, RowKey], Cells]:
+    """The oracle's rows less those that are gone."""
+    return {
+        (partition, key): cells
+        for partition, held in folded.rows.items()
+        for key, cells in held.items()
+        if isinstance(view.window, AllTime)
+        or ends_at_us(view, key.window_start_us or 0) > EXPIRED_TO_US.get(partition, NO_WATERMARK)
+    }
+
+
+def recounts(
+    spark: SparkSession,
+    logs: list[Log],
+    folder: Path,
+    advances: list[Advance],
+    views: Sequence[View] = PLAIN_VIEWS,
+) -> dict[View, Recount]:
     records = read_source(as_kafka(spark, logs), RIDES, ALL_VIEWS, SCHEMAS, folder)
     marked = with_watermark(records, RIDES, advances).cache()
-    return {view: recount(view, cuts_of(view, logs), marked) for view in ALL_VIEWS}
+    return {view: recount(view, cuts_of(view, logs), marked, Told("none", ())) for view in views}
 
 
-@pytest.mark.parametrize("seed", [1, 2, 3])
+@pytest.mark.parametrize(
+    ("seed", "views"), [(1, PLAIN_VIEWS), (2, ODD_WINDOWS), (3, PLAIN_VIEWS)], ids=["1", "odd windows", "3"]
+)
 def test_rows_ledgers_and_watermarks_are_those_of_the_naive_fold(
-    seed: int, spark: SparkSession, tmp_path: Path
+    seed: int, views: Sequence[View], spark: SparkSession, tmp_path: Path
 ) -> None:
     rng = random.Random(seed)
     logs = [random_log(rng, topic, p, 400) for topic in TOPIC_NAMES[:3] for p in PARTITIONS]
     advances = random_advances(rng, logs)
     everything = [record for log in logs for record in log.records]
-    for view, own in recounts(spark, logs, tmp_path, advances).items():
+    for view, own in recounts(spark, logs, tmp_path, advances, views).items():
         expected = fold(view, everything, advances)
         found = {(row["task"], key_of(view, row)): cells_of(view, row) for row in own.rows.collect()}
-        assert found == {(p, key): cells for p, held in expected.rows.items() for key, cells in held.items()}
+        assert found == expected_rows(view, expected)
+        if not isinstance(view.window, AllTime):
+            assert 0 < len(found) < sum(map(len, expected.rows.values()))
         figures = counted(own)
         assert _total(figures.values()) == Fates(len(expected.applied), len(expected.late), len(expected.out_of_scope))
         poisoned = sum(len(log.poisoned) for log in logs)
@@ -146,7 +168,7 @@ def expected_of(log: Log, offset: int, timestamp_ms: int, value: bytes | None) -
         return told.reason.value, {}
     record = Record(log.topic, log.partition, offset, timestamp_ms, told)
     values = with_derived(RIDES, told)
-    return refusal(VIEWS[0], record, values), values
+    return refusal(VIEWS[0].source, record, values), values
 
 
 UNKNOWN_TO_NONE = defaultdict(lambda: None, SCHEMAS)

@@ -15,16 +15,18 @@ from app.domain.fold import fold
 from app.domain.marker import InputPosition
 from app.domain.records import TopicPartition
 from app.domain.view import View
-from app.engine.task import TaskCore, TaskDefinition
+from app.engine.core.definition import TaskDefinition
+from app.engine.core.restore import new_state
+from app.engine.core.task import TaskCore
 from app.rides.ride import RIDES
 from tests.support.histories import SCHEMAS, TOPIC_NAMES, Log, random_log, random_splits
 from tests.support.views import ALL_VIEWS
 
 
 def new_core(partition: int) -> TaskCore:
-    definition = TaskDefinition("flagfall", RIDES, ALL_VIEWS)
+    definition = TaskDefinition("flagfall", (RIDES,), ALL_VIEWS)
     inputs = {topic: InputPosition("id", 0, 0) for topic in definition.topics}
-    return TaskCore(definition, definition.empty_state(partition, inputs))
+    return TaskCore(definition, new_state(definition, partition, inputs))
 
 
 def rows_of(core: TaskCore, view: View) -> dict[object, tuple[int, ...]]:

@@ -21,6 +21,7 @@ from spark_batch.report import Report, Verdict
 from tests.support.histories import START_US, encode
 from tests.support.services import free_ports, running_services
 from tests.support.stored_world import Table, World, new_world, read_report, serving
+from tests.support.views import DAYS, HOPPING, SHIFTED, UNEVEN
 
 SEED, COUNT = 5, 120
 DAY_US = 86_400_000_000
@@ -285,6 +286,25 @@ def test_a_ledger_that_does_not_add_up_is_invalid(small_world: World, spark: Spa
     found = check(world, spark, tmp_path)
     assert (found.report.verdict, found.report.verdict.exit_code) == (Verdict.INVALID, 12)
     assert f"{world.source.topics[0].name}-0" in str(found.report.reason)
+
+
+def test_a_record_that_a_hopping_row_lost_is_named_with_its_pane_and_first_window(
+    services: Settings, spark: SparkSession, tmp_path: Path
+) -> None:
+    """Beside it calendar and shifted windows that are right."""
+    with new_world(services, topics=1, views=(UNEVEN, DAYS, SHIFTED, HOPPING)) as world:
+        world.write_rides(SEED, 60)
+        world.fold()
+        rows = world.tasks[0].changelog[UNEVEN.name]
+        key = min(key for key, cells in rows.items() if cells[0] == 1)
+        world.spoil_both(0, world.view, lambda table: table.pop(key))
+        found = check(world, spark, tmp_path)
+    assert [view["differing_rows"] for view in found.document["views"]] == [1, 0, 0, 0]
+    (one,) = found.document["views"][0]["differences"]
+    assert (one["class"], one["window_start_us"], one["record_count"]) == ("LOST", key.window_start_us, 1)
+    assert one["group"] == {"first_window_us": key.group[0], "zone": key.group[1]}
+    assert found.document["residual"] == 0
+    assert [e for view in found.report.views for e in view.ledger_faults] == []
 
 
 def test_a_cut_beyond_the_logs_end_is_invalid(small_world: World, spark: SparkSession, tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from app.domain.fold import RowKey
-from app.engine.directory import Standing
+from app.engine.drive.directory import Standing
 from app.rides.views import VENDOR_TRIPS, ZONE_DEMAND
 from tests.support.http import BY_BASE, Serve, server_of, url_of, zone_table
 from tests.support.tables import cells_of, ready_directory, task_of

@@ -6,14 +6,10 @@ import random
 from collections.abc import Callable
 from pathlib import Path
 
-import pytest
-
 from app.base.settings import Settings
 from tests.support.cluster import write_rides
 from tests.support.workers import Worker, wait_for, workers
 from tests.support.world import assert_exact, covers, seconds_until, tasks_of
-
-pytestmark = pytest.mark.timeout(180)
 
 SEED = 20_260_105
 ALL_TASKS = [0, 1, 2, 3]

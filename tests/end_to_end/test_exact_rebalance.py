@@ -7,13 +7,17 @@ import signal
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import httpx
-import pytest
 
-from app.base.settings import Settings
+from app.base import names
+from app.base.cluster import Cluster
+from app.base.settings import LOOPBACK, Settings
+from app.domain.records import TopicPartition
+from app.rides.ride import RIDES
 from tests.support.cluster import write_rides
 from tests.support.workers import Worker, wait_for
 from tests.support.world import (
@@ -28,8 +32,6 @@ from tests.support.world import (
     tasks_of,
     worker,
 )
-
-pytestmark = pytest.mark.timeout(150)
 
 ROWS = "/v1/views/vendor_trips/rows"
 STOP_SECONDS = 8
@@ -102,10 +104,13 @@ def test_a_frozen_worker_writes_nothing_when_it_wakes(world: Settings, tmp_path:
             frozen.send(signal.SIGSTOP)  # while rides are under way, so perhaps inside a transaction
             wait_for(lambda: tasks_of(other) == [0, 1, 2, 3], "the other has taken over", [other])
         wait_for(lambda: covers(world, other), "every ride is covered", [other])
+        wait_for(lambda: _closings_are_read(world), "every closing is read", [other])
         before = next_offsets(world)
         assert_exact(world, [other])
+        asked = HTTPConnection(LOOPBACK, frozen.port, timeout=30)
+        asked.request("GET", ROWS)  # waits for it to wake: what is asked later may find its tasks taken over again
         frozen.send(signal.SIGCONT)
-        statuses = _statuses_until_ready(frozen, both)
+        statuses = [asked.getresponse().status, *_statuses_until_ready(frozen, both)]
         assert statuses[0] == httpx.codes.SERVICE_UNAVAILABLE
         assert set(statuses[:-1]) == {httpx.codes.SERVICE_UNAVAILABLE}
         assert next_offsets(world) == before
@@ -149,6 +154,14 @@ def _answer(got: httpx.Response) -> Answer:
 def _shared(both: Sequence[Worker]) -> bool:
     tasks = [tasks_of(one) for one in both]
     return all(tasks) and sorted(itertools.chain(*tasks)) == [0, 1, 2, 3]
+
+
+def _closings_are_read(world: Settings) -> bool:
+    """Whether the tasks stand at the ends of the closing topic."""
+    topic = names.closing_topic(world.app_id, RIDES.name)
+    places = [TopicPartition(topic, p) for p in range(world.topics.partitions)]
+    at = next_offsets(world)
+    return all(at[place] == end for place, end in Cluster(world.kafka).log_ends(places, committed=True).items())
 
 
 def _statuses_until_ready(one: Worker, both: list[Worker]) -> list[int]:

@@ -17,7 +17,6 @@ from tests.support.services import local_settings
 from tests.support.workers import wait_for
 
 
-@pytest.mark.timeout(300)
 def test_up_is_left_running_on_loopback_and_down_stops_all_of_it(tmp_path: Path) -> None:
     environment = os.environ | local_settings(tmp_path).environment()
     try:
@@ -36,7 +35,6 @@ def test_up_is_left_running_on_loopback_and_down_stops_all_of_it(tmp_path: Path)
     assert _flagfall(environment, "down", "--json") == {"stopped": []}
 
 
-@pytest.mark.timeout(300)
 @pytest.mark.parametrize("begun", ["kafka*.json", "worker-1*.json"])
 def test_up_that_is_killed_half_way_leaves_nothing_behind(tmp_path: Path, begun: str) -> None:
     environment = os.environ | local_settings(tmp_path).environment()

@@ -1,4 +1,4 @@
-"""`drain` against stock aiokafka, on a real topic with all that a log can hold."""
+"""`drain` and `next_fetch` against stock aiokafka, on a real topic with all that a log can hold."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-def
 
 from app.base.kafka_clients import aiokafka_options, librdkafka_options
 from app.base.settings import Settings
-from app.engine.batch import Batch
-from app.engine.fetch import drain
+from app.engine.core.batch import Batch
+from app.engine.drive.fetch import drain, next_fetch
 
 PARTITIONS = 3
 ISOLATION = ("read_committed", "read_uncommitted")
@@ -100,13 +100,14 @@ reading = pytest.mark.parametrize(
 
 
 @reading
-async def test_drain_gives_what_stock_aiokafka_gives(consumer: Any) -> None:
+@pytest.mark.parametrize("way", ["drain", "next_fetch"])
+async def test_records_are_those_that_stock_aiokafka_gives(consumer: Any, way: str) -> None:
     places = sorted(consumer.assignment())
     ends = await consumer.end_offsets(places)
     stock = await _stock(consumer, ends)
     assert {tp: await consumer.position(tp) for tp in places} == ends
     await consumer.seek_to_beginning(*places)
-    batches = await _drained(consumer, ends)
+    batches = await (_drained if way == "drain" else _fetched)(consumer, ends)
     assert {tp: await consumer.position(tp) for tp in places} == ends
     assert {tp: _rows(batches[tp]) for tp in places} == stock
     for tp in places:
@@ -166,6 +167,17 @@ async def _drained(consumer: Any, ends: dict[TopicPartition, int]) -> dict[Topic
         with consumer._fetcher._subscriptions.fetch_context():
             for tp, new in (await drain(consumer._fetcher, list(ends), timeout=0.2)).items():
                 batches[tp] += new
+    return batches
+
+
+async def _fetched(consumer: Any, ends: dict[TopicPartition, int]) -> dict[TopicPartition, list[Batch]]:
+    batches: dict[TopicPartition, list[Batch]] = {tp: [] for tp in ends}
+    while [tp for tp in ends if not batches[tp] or batches[tp][-1].next_offset < ends[tp]]:
+        with consumer._fetcher._subscriptions.fetch_context():
+            steps = await next_fetch(consumer._fetcher, timeout=0.2)
+        for tp, new in steps:
+            batches[tp].append(new)
+            await asyncio.sleep(0)
     return batches
 
 

@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.domain.fold import RowKey
+from app.domain.marker import BuildPosition
 from app.edge.http.instants import to_iso
 from app.rides.views import VENDOR_TRIPS, ZONE_DEMAND
 from tests.support.http import BY_BASE, NOON_US, PANE_US, Serve, server_of, url_of, zone_table
@@ -230,7 +231,11 @@ async def test_a_task_that_builds_another_version_is_not_answered_from(serve: Se
     task = task_of(0, {ZONE_DEMAND: zone_table((0, 1))})
     position = task.marker.views["zone_demand"]
     object.__setattr__(position, "state", "building")
+    object.__setattr__(position, "start", {"rides.yellow": 10})
+    object.__setattr__(position, "built", {"rides.yellow": BuildPosition(30)})
     client = await serve(ready_directory([task]))
     answer = await client.get("/v1/views/zone_demand/rows")
     assert answer.status == 503
     assert "being built" in (await answer.json(content_type=None))["detail"]
+    ready = await (await client.get("/readyz")).json()
+    assert ready["groups"]["rides"]["building"] == {"0": {"zone_demand": {"done_offsets": 20, "all_offsets": 90}}}

@@ -66,7 +66,7 @@ def test_every_generated_ride_arrives_once(settings: Settings) -> None:
     written = write_rides(Producer(settings.kafka), ids, frames, Pace(None))
     assert written.total == 2100
     assert {name: _counts(settings)[name] - before[name] for name in before} == {
-        name: written.rides[name] for name in before
+        name: written.records[name] for name in before
     }
 
 

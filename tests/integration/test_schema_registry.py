@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -22,6 +23,16 @@ def test_a_schema_is_registered_once_and_comes_back_by_its_id(settings: Settings
     again = Registry(settings)
     assert again.register(subject, avro_schema()) == schema_id
     assert again.schema_by_id(schema_id) == avro_schema()
+
+
+def test_workers_that_register_a_new_subject_at_once_agree(settings: Settings, subject: str) -> None:
+    """Each makes the subject's rule if there is none: all but one find it made meanwhile."""
+    registries = [Registry(settings) for _ in range(8)]
+    with ThreadPoolExecutor(len(registries)) as pool:
+        ids = list(pool.map(lambda registry: registry.register(subject, avro_schema()), registries))
+    assert len(set(ids)) == 1
+    with pytest.raises(SchemaRefused, match=subject):
+        Registry(settings).register(subject, _with_field({"name": "x", "type": "long"}))
 
 
 def test_a_nullable_field_may_be_added(settings: Settings, subject: str) -> None:

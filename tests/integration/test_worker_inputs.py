@@ -16,7 +16,6 @@ from pathlib import Path
 
 import orjson
 import psutil
-import pytest
 
 from app.base import names
 from app.base.settings import LOOPBACK, Settings
@@ -30,8 +29,6 @@ from tests.support.services import free_ports
 from tests.support.truth import log_ends, records_of
 from tests.support.workers import FLAGFALL, Worker, environment_of, wait_for
 from tests.support.world import assert_exact, assert_ledgers, covers, markers, messages, ready_worker
-
-pytestmark = pytest.mark.timeout(120)
 
 FAUST = FLAGFALL.with_name("faust")
 

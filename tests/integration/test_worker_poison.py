@@ -7,7 +7,6 @@ from collections import Counter
 from pathlib import Path
 
 import polars as pl
-import pytest
 from aiokafka import AIOKafkaProducer
 
 from app.base import names
@@ -17,7 +16,7 @@ from app.base.settings import Settings
 from app.codecs.avro_encode import encode_block
 from app.domain.fold import fold
 from app.domain.records import Reason
-from app.engine.refusals import OFFSET, PARTITION, REASON, TIMESTAMP_MS, TOPIC, VIEWS
+from app.engine.core.refusals import OFFSET, PARTITION, REASON, TIMESTAMP_MS, TOPIC, VIEWS
 from app.rides.generator.dirt import Dirt
 from app.rides.generator.generator import Generator
 from app.rides.ride import RIDE_COLUMNS, RIDES, avro_schema
@@ -26,8 +25,6 @@ from tests.support.cluster import write_rides
 from tests.support.truth import log_ends, read, records_of
 from tests.support.workers import Worker, wait_for
 from tests.support.world import Place, assert_exact, count_of, covers, messages, next_offsets, ready_worker, worker
-
-pytestmark = pytest.mark.timeout(120)
 
 UNKNOWN_ID = 987_654
 DAY_MS = 86_400_000

@@ -10,7 +10,6 @@ from dataclasses import replace
 from pathlib import Path
 from subprocess import CompletedProcess
 
-import pytest
 from confluent_kafka import Producer
 
 from app.base import names
@@ -28,8 +27,6 @@ from tests.support.services import free_ports
 from tests.support.truth import log_ends
 from tests.support.workers import wait_for
 from tests.support.world import covers, delete_records, delete_topics, ends_in_words, ready_worker
-
-pytestmark = pytest.mark.timeout(120)
 
 Ended = CompletedProcess[str]
 
@@ -84,7 +81,7 @@ def test_records_deleted_under_a_running_worker_stop_it(world: Settings, tmp_pat
         delete_records(world, log_ends(world, RIDES))
         write_rides(world, 1_200, 100)
         running.send(signal.SIGCONT)
-        code = running.process.wait(30)
+        code = running.process.wait(120)
     _said(CompletedProcess([], code, running.log.read_text()), "LOG_LOSS: the log begins at offset")
 
 
@@ -96,9 +93,9 @@ def _on_port(settings: Settings) -> Settings:
 def _write_marker(world: Settings, moved: Callable[[InputPosition], InputPosition]) -> None:
     """A state of task 0 that covers what its topics hold now, moved as told."""
     topics = fold_topics(world)
-    ids, ends = Cluster(world.kafka).topic_ids(topics), log_ends(world, RIDES)
+    facts, ends = Cluster(world.kafka).topics(topics), log_ends(world, RIDES)
     at = {t: ends.get((t, 0), 0) for t in topics}
-    inputs = {t: InputPosition(ids[t], at[t], at[t]) for t in topics}
+    inputs = {t: InputPosition(facts[t].id, at[t], at[t]) for t in topics}
     inputs["rides.yellow"] = moved(inputs["rides.yellow"])
     marker = Marker(world.app_id, RIDES.number, 0, 1, inputs, {})
     producer = Producer(librdkafka_options(world.kafka))

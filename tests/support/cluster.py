@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import time
+from collections.abc import Mapping
 
 from confluent_kafka import KafkaException, Producer
 from confluent_kafka.admin import AdminClient
@@ -35,8 +36,16 @@ def fresh_topics(settings: Settings) -> None:
         registry.register(f"{topic}-value", avro_schema())
 
 
-def write_rides(settings: Settings, first: int, count: int, *, seed: int = 7, dirt: Dirt | None = None) -> None:
-    """Generated rides `[first, first + count)`, acknowledged when this returns."""
+def write_rides(
+    settings: Settings,
+    first: int,
+    count: int,
+    *,
+    seed: int = 7,
+    dirt: Dirt | None = None,
+    topics: Mapping[str, str] = SERVICES,
+) -> None:
+    """Generated rides `[first, first + count)`, acknowledged when this returns. `topics`: by service."""
     rides = Generator(seed=seed, dirt=dirt or Dirt.real(), rides_per_day=20_000).rides(first, count)
     schema_id = Registry(settings).register("rides.yellow-value", avro_schema())
     producer = Producer(
@@ -47,6 +56,6 @@ def write_rides(settings: Settings, first: int, count: int, *, seed: int = 7, di
         rows = zip(values, part["pickup_zone"], part["clock_ms"], strict=True)
         for value, zone, clock_ms in rows:
             key = str(264 if zone is None else zone)
-            producer.produce(SERVICES[str(service)], value=bytes(value), key=key, timestamp=clock_ms)
+            producer.produce(topics[str(service)], value=bytes(value), key=key, timestamp=clock_ms)
             producer.poll(0)
     assert producer.flush(30) == 0

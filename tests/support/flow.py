@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from app.base.settings import Settings
-from app.codecs.changelog import BLOCK, MARKER, ROW, decode_rows, kind_of, marker_key
+from app.codecs.changelog import ROW, decode_rows, kind_of, marker_key
 from app.codecs.export import read_export
 from app.codecs.marker import decode_marker
 from app.codecs.row_keys import decode_key, row_prefix
@@ -40,28 +40,33 @@ def by_task(view: View, records: Sequence[Record]) -> ByTask:
 def in_changelog(settings: Settings, view: View) -> ByTask:
     rows = {}
     for partition in range(settings.topics.partitions):
-        for key, value in changelog_of(settings, RIDES, partition).items():
-            if kind_of(key) == ROW and key.startswith(row_prefix(view)):
+        for key, value in changelog_of(settings, view.source, partition).items():
+            if value is not None and kind_of(key) == ROW and key.startswith(row_prefix(view)):
                 cells = decode_rows([value], len(view.cells))[0]
                 rows[partition, decode_key(view, key)] = tuple(int(c) for c in cells)
-            else:
-                assert kind_of(key) in (ROW, MARKER, BLOCK)
     return rows
 
 
 def exported(view: View, started: list[Worker], partitions: int = 4) -> ByTask:
     rows: ByTask = {}
     for partition in range(partitions):
-        answer = started[0].get(f"/v1/views/{view.name}/export", partition=partition)
-        if answer.is_redirect:
-            answer = next(
-                a for w in started if (a := w.get(f"/v1/views/{view.name}/export", partition=partition)).is_success
-            )
-        _, table = read_export(answer.content)
-        groups = [table[group.name].to_pylist() for group in view.groups]
-        windows = table["window_start_us"].to_pylist()
-        cells = [table[name].to_pylist() for name in view.cells]
-        for i, window in enumerate(windows):
-            key = RowKey(window, tuple(column[i] for column in groups))
-            rows[partition, key] = tuple(column[i] for column in cells)
+        rows |= exported_task(view, started, partition)
+    return rows
+
+
+def exported_task(view: View, started: list[Worker], partition: int) -> ByTask:
+    """Rows of one task, of whichever of the workers has it."""
+    answer = started[0].get(f"/v1/views/{view.name}/export", partition=partition)
+    if answer.is_redirect:
+        answer = next(
+            a for w in started if (a := w.get(f"/v1/views/{view.name}/export", partition=partition)).is_success
+        )
+    _, table = read_export(answer.content)
+    groups = [table[group.name].to_pylist() for group in view.groups]
+    windows = table["window_start_us"].to_pylist()
+    cells = [table[name].to_pylist() for name in view.cells]
+    rows: ByTask = {}
+    for i, window in enumerate(windows):
+        key = RowKey(window, tuple(column[i] for column in groups))
+        rows[partition, key] = tuple(column[i] for column in cells)
     return rows

@@ -14,10 +14,10 @@ from dataclasses import dataclass, field
 import fastavro
 import numpy as np
 
-from app.codecs.avro_decode import Schemas, WriterSchema
+from app.codecs.avro_schema import Schemas, WriterSchema
 from app.domain.fold import Advance
 from app.domain.records import Record, Value
-from app.engine.batch import Batch
+from app.engine.core.batch import Batch
 from app.rides.ride import HOUR_US, RIDE_COLUMNS, RIDES, avro_schema
 
 SCHEMA = WriterSchema(7, json.dumps(avro_schema()))
@@ -64,10 +64,10 @@ class Log:
         )
 
 
-def random_log(rng: random.Random, topic: str, partition: int, count: int) -> Log:
+def random_log(rng: random.Random, topic: str, partition: int, count: int, *, start_us: int = START_US) -> Log:
     """`count` offsets of rides in rough order of drop-off, some of them odd in each way there is."""
     log = Log(topic, partition)
-    clock_us = START_US
+    clock_us = start_us
     for offset in range(count):
         clock_us += rng.randint(0, 20) * 60_000_000
         roll = rng.random()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -13,9 +13,12 @@ from app.domain.fold import RowKey
 from app.domain.measures import Count, First, Last, Min
 from app.domain.view import Group, Tumbling, View
 from app.edge.http.application import create_app
-from app.engine.directory import Directory
+from app.edge.http.context import ServedGroup
+from app.edge.http.zone_names import Names, no_names
+from app.engine.drive.directory import Directory
 from app.rides.ride import RIDES
 from app.rides.views import VENDOR_TRIPS, ZONE_DEMAND
+from app.rides.zones import zone_key, zone_value, zones
 from tests.support.tables import cells_of
 
 PANE_US = 300_000_000
@@ -43,12 +46,13 @@ Serve = Callable[[Directory], Awaitable[Client]]
 
 
 @asynccontextmanager
-async def server_of(data_dir: Path) -> AsyncIterator[Serve]:
+async def server_of(data_dir: Path, views: Sequence[View] = VIEWS) -> AsyncIterator[Serve]:
     """Starts the application of a directory, whose URL becomes the server's, as a worker's would be."""
     clients: list[Client] = []
 
     async def start(directory: Directory) -> Client:
-        client: Client = TestClient(TestServer(create_app(directory, VIEWS, data_dir)))
+        served = [ServedGroup("rides", directory, tuple(views))]
+        client: Client = TestClient(TestServer(create_app(served, data_dir, names=published_names())))
         await client.start_server()
         clients.append(client)
         url = str(client.make_url("")).rstrip("/")
@@ -61,6 +65,15 @@ async def server_of(data_dir: Path) -> AsyncIterator[Serve]:
     finally:
         for client in clients:
             await client.close()
+
+
+def published_names() -> Names:
+    """TLC's names, as a worker has them that has read their topic."""
+    names = no_names()
+    for zone in zones().values():
+        names.take(zone_key(zone.number), zone_value(zone))
+    names.next_offset, names.why = len(names.values), None
+    return names
 
 
 def url_of(client: Client) -> str:

@@ -35,7 +35,7 @@ from app.domain.event_time import NO_WATERMARK
 from app.domain.fold import Advance, Cells, Folded, RowKey, fold
 from app.domain.marker import Fates, InputPosition, Marker, ViewPosition
 from app.domain.records import Record, TopicPartition
-from app.domain.source import Kind, Source, SourceTopic
+from app.domain.source import Source, SourceTopic
 from app.domain.view import AllTime, View
 from app.rides.ride import RIDES, avro_schema
 from app.rides.views import VIEWS
@@ -173,9 +173,9 @@ class World:
 
     def _marker(self, partition: int, folded: dict[str, Folded]) -> Marker:
         topics = [topic.name for topic in self.source.topics]
-        ids = self.cluster.topic_ids(topics)
+        facts = self.cluster.topics(topics)
         any_view = next(iter(folded.values()))
-        inputs = {topic: self._position(any_view, topic, partition, ids[topic]) for topic in topics}
+        inputs = {topic: self._position(any_view, topic, partition, facts[topic].id) for topic in topics}
         views = {
             view.name: ViewPosition(
                 view.number,
@@ -267,12 +267,12 @@ class World:
 
 
 @contextmanager
-def new_world(settings: Settings, *, topics: int = 2) -> Iterator[World]:
+def new_world(settings: Settings, *, topics: int = 2, views: Sequence[View] = VIEWS) -> Iterator[World]:
     """A world with its topics made and its schema registered."""
     name = f"w{next(_names)}"
     own = tuple(SourceTopic(topic.number, f"{name}.{topic.name}") for topic in RIDES.topics[:topics])
     source = replace(RIDES, topics=own)
-    views = tuple(replace(view, source=source) for view in VIEWS)
+    views = tuple(replace(view, source=source) for view in views)
     client = SchemaRegistryClient({"url": settings.registry_url})
     schema = Schema(json.dumps(avro_schema()), "AVRO")
     ids = [client.register_schema(f"{topic.name}-value", schema) for topic in own]
@@ -341,9 +341,8 @@ def _columns(view: View, table: Table) -> tuple[Any, list[Any], Any]:
     if not isinstance(view.window, AllTime):
         windows = np.array([key.window_start_us for key in keys], np.int64)
     groups: list[Any] = []
-    for at, group in enumerate(view.groups):
+    for at, text in enumerate(view.texts):
         values = [key.group[at] for key in keys]
-        text = view.source.by_name[group.column].kind is Kind.TEXT
         held = values if text else [NULL_INTEGER if value is None else value for value in values]
         groups.append(np.array(held, object if text else np.int64))
     return windows, groups, np.array(list(table.values()), np.int64).reshape(len(keys), len(view.cells))

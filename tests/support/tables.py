@@ -8,13 +8,12 @@ from typing import Any
 import numpy as np
 
 from app.codecs.changelog import NULL_INTEGER
-from app.codecs.row_keys import encode_keys
 from app.domain.fold import Cells, RowKey, merge_rows
 from app.domain.marker import InputPosition, Marker, ViewPosition
-from app.domain.source import Kind
 from app.domain.view import AllTime, View
-from app.engine.directory import Directory, Standing
-from app.engine.state import Rows, TaskState, ViewState
+from app.engine.core.state import Rows, ViewState
+from app.engine.core.task_state import TaskState
+from app.engine.drive.directory import Directory, Standing
 
 TableRows = Mapping[RowKey, Cells]
 
@@ -22,18 +21,22 @@ TableRows = Mapping[RowKey, Cells]
 def state_of(view: View, table: TableRows) -> ViewState:
     """A view's state that holds these rows."""
     state = ViewState(view)
-    texts = [view.source.by_name[group.column].kind is Kind.TEXT for group in view.groups]
+    state.append(rows_of_table(view, table))
+    return state
+
+
+def rows_of_table(view: View, table: TableRows) -> Rows:
+    """These rows by column."""
     keys = list(table)
     windows = None if isinstance(view.window, AllTime) else np.array([k.window_start_us for k in keys], np.int64)
     groups: list[Any] = [
         np.array([k.group[at] for k in keys], object)
         if text
         else np.array([NULL_INTEGER if k.group[at] is None else k.group[at] for k in keys], np.int64)
-        for at, text in enumerate(texts)
+        for at, text in enumerate(view.texts)
     ]
     cells = np.array([table[k] for k in keys], np.int64).reshape(len(keys), len(view.cells))
-    state.append(encode_keys(view, windows, groups, len(keys)), Rows(windows, groups, cells))
-    return state
+    return Rows(windows, groups, cells)
 
 
 def task_of(

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import json
 import struct
-from collections.abc import Sequence
 
-from confluent_kafka import Consumer, TopicPartition
+from confluent_kafka import Message
 
 from app.base import names
 from app.base.cluster import Cluster
+from app.base.committed import committed
 from app.base.errors import UnknownSchema
 from app.base.kafka_clients import librdkafka_options
 from app.base.registry import Registry
 from app.base.settings import Settings
-from app.codecs.avro_decode import Refusal, WriterSchema, decode_strict
+from app.codecs.avro_schema import WriterSchema
+from app.codecs.avro_strict import Refusal, decode_strict
 from app.domain.records import Record
 from app.domain.records import TopicPartition as Place
 from app.domain.source import Source
@@ -47,29 +48,9 @@ def _schema(registry: Registry, schema_id: int) -> WriterSchema | None:
         return None
 
 
-def read(settings: Settings, topic: str, partition: int) -> Sequence:
+def read(settings: Settings, topic: str, partition: int) -> list[Message]:
     """All committed messages of a topic-partition."""
-    consumer = Consumer(
-        {
-            **librdkafka_options(settings.kafka),
-            "group.id": "truth",
-            "enable.auto.commit": False,
-            "enable.partition.eof": True,
-            "auto.offset.reset": "earliest",
-            "isolation.level": "read_committed",
-        }
-    )
-    consumer.assign([TopicPartition(topic, partition, 0)])
-    messages = []
-    try:
-        while True:
-            message = consumer.poll(10)
-            assert message is not None, f"{topic}-{partition} does not answer"
-            if message.error():
-                return messages  # end of partition
-            messages.append(message)
-    finally:
-        consumer.close()
+    return list(committed(librdkafka_options(settings.kafka), topic, partition))
 
 
 def log_ends(settings: Settings, source: Source) -> dict[tuple[str, int], int]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from app.domain.measures import Count, First, Histogram, Last, Max, Min, Sum
 from app.domain.view import AllTime, Group, Tumbling, View
+from app.domain.windows import Calendar, Hopping, Unit
 from app.rides.ride import RIDES
 from app.rides.views import VIEWS
 
@@ -29,4 +30,16 @@ EVERYTHING = View(
     help="every kind of measure, by a nullable window column",
 )
 UNGROUPED = View(98, "ungrouped", RIDES, (), AllTime(), (Count("rides"), Max("last", "dropoff_at_us")), 0, 0, "one row")
-ALL_VIEWS = (*VIEWS, EVERYTHING, UNGROUPED)
+_BY = (Group("zone", "pickup_zone"), Group("vendor", "vendor"))
+_MEASURES = (Count("rides"), Sum("fare", "fare_cents"), Last("last_fare", "fare_cents"))
+SHIFTED = View(97, "shifted", RIDES, _BY, Tumbling("dropoff_at_us", 3600, 1234), _MEASURES, 60, 0, "an odd offset")
+DAYS = View(96, "days", RIDES, _BY, Calendar("dropoff_at_us", Unit.DAY, "America/New_York"), _MEASURES, 600, 0, "days")
+HOURS = View(
+    95, "hours", RIDES, _BY[:1], Calendar("pickup_at_us", Unit.HOUR, "Asia/Kolkata"), _MEASURES, 3600, 0, "half past"
+)
+HOPPING = View(94, "hopping", RIDES, _BY, Hopping("dropoff_at_us", 3600, 900), _MEASURES, 600, 0, "quarters of an hour")
+UNEVEN = View(93, "uneven", RIDES, _BY[:1], Hopping("pickup_at_us", 3600, 1500, 77), _MEASURES, 7200, 0, "odd steps")
+ODD_WINDOWS = (SHIFTED, DAYS, HOURS, HOPPING, UNEVEN)
+"""Every kind of window beside plain panes, sessions and all time."""
+PLAIN_VIEWS = (*VIEWS, EVERYTHING, UNGROUPED)
+ALL_VIEWS = (*PLAIN_VIEWS, *ODD_WINDOWS)

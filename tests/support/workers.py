@@ -21,16 +21,31 @@ FLAGFALL = Path(sys.executable).with_name("flagfall")
 
 
 class Worker:
-    """One worker process; `log` is what it printed."""
+    """One worker process; `log` is what it printed. `application`: another module than `flagfall worker` runs.
 
-    def __init__(self, settings: Settings, log: Path, environment: dict[str, str] | None = None) -> None:
-        (self.port,) = free_ports(1)
+    `port`: where it answers; None for a free one.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        log: Path,
+        environment: dict[str, str] | None = None,
+        *,
+        application: str | None = None,
+        port: int | None = None,
+    ) -> None:
+        self.port = port or free_ports(1)[0]
         self.url = f"http://{LOOPBACK}:{self.port}"
         self.log = log
         self._out = log.open("ab")
+        faust = [FLAGFALL.with_name("faust"), "-A", application, "-L", "uvloop", "--quiet", "worker", "-l", "info"]
         self.process = subprocess.Popen(
-            [FLAGFALL, "worker", "--http-port", str(self.port)],
-            env=os.environ | environment_of(settings) | (environment or {}),
+            faust if application else [FLAGFALL, "worker"],
+            env=os.environ
+            | environment_of(settings)
+            | {"FLAGFALL_WORKER_HTTP_PORT": str(self.port)}
+            | (environment or {}),
             stdout=self._out,
             stderr=subprocess.STDOUT,
             start_new_session=True,
@@ -54,10 +69,10 @@ class Worker:
             self.process.send_signal(number)
 
     def stop(self) -> int:
-        """TERM; the exit code. KILL after 20 seconds, which is a failure."""
+        """TERM; the exit code. KILL after a minute, which is a failure."""
         self.send(signal.SIGTERM)
         try:
-            return self.process.wait(20)
+            return self.process.wait(60)
         except subprocess.TimeoutExpired:
             self.kill()
             raise
@@ -66,9 +81,9 @@ class Worker:
 
 
 @contextlib.contextmanager
-def workers(settings: Settings, folder: Path, count: int) -> Iterator[list[Worker]]:
+def workers(settings: Settings, folder: Path, count: int, *, application: str | None = None) -> Iterator[list[Worker]]:
     """`count` workers that are ready; killed at the end if a test did not stop them."""
-    started = [Worker(settings, folder / f"worker-{i}.log") for i in range(count)]
+    started = [Worker(settings, folder / f"worker-{i}.log", application=application) for i in range(count)]
     try:
         wait_for(lambda: all(w.is_ready() for w in started), "workers are ready", started)
         yield started
@@ -79,7 +94,8 @@ def workers(settings: Settings, folder: Path, count: int) -> Iterator[list[Worke
 
 def environment_of(settings: Settings) -> dict[str, str]:
     """The variables that give a process these settings."""
-    return {
+    definitions = {} if settings.definitions is None else {"FLAGFALL_DEFINITIONS": str(settings.definitions)}
+    return definitions | {
         "FLAGFALL_APP_ID": settings.app_id,
         "FLAGFALL_DATA_DIR": str(settings.data_dir),
         "FLAGFALL_KAFKA_BOOTSTRAP_SERVER": settings.kafka.bootstrap_server,
@@ -91,7 +107,7 @@ def environment_of(settings: Settings) -> dict[str, str]:
 
 
 def wait_for(
-    condition: Callable[[], bool], what: str, started: list[Worker] | None = None, seconds: float = 60
+    condition: Callable[[], bool], what: str, started: list[Worker] | None = None, seconds: float = 180
 ) -> None:
     """Ask until it holds; AssertionError with the workers' last words if it does not in time."""
     deadline = time.monotonic() + seconds

@@ -17,6 +17,7 @@ from confluent_kafka import Consumer, ConsumerGroupTopicPartitions, TopicPartiti
 from confluent_kafka.admin import AdminClient
 
 from app.base import names
+from app.base.cluster import Cluster
 from app.base.kafka_clients import librdkafka_options
 from app.base.registry import Registry
 from app.base.settings import Settings
@@ -24,15 +25,19 @@ from app.base.topic_admin import create_topics, topic_states
 from app.codecs.changelog import marker_key
 from app.codecs.marker import decode_marker
 from app.domain.marker import Marker
+from app.domain.records import TopicPartition as TaskPlace
+from app.domain.source import Source
+from app.domain.view import View
 from app.rides.ride import RIDES, SERVICES, avro_schema
-from app.rides.views import VIEWS
-from app.topics import source_topics, topics
+from app.rides.shipped import SHIPPED
+from app.rides.views import VENDOR_TRIPS, VIEWS
+from app.topics import finals_topics, source_topics, topics
 from tests.support.cluster import write_rides
 from tests.support.flow import by_task, exported, in_changelog
 from tests.support.truth import log_ends, read, records_of
 from tests.support.workers import FLAGFALL, Worker, environment_of, wait_for
 
-BROKEN_IN_WORDS_SECONDS = 60
+BROKEN_IN_WORDS_SECONDS = 180
 
 
 class Place(NamedTuple):
@@ -42,16 +47,17 @@ class Place(NamedTuple):
 
 
 def own_world(settings: Settings) -> None:
-    """Ride topics without a record, the application's topics, schemas.
+    """Ride topics and finals without a record, the application's topics, schemas.
 
-    The ride topics are shared by all tests: their records are deleted, which is quicker than the topics, and lets
-    logs begin above zero.
+    The former are shared by all tests: their records are deleted, which is quicker than the topics, and lets logs
+    begin above zero.
     """
     sources = source_topics(settings)
     odd = [s.topic.name for s in topic_states(settings.kafka, sources) if s.differences]
     delete_topics(settings, odd)
     create_topics(settings.kafka, topics(settings))
     delete_records(settings, log_ends(settings, RIDES))
+    delete_records(settings, log_ends_of(settings, [topic.name for topic in finals_topics(settings, SHIPPED.finals)]))
     registry = Registry(settings)
     for topic in SERVICES.values():
         registry.register(f"{topic}-value", avro_schema())
@@ -130,39 +136,40 @@ def ends_in_words(settings: Settings, **variables: object) -> subprocess.Complet
     )
 
 
-def position(started: Worker) -> dict[str, int] | None:
+def position(started: Worker, view: View = VENDOR_TRIPS) -> dict[str, int] | None:
     """Position by topic-partition that a worker answers with; None while it does not answer."""
     with contextlib.suppress(httpx.HTTPError):
-        answer = started.get("/v1/views/vendor_trips/rows")
+        answer = started.get(f"/v1/views/{view.name}/rows")
         return answer.json()["meta"]["position"] if answer.is_success else None
     return None
 
 
-def covers(settings: Settings, started: Worker) -> bool:
-    """Whether a worker's answers cover all that is in the ride topics now."""
-    ends = {f"{topic}-{partition}": end for (topic, partition), end in log_ends(settings, RIDES).items()}
-    at = position(started)
+def covers(settings: Settings, started: Worker, view: View = VENDOR_TRIPS) -> bool:
+    """Whether a worker's answers cover all that is in the topics of the view's source now."""
+    ends = {f"{topic}-{partition}": end for (topic, partition), end in log_ends(settings, view.source).items()}
+    at = position(started, view)
     return at is not None and all(at[place] >= end for place, end in ends.items())
 
 
-def tasks_of(started: Worker) -> list[int]:
-    """Tasks that a ready worker owns; none while it is not ready."""
+def tasks_of(started: Worker, group: str = RIDES.name) -> list[int]:
+    """Tasks of a group that a ready worker owns; none while it is not ready."""
     with contextlib.suppress(httpx.HTTPError):
         answer = started.get("/readyz")
-        return answer.json()["tasks"] if answer.is_success else []
+        return answer.json()["groups"][group]["tasks"] if answer.is_success else []
     return []
 
 
-def assert_exact(settings: Settings, started: list[Worker]) -> None:
-    """Tables in workers and changelog equal the plain fold of the topics, and every ledger adds up."""
-    records = records_of(settings, RIDES)
-    for view in VIEWS:
+def assert_exact(settings: Settings, started: list[Worker], views: Sequence[View] = VIEWS) -> None:
+    """Tables of one group in workers and changelog equal the plain fold of its topics, and every ledger adds up."""
+    source = views[0].source
+    records = records_of(settings, source)
+    for view in views:
         expected = by_task(view, records)
         assert expected
         assert exported(view, started, settings.topics.partitions) == expected
         assert in_changelog(settings, view) == expected
     for partition in range(settings.topics.partitions):
-        history = markers(settings, partition)
+        history = markers(settings, partition, source)
         assert [m.sequence for m in history] == list(range(1, len(history) + 1))
         for before, after in itertools.pairwise(history):
             assert all(after.next_offsets[t] >= offset for t, offset in before.next_offsets.items())
@@ -179,9 +186,9 @@ def assert_ledgers(marker: Marker) -> None:
                 assert view.fates[topic].total == at.decoded, (topic, name)
 
 
-def markers(settings: Settings, partition: int) -> list[Marker]:
+def markers(settings: Settings, partition: int, source: Source = RIDES) -> list[Marker]:
     """Every marker that a task has ever written, in the log's order (nothing is compacted within an hour)."""
-    changelog, key = names.changelog_topic(settings.app_id, RIDES.name), marker_key(RIDES.number)
+    changelog, key = names.changelog_topic(settings.app_id, source.name), marker_key(source.number)
     return [decode_marker(m.value()) for m in read(settings, changelog, partition) if m.key() == key]
 
 
@@ -201,6 +208,12 @@ def committed_offsets(settings: Settings) -> dict[tuple[str, int], int]:
 def messages(settings: Settings, topic: str) -> list:
     """All committed messages of a topic, partition by partition."""
     return [m for p in range(settings.topics.partitions) for m in read(settings, topic, p)]
+
+
+def log_ends_of(settings: Settings, topics: Sequence[str]) -> dict[tuple[str, int], int]:
+    """Where each partition of these topics ends now."""
+    places = [TaskPlace(topic, p) for topic in topics for p in range(settings.topics.partitions)]
+    return {(p.topic, p.partition): end for p, end in Cluster(settings.kafka).log_ends(places, committed=True).items()}
 
 
 def count_of(settings: Settings, topic: str) -> int:

@@ -7,11 +7,15 @@ import json
 from typing import Any
 
 import fastavro
+import numpy as np
 import polars as pl
 import pytest
 
-from app.codecs import avro_decode
-from app.codecs.avro_decode import Decoded, WriterSchema, decode_block, decode_strict, schema_ids
+from app.codecs.avro_decode import BlockDecoder, Decoded, Packed
+from app.codecs.avro_schema import WriterSchema
+from app.codecs.avro_strict import Refusal, decode_strict
+from app.codecs.avro_walk import SOUND
+from app.codecs.column_arrays import ColumnArrays, Layout
 from app.domain.records import Reason
 from app.domain.source import Column, Kind
 
@@ -53,7 +57,7 @@ ROW = {"id": "a", "cents": 3, "shared": True, "note": "x"}
 
 
 def decoded(*values: bytes | None) -> Decoded:
-    return decode_block(values, SCHEMAS, COLUMNS)
+    return BlockDecoder(Layout(COLUMNS)).decode(Packed(values), SCHEMAS)
 
 
 @pytest.mark.parametrize(
@@ -137,13 +141,8 @@ def test_an_instant_of_a_logical_type_is_the_number_that_was_written(companions:
     assert decoded(written, *companions).frame["cents"].to_list() == [2**60]
 
 
-def test_a_short_record_beside_a_long_one_is_seen_by_the_sentinel_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is read instead of four records, when only headers and the block's length are looked at:
-
-    |head a 0.5|head a 1.5|head "ab<2.5>" null null null <no sentinel>|head c null null null 3.5|
-    """
-    monkeypatch.setattr(avro_decode, "_is_what_stands_there", lambda *_: True)
-    swallowing = NOW.header + b"\x14ab"  # says ten bytes of text, has two: takes the eight behind it
+def test_a_record_that_reaches_into_its_neighbour_is_refused_alone() -> None:
+    swallowing = NOW.header + b"\x14ab"  # says ten bytes of text, has two
     making_up = NOW.header + bytes(6) + NOW.header + b"\x02c\x00\x00\x00"
     found = decoded(GOOD, GOOD, swallowing, making_up)
     assert found.refused == [(2, Reason.UNDECODABLE), (3, Reason.TRAILING_BYTES)]
@@ -163,17 +162,122 @@ def test_an_odd_flag_is_read_alike_alone_and_beside_damage(flag: int) -> None:
     assert decoded(odd).frame.to_dicts() == decoded(odd, None).frame.to_dicts() == [decode_strict(odd, SCHEMAS)]
 
 
-def test_a_panic_of_polars_is_survived(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is no Exception, so that it would pass every ordinary guard and end the worker."""
-    assert not issubclass(avro_decode.polars_panic, Exception)
+@pytest.mark.parametrize(
+    "cents",
+    [b"\x86\x00", b"\x86\x80\x80\x80\x80\x80\x80\x80\x80\x00", b"\x80" * 9 + b"\x01"],
+    ids=["two bytes for one", "ten bytes for one", "the shortest form"],
+)
+def test_a_number_in_any_form_is_what_the_strict_decoder_reads(cents: bytes) -> None:
+    """Longer forms are legal Avro, if no writer's: the walker leaves them, and their rows are read all the same."""
+    odd = NOW.header + b"\x02a\x02" + cents + b"\x00\x02\x26" + b"a longer text, kept"
+    told = decode_strict(odd, SCHEMAS)
+    found = decoded(GOOD, odd, GOOD)
+    assert found.frame.to_dicts() == [ROW, told, ROW]
+    assert found.kept.tolist() == [0, 1, 2]
 
-    def panic(_: object) -> pl.DataFrame:
-        raise avro_decode.polars_panic("range end index out of range")
 
-    monkeypatch.setattr(pl, "read_avro", panic)
-    assert decoded(GOOD, GOOD).frame.to_dicts() == [ROW, ROW]
+NUMBERED = WriterSchema(8, record({"name": "cents", "type": "long"}))
 
 
-def test_schema_ids_are_those_of_well_formed_headers() -> None:
-    assert schema_ids([GOOD, encoded(OLDER, id="b"), None, b"", b"\x01" + GOOD[1:], b"\x00\x00"]) == {3, 7}
-    assert schema_ids([NOW.header]) == {7}
+@pytest.mark.parametrize(
+    "written",
+    [b"\x80", b"\xff" * 8, b"\xff" * 9, b"\xff" * 10, b"\xff" * 9 + b"\x02", b"\x80" * 11, b"\x80" * 9 + b"\x7e"],
+)
+@pytest.mark.parametrize("behind", [(), (encoded(NUMBERED, cents=1),)], ids=["last of its block", "one behind"])
+def test_a_number_that_does_not_end_is_what_the_strict_decoder_says(written: bytes, behind: tuple[bytes, ...]) -> None:
+    """Where eight bytes can still be read at once, and where the block ends before."""
+    schemas = {NUMBERED.id: NUMBERED}
+    value = NUMBERED.header + written
+    told = decode_strict(value, schemas)
+    found = BlockDecoder(Layout(COLUMNS[1:2])).decode(Packed([value, *behind]), schemas)
+    if isinstance(told, Refusal):
+        assert found.refused == [(0, told.reason)]
+    else:
+        assert (found.refused, found.frame["cents"][0]) == ([], told["cents"])
+
+
+@pytest.mark.parametrize("null_first", [True, False])
+@pytest.mark.parametrize("branch", [0, 1, 2, 3, 4, 5, 127, 255])
+def test_any_byte_for_a_branch_is_what_the_strict_decoder_says(branch: int, null_first: bool) -> None:
+    """fastavro counts branches from the end, as Python does: a rule by now, and not for the walker to know."""
+    union = ["null", "long"] if null_first else ["long", "null"]
+    schema = WriterSchema(8, record({"name": "cents", "type": union}))
+    values = [schema.header + bytes((branch, *rest)) for rest in ((), (6,), (0,))]
+    found = BlockDecoder(Layout(COLUMNS[1:2])).decode(Packed(values), {8: schema})
+    told = [decode_strict(value, {8: schema}) for value in values]
+    assert found.refused == [(i, one.reason) for i, one in enumerate(told) if isinstance(one, Refusal)]
+    assert found.frame.to_dicts() == [one for one in told if not isinstance(one, Refusal)]
+
+
+@pytest.mark.parametrize("number", [0, -1, 63, 64, -(2**27), 2**48, 2**55, 2**62, 2**63 - 1, -(2**63)])
+def test_numbers_of_every_length_are_read(number: int) -> None:
+    assert decoded(encoded(id="b", cents=number), GOOD).frame["cents"].to_list() == [number, 3]
+    assert decoded(GOOD, encoded(id="b", cents=number)).frame["cents"].to_list() == [3, number]
+
+
+@pytest.mark.parametrize("text", ["", "a" * 11, "a" * 12, "a" * 13, "ä€𝄞", "ä" * 40, "x" * 70_000, "a\x00b"])
+def test_texts_of_every_length_and_alphabet_are_read(text: str) -> None:
+    assert decoded(encoded(id=text, note=text), GOOD).frame["id"].to_list() == [text, "a"]
+
+
+@pytest.mark.parametrize(
+    "text", [b"\xc0\x80", b"\xed\xa0\x80", b"\xf4\x90\x80\x80", b"\xf8\x88\x80\x80\x80", b"\xe2\x82", b"\x80",
+             b"\xe0\x9f\xbf"]
+)  # fmt: skip
+def test_texts_that_python_would_not_read_are_refused(text: bytes) -> None:
+    value = NOW.header + bytes((2 * len(text),)) + text + b"\x00\x00\x00"
+    assert isinstance(decode_strict(value, SCHEMAS), Refusal)
+    assert decoded(GOOD, value).refused == [(1, Reason.UNDECODABLE)]
+
+
+def test_only_the_columns_wanted_are_kept_and_the_bounds_of_all_are_minded() -> None:
+    columns = (Column("id", Kind.TEXT, False), Column("cents", Kind.INTEGER, False, low=0, high=9), COLUMNS[2])
+    decoder = BlockDecoder(Layout(columns, {"shared"}))
+    values = [encoded(id="a", cents=cents, shared=True) for cents in (0, 9, 10, -1, None)]
+    found = decoder.decode(Packed([*values, encoded(id="x" * 65_536, cents=1)]), SCHEMAS)
+    assert found.frame.columns == ["shared"]
+    assert found.fates.tolist() == [SOUND, SOUND, 1, 1, 1, 0]
+
+
+def test_of_several_columns_out_of_bounds_the_first_of_the_source_is_named() -> None:
+    columns = (Column("missing", Kind.INTEGER, False), Column("cents", Kind.INTEGER, True, high=0))
+    for order in (columns, columns[::-1]):
+        assert BlockDecoder(Layout(order)).decode(Packed([GOOD]), SCHEMAS).fates.tolist() == [0]
+
+
+def test_a_column_of_another_type_than_the_writer_s_is_refused_in_words() -> None:
+    with pytest.raises(ValueError, match=r"schema 7: cents is \['null', 'long'\], and the source's column is a text"):
+        BlockDecoder(Layout((Column("cents", Kind.TEXT, True),))).decode(Packed([GOOD]), SCHEMAS)
+
+
+def test_a_schema_that_is_not_plain_is_read_one_by_one() -> None:
+    odd = WriterSchema(5, record(ID, {"name": "cents", "type": ["null", "long", "string"]}, {
+        "name": "tags", "type": {"type": "array", "items": "string"}}))  # fmt: skip
+    values = [encoded(odd, id="b", cents=4, tags=["x"]), encoded(odd, id="c", cents=None, tags=[]), GOOD]
+    found = BlockDecoder(Layout(COLUMNS)).decode(Packed(values), SCHEMAS | {5: odd})
+    assert found.frame.select("id", "cents").rows() == [("b", 4), ("c", None), ("a", 3)]
+
+
+def test_schema_ids_are_those_of_headers_with_something_behind() -> None:
+    assert Packed([GOOD, encoded(OLDER, id="b"), None, b"", b"\x01" + GOOD[1:], b"\x00\x00"]).schema_ids == {3, 7}
+    assert Packed([NOW.header]).schema_ids == set()
+    assert Packed([]).schema_ids == set()
+
+
+def test_a_schema_id_of_four_full_bytes_is_read_unsigned() -> None:
+    assert Packed([b"\x00\xff\xfe\xfd\xfcx"]).schema_ids == {0xFFFEFDFC}
+
+
+def test_columns_joined_are_the_records_of_all_parts_with_their_texts() -> None:
+    """Long texts lie in the buffers of their own part; a value of an unusual encoding has one to itself."""
+    unusual = NOW.header + b"\x82\x81\x00" + b"a" * 65 + GOOD[7:]
+    parts = [
+        decoded(GOOD, encoded(id="long" * 10, cents=None, shared=None, note="also " * 9)),
+        decoded(),
+        decoded(
+            encoded(id="other" * 9, cents=1, shared=False, note="b" * 13), unusual, encoded(OLDER, id="c", cents=2)
+        ),
+    ]
+    joined = ColumnArrays.joined([part.columns for part in parts])
+    assert joined.frame().to_dicts() == [row for part in parts for row in part.columns.frame().to_dicts()]
+    assert joined.texts("id", np.array([1, 2, 3])) == ["long" * 10, "other" * 9, "a" * 65]

@@ -217,7 +217,7 @@ def test_a_text_group_that_is_no_utf_8_is_refused() -> None:
 def test_a_row_value_of_another_layout_or_width_is_refused_among_good_ones(value: bytes) -> None:
     """Layout 1 knows no flags: what a later one means by them must not be passed over."""
     (good,) = codec.encode_rows(np.zeros((1, 3), np.int64))
-    with pytest.raises(LayoutError, match="expected 26, 0100"):
+    with pytest.raises(LayoutError, match="reads 26 bytes, 0100"):
         codec.decode_rows([good, value, good], 3)
 
 

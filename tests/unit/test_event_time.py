@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.domain.event_time import NO_WATERMARK, is_late, is_skewed, window_start
+from app.domain.event_time import NO_WATERMARK, is_late, is_skewed
 from app.domain.view import Tumbling
 from app.rides.views import VENDOR_TRIPS, ZONE_DEMAND
 
@@ -34,13 +34,13 @@ GRACE_US = 60 * SECOND_US
     ],
 )
 def test_a_window_holds_its_start_and_not_its_end_before_1970_too(instant_us: int, start_us: int) -> None:
-    assert window_start(PANE, instant_us) == start_us
+    assert PANE.start(instant_us) == start_us
 
 
 @given(st.integers(-(2**53), 2**53), st.integers(1, 10**6))
 def test_every_instant_lies_in_just_the_window_that_is_named(instant_us: int, size_seconds: int) -> None:
     window = Tumbling("pickup_at_us", size_seconds)
-    start = window_start(window, instant_us)
+    start = window.start(instant_us)
     assert start % window.size_us == 0
     assert start <= instant_us < start + window.size_us
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from base64 import urlsafe_b64encode
 from typing import Any
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 from multidict import MultiDict
 
 from app.domain.fold import RowKey
-from app.domain.view import View
+from app.domain.view import Session, View
 from app.edge.http.instants import duration_us, to_duration, to_iso, to_us
 from app.edge.http.problems import Problem
 from app.edge.http.rows_query import RowsQuery, read_query
@@ -44,6 +45,13 @@ def test_all_parameters_are_understood() -> None:
 def test_without_parameters_all_panes_are_asked_for() -> None:
     assert read("") == RowsQuery(ZONE_DEMAND, window_us=5 * MINUTE_US)
     assert read("", VENDOR_TRIPS) == RowsQuery(VENDOR_TRIPS)
+
+
+def test_rows_of_sessions_are_refused_in_words_and_not_by_failing() -> None:
+    sessions = dataclasses.replace(ZONE_DEMAND, name="rushes", window=Session("pickup_at_us", gap_seconds=60))
+    with pytest.raises(Problem) as caught:
+        read("", sessions)
+    assert caught.value.slug == "not-offered"
 
 
 @pytest.mark.parametrize(

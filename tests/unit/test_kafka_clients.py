@@ -16,7 +16,7 @@ from app.base.kafka_clients import (
     librdkafka_options,
 )
 from app.base.settings import KafkaSettings
-from app.engine.faust_options import faust_options
+from app.engine.drive.faust_options import faust_options
 
 PLAIN = KafkaSettings(bootstrap_server="one:9092,two:9093")
 SASL = KafkaSettings(

@@ -1,4 +1,4 @@
-"""Markers as JSON: written canonically, and those of layout 1 readable for good."""
+"""Markers as JSON: written canonically, and those of former layouts readable for good."""
 
 from __future__ import annotations
 
@@ -8,11 +8,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.codecs.marker import decode_marker, encode_marker
+from app.domain.epochs import GraceEpoch, SkewEpoch
 from app.domain.errors import LayoutError
 from app.domain.event_time import NO_WATERMARK
-from app.domain.marker import Fates, InputPosition, Marker, ViewPosition
+from app.domain.marker import (
+    AlertPosition,
+    BranchPosition,
+    BuildPosition,
+    Fates,
+    InputPosition,
+    JoinPosition,
+    Marker,
+    ViewPosition,
+)
 
-STORED = (
+STORED_1 = (
     b'{"layout":1,"marker":{"application":"flagfall","source":1,"partition":3,"sequence":7,'
     b'"inputs":{"rides.green":{"topic_id":"g","start_offset":0,"next_offset":0,'
     b'"watermark_us":-9223372036854775808,"decoded":0,"quarantined":0,"not_records":0},'
@@ -22,33 +32,84 @@ STORED = (
     b'"expired_below_us":null,"fates":{"rides.yellow":{"applied":3,"late":1,"out_of_scope":1}}}},'
     b'"rules":[{"from_offset":0,"skew_seconds":600}]}}'
 )
+STORED_2 = (
+    b'{"layout":2,"marker":{"application":"flagfall","source":1,"partition":3,"sequence":7,'
+    b'"inputs":{"rides.green":{"topic_id":"g","start_offset":0,"next_offset":0,'
+    b'"watermark_us":-9223372036854775808,"decoded":0,"quarantined":0,"not_records":0},'
+    b'"rides.yellow":{"topic_id":"mFxyz","start_offset":10,"next_offset":20,'
+    b'"watermark_us":1767589200000000,"decoded":5,"quarantined":2,"not_records":3}},'
+    b'"views":{"zone_demand":{"number":1,"version":"0a0b0c0d","state":"live","start":{"rides.yellow":10},'
+    b'"fates":{"rides.yellow":{"applied":3,"late":1,"out_of_scope":1,"duplicate":0}},"closed_to_us":null,'
+    b'"expired_to_us":null,"built":{}}},"rules":[{"from_offset":0,"skew_seconds":600}],"joins":{}}}'
+)
+STORED = (
+    b'{"layout":3,"marker":{"application":"flagfall","source":1,"partition":3,"sequence":7,'
+    b'"inputs":{"rides.green":{"topic_id":"g","start_offset":0,"next_offset":0,'
+    b'"watermark_us":-9223372036854775808,"decoded":0,"quarantined":0,"not_records":0,'
+    b'"skews":[{"from_offset":0,"skew_seconds":600}]},'
+    b'"rides.yellow":{"topic_id":"mFxyz","start_offset":10,"next_offset":20,'
+    b'"watermark_us":1767589200000000,"decoded":5,"quarantined":2,"not_records":3,'
+    b'"skews":[{"from_offset":0,"skew_seconds":600}]}},'
+    b'"views":{"zone_demand":{"number":1,"version":"0a0b0c0d","state":"live","start":{"rides.yellow":10},'
+    b'"fates":{"rides.yellow":{"applied":3,"late":1,"out_of_scope":1,"duplicate":0}},"closed_to_us":null,'
+    b'"expired_to_us":null,"built":{},"graces":{}}},"joins":{}}}'
+)
 MARKER = Marker(
     application="flagfall",
     source=1,
     partition=3,
     sequence=7,
     inputs={
-        "rides.yellow": InputPosition("mFxyz", 10, 20, 1_767_589_200_000_000, 5, 2, 3),
-        "rides.green": InputPosition("g", 0, 0, NO_WATERMARK),
+        "rides.yellow": InputPosition("mFxyz", 10, 20, 1_767_589_200_000_000, 5, 2, 3, (SkewEpoch(0, 600),)),
+        "rides.green": InputPosition("g", 0, 0, NO_WATERMARK, skews=(SkewEpoch(0, 600),)),
     },
-    views={
-        "zone_demand": ViewPosition(1, "0a0b0c0d", "live", {"rides.yellow": 10}, None, {"rides.yellow": Fates(3, 1, 1)})
-    },
-    rules=({"from_offset": 0, "skew_seconds": 600},),
+    views={"zone_demand": ViewPosition(1, "0a0b0c0d", "live", {"rides.yellow": 10}, {"rides.yellow": Fates(3, 1, 1)})},
 )
 
 NUMBERS = st.integers(-(2**63), 2**63 - 1)
 NAMES = st.text(max_size=8)
-POSITIONS = st.builds(InputPosition, NAMES, *[NUMBERS] * 6)
-FATES = st.builds(Fates, *[NUMBERS] * 3)
+SKEWS = st.lists(st.builds(SkewEpoch, NUMBERS, NUMBERS), max_size=2).map(tuple)
+GRACES = st.lists(st.builds(GraceEpoch, NUMBERS, NUMBERS, NUMBERS), max_size=2).map(tuple)
+POSITIONS = st.builds(InputPosition, NAMES, *[NUMBERS] * 6, SKEWS)
+FATES = st.builds(Fates, *[NUMBERS] * 4)
 VIEWS = st.builds(
     ViewPosition,
     st.integers(1, 65_535),
     NAMES,
     st.sampled_from(("live", "building")),
     st.dictionaries(NAMES, NUMBERS, max_size=3),
-    st.one_of(st.none(), NUMBERS),
     st.dictionaries(NAMES, FATES, max_size=3),
+    st.one_of(st.none(), NUMBERS),
+    st.one_of(st.none(), NUMBERS),
+    st.dictionaries(NAMES, st.builds(BuildPosition, NUMBERS, NUMBERS), max_size=3),
+    st.dictionaries(NAMES, GRACES, max_size=2),
+)
+JOINS = st.builds(
+    JoinPosition,
+    st.integers(1, 65_535),
+    NAMES,
+    st.dictionaries(NAMES, FATES, max_size=3),
+    NUMBERS,
+    NUMBERS,
+    st.dictionaries(NAMES, NUMBERS, max_size=2),
+    st.dictionaries(NAMES, NUMBERS, max_size=2),
+)
+ALERTS = st.builds(
+    AlertPosition,
+    st.integers(1, 65_535),
+    NAMES,
+    st.dictionaries(NAMES, FATES, max_size=3),
+    NUMBERS,
+    st.dictionaries(NAMES, NUMBERS, max_size=2),
+    st.dictionaries(NAMES, NUMBERS, max_size=2),
+)
+BRANCHES = st.builds(
+    BranchPosition,
+    NAMES,
+    st.dictionaries(NAMES, NUMBERS, max_size=2),
+    NUMBERS,
+    NUMBERS,
+    st.dictionaries(NAMES, NUMBERS, max_size=2),
 )
 MARKERS = st.builds(
     Marker,
@@ -58,7 +119,9 @@ MARKERS = st.builds(
     NUMBERS,
     st.dictionaries(NAMES, POSITIONS, max_size=3),
     st.dictionaries(NAMES, VIEWS, max_size=3),
-    st.lists(st.dictionaries(NAMES, NUMBERS, max_size=2), max_size=2).map(tuple),
+    st.dictionaries(NAMES, JOINS, max_size=2),
+    st.dictionaries(NAMES, ALERTS, max_size=2),
+    st.dictionaries(NAMES, BRANCHES, max_size=2),
 )
 
 
@@ -67,8 +130,10 @@ def test_a_marker_is_read_as_it_was_written(marker: Marker) -> None:
     assert decode_marker(encode_marker(marker)) == marker
 
 
-def test_a_stored_marker_of_layout_1_stays_readable() -> None:
-    assert decode_marker(STORED) == MARKER
+@pytest.mark.parametrize("stored", [STORED_1, STORED_2], ids=["1", "2"])
+def test_a_stored_marker_of_a_former_layout_stays_readable(stored: bytes) -> None:
+    """They told one skew for all inputs."""
+    assert decode_marker(stored) == MARKER
 
 
 def test_equal_markers_give_equal_bytes_whatever_the_order_of_their_topics() -> None:
@@ -77,10 +142,10 @@ def test_equal_markers_give_equal_bytes_whatever_the_order_of_their_topics() -> 
     assert list(MARKER.inputs) != sorted(MARKER.inputs)
 
 
-@pytest.mark.parametrize("layout", [0, 2, None, "1"])
+@pytest.mark.parametrize("layout", [0, 4, None, "1"])
 def test_a_marker_of_another_layout_is_refused_in_words(layout: object) -> None:
     told = orjson.dumps({**orjson.loads(STORED), "layout": layout})
-    with pytest.raises(LayoutError, match=f"marker of layout {layout}, this version reads 1"):
+    with pytest.raises(LayoutError, match=f"marker of layout {layout}, this version reads 1, 2, 3"):
         decode_marker(told)
 
 
@@ -91,10 +156,6 @@ def test_a_position_adds_up_when_every_offset_is_told_of_once() -> None:
     assert not InputPosition("id", 10, 20, decoded=5, quarantined=2, not_records=2).adds_up
 
 
-def test_a_moved_marker_counts_one_transaction_and_leaves_the_other_topics_where_they_were() -> None:
-    position = InputPosition("g", 0, 4, 9, 4)
-    moved = MARKER.moved("rides.green", position, {})
-    assert moved.sequence == 8
-    assert moved.next_offsets == {"rides.yellow": 20, "rides.green": 4}
-    assert moved.inputs["rides.yellow"] is MARKER.inputs["rides.yellow"]
-    assert MARKER.next_offsets == {"rides.yellow": 20, "rides.green": 0}
+def test_the_lowest_watermark_of_topics_is_none_while_one_of_them_has_none() -> None:
+    assert MARKER.lowest_watermark_us(["rides.yellow"]) == 1_767_589_200_000_000
+    assert MARKER.lowest_watermark_us(["rides.yellow", "rides.green"]) == NO_WATERMARK

@@ -97,7 +97,7 @@ def test_a_damaged_record_is_no_process(tmp_path: Path, content: str) -> None:
 def test_a_killed_process_is_stale(daemon: Daemon) -> None:
     process = processes.start(daemon, 5)
     process.kill()
-    process.wait(5)
+    process.wait(60)
     assert processes.find(daemon.pid_file) is None
     assert daemon.pid_file.exists()
 
@@ -143,8 +143,8 @@ def test_an_owned_process_dies_with_its_owner(tmp_path: Path, how: signal.Signal
         kept = psutil.Process(int(owner.stdout.readline()))
         keeper = psutil.Process(json.loads((tmp_path / "kept.json").read_text())["keeper"])
         owner.send_signal(how)
-        owner.wait(10)
-    assert psutil.wait_procs([kept, keeper], timeout=10)[1] == []
+        owner.wait(60)
+    assert psutil.wait_procs([kept, keeper], timeout=60)[1] == []
     assert not (tmp_path / "kept.json").exists()
 
 
@@ -167,5 +167,5 @@ processes.release(write_fd, 2)
     assert len(alive) == 2
     for name in ("kept.json", "other.json"):
         assert processes.stop(tmp_path / name, 5)
-    gone, _ = psutil.wait_procs(kept, timeout=5)
+    gone, _ = psutil.wait_procs(kept, timeout=60)
     assert len(gone) == 2

@@ -28,6 +28,14 @@ def test_addresses_follow_the_local_services(monkeypatch: pytest.MonkeyPatch) ->
     assert settings.registry_url == "http://127.0.0.1:28080/apis/ccompat/v7"
 
 
+def test_a_directory_is_absolute_however_it_was_set(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """The registry's database refuses a relative one, and a child process may run elsewhere."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("FLAGFALL_DATA_DIR", "build/up")
+    assert Settings.load().data_dir == tmp_path / "build" / "up"
+    assert Settings.load(cache_dir="jars").cache_dir == tmp_path / "jars"
+
+
 def test_a_cluster_elsewhere_is_taken_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FLAGFALL_KAFKA_BOOTSTRAP_SERVER", "one:9092,two:9092")
     monkeypatch.setenv("FLAGFALL_REGISTRY_URL", "https://registry/ccompat")

@@ -15,7 +15,7 @@ from app.domain.fold import Cells, RowKey
 from app.domain.measures import Count
 from app.domain.records import Value
 from app.domain.view import AllTime, Group, Tumbling, View
-from app.engine.state import Rows, ViewChange, ViewState
+from app.engine.core.state import Rows, ViewChange, ViewState
 from tests.support.tables import state_of
 from tests.unit.test_view import TRIPS
 
@@ -126,16 +126,16 @@ def test_what_is_stored_is_what_is_held_and_the_index_finds_it(table: dict[RowKe
     state = state_of(VIEW, table)
     keys, values = state.stored()
     assert len(state) == len(keys) == len(values) == len(table)
-    assert {decode_key(VIEW, key): slot for key, slot in state.index.items()} == {key: n for n, key in enumerate(table)}
+    assert as_table(VIEW, state.select()) == table
+    assert state.find_slots(state.select()).tolist() == state.find().tolist()
 
 
-def many(first: int, count: int) -> tuple[list[bytes], Rows]:
+def many(first: int, count: int) -> Rows:
     """Rows of consecutive windows; the cells name the row."""
     numbers = np.arange(first, first + count)
     who = np.empty(count, object)
     who[:] = [None if n % 3 else str(n) for n in numbers]
-    rows = Rows(numbers * PANE_US, [numbers % 265 + 1, who], np.stack([numbers, -numbers], axis=1))
-    return encode_keys(VIEW, rows.windows, rows.groups), rows
+    return Rows(numbers * PANE_US, [numbers % 265 + 1, who], np.stack([numbers, -numbers], axis=1))
 
 
 @pytest.mark.parametrize("steps", [[1023, 1, 1], [1024, 1], [1025], [5000, 5000], [1] * 3 + [4096] * 3])
@@ -143,20 +143,19 @@ def test_a_table_grows_without_losing_a_row(steps: list[int]) -> None:
     """Around and far beyond the first capacity, by little and at once."""
     state, size = ViewState(VIEW), 0
     for step in steps:
-        state.append(*many(size, step))
+        state.append(many(size, step))
         size += step
-    keys, rows = many(0, size)
+    rows = many(0, size)
     assert len(state) == size
-    assert state.stored()[0] == keys
+    assert state.stored()[0] == encode_keys(VIEW, rows.windows, rows.groups)
     assert state.select().cells.tolist() == rows.cells.tolist()
     assert state.select().groups[1].tolist() == rows.groups[1].tolist()
-    assert [state.index[key] for key in keys] == list(range(size))
+    assert state.find_slots(rows).tolist() == list(range(size))
 
 
 def test_a_change_sets_the_known_rows_and_appends_the_new_ones() -> None:
     state = state_of(VIEW, TABLE)
-    keys, rows = many(100, 2)
-    state.swap_in(ViewChange(np.array([4, 0]), np.array([[50, 0], [10, 0]]), keys, rows))
+    state.swap_in(ViewChange(np.array([4, 0]), np.array([[50, 0], [10, 0]]), many(100, 2)))
     assert sorted(state.select().cells[:, 0].tolist()) == [2, 3, 4, 10, 50, 100, 101]
     assert state.select(groups={"who": [""]}).cells.tolist() == [[50, 0]]
 
@@ -166,7 +165,7 @@ def test_rows_that_were_given_out_do_not_change_with_the_state() -> None:
     state = state_of(VIEW, TABLE)
     given_out, slots = state.select(), np.array([0])
     cells, windows = state.cells_at(slots), state.windows_at(slots)
-    state.swap_in(ViewChange(np.arange(5), np.zeros((5, 2), np.int64), *many(100, 1)))
+    state.swap_in(ViewChange(np.arange(5), np.zeros((5, 2), np.int64), many(100, 1)))
     assert as_table(VIEW, given_out) == TABLE
     assert cells.tolist() == [[1, 11]]
     assert windows is not None

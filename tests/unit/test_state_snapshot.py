@@ -6,9 +6,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.codecs.row_keys import encode_keys
 from app.domain.fold import RowKey
-from app.engine.state import Rows, ViewChange, ViewState
+from app.engine.core.state import Rows, ViewChange, ViewState
 from app.rides.views import VENDOR_TRIPS
 from tests.support.tables import state_of
 
@@ -17,11 +16,11 @@ SIZE = 9
 
 def change_of(state: ViewState, slots: set[int], value: int, new_rows: int) -> ViewChange:
     """Puts a value into every cell of some slots, and appends rows."""
-    at = np.array(sorted(slots), np.intp)
+    at = np.array(sorted(slots), np.int64)
     vendors = np.arange(len(state), len(state) + new_rows, dtype=np.int64)
     width = len(VENDOR_TRIPS.cells)
     rows = Rows(None, [vendors], np.full((new_rows, width), value, np.int64))
-    return ViewChange(at, np.full((len(at), width), value, np.int64), encode_keys(VENDOR_TRIPS, None, [vendors]), rows)
+    return ViewChange(at, np.full((len(at), width), value, np.int64), rows)
 
 
 changes = st.tuples(st.sets(st.integers(0, SIZE - 1)), st.integers(0, 99), st.integers(0, 700))

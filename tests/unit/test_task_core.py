@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from app.codecs.changelog import BLOCK, BLOCK_SIZE, MARKER, ROW, decode_block, kind_of, view_of
 from app.codecs.marker import decode_marker
+from app.domain.epochs import GraceEpoch, SkewEpoch
 from app.domain.errors import StateError
 from app.domain.event_time import NO_WATERMARK
 from app.domain.fingerprint import Origin, mix, pack, signed
@@ -22,8 +23,10 @@ from app.domain.fold import Advance, Folded, RowKey, fold
 from app.domain.marker import InputPosition
 from app.domain.records import Record, Value
 from app.domain.source import MAX_TEXT_BYTES
-from app.engine.batch import Batch, Headers, Output, Transaction
-from app.engine.task import TaskCore, TaskDefinition
+from app.engine.core.batch import Batch, Headers, Output, Transaction
+from app.engine.core.definition import TaskDefinition
+from app.engine.core.restore import new_state
+from app.engine.core.task import TaskCore
 from app.rides.ride import HOUR_US, RIDE_COLUMNS, RIDES
 from app.rides.views import VENDOR_TRIPS, ZONE_DEMAND
 from tests.agreement.test_worker_and_oracle import new_core, rows_of, run
@@ -152,16 +155,16 @@ def test_a_late_record_is_written_once_with_all_the_views_it_was_late_for() -> N
     (output,) = to("flagfall.late", transaction)
     headers = dict(output.headers)
     assert (output.key, output.value, headers["flagfall-offset"]) == (b"c", late, b"2")
-    assert headers["flagfall-views"] == b"zone_demand,everything"
+    assert headers["flagfall-views"] == b"zone_demand,everything,shifted,hours,hopping,uneven"
     assert headers["flagfall-topic"] == GREEN.encode()
     assert "flagfall-reason" not in headers
 
 
-def test_a_record_late_for_one_view_only_names_that_one() -> None:
-    """zone_demand has three hours of grace, the other view one minute."""
+def test_a_record_late_for_some_views_only_names_those() -> None:
+    """Hours with graces of a minute to an hour; zone_demand has three hours of it, the day is still on."""
     values = [encode(ride(START_US)), encode(ride(START_US - 2 * HOUR_US))]
     (output,) = to("flagfall.late", take(new_core(PARTITION), batch_of(YELLOW, values)))
-    assert dict(output.headers)["flagfall-views"] == b"everything"
+    assert dict(output.headers)["flagfall-views"] == b"everything,shifted,hours,hopping"
 
 
 def test_the_marker_is_the_last_record_of_the_changelog_and_the_only_one_of_its_kind() -> None:
@@ -351,13 +354,15 @@ def test_blocks_hold_what_all_views_applied_and_no_more() -> None:
 
 
 def test_an_empty_state_begins_where_its_topics_do_and_names_the_rules_it_obeys() -> None:
-    definition = TaskDefinition("flagfall", RIDES, (ZONE_DEMAND,))
-    assert definition.topics == (*TOPIC_NAMES, REQUESTS)
-    state = definition.empty_state(1, {topic: InputPosition("id", 40, 40) for topic in definition.topics})
+    definition = TaskDefinition("flagfall", (RIDES,), (ZONE_DEMAND,))
+    assert definition.topics == (*TOPIC_NAMES, REQUESTS, "flagfall.rides.corrections")
+    state = new_state(definition, 1, {topic: InputPosition("id", 40, 40) for topic in definition.topics})
     assert state.partition == 1
     assert state.marker_offset == -1
-    assert state.marker.views["zone_demand"].start == dict.fromkeys(definition.topics, 40)
-    assert state.marker.rules == ({"from_offset": 0, "skew_seconds": 600},)
+    assert state.marker.views["zone_demand"].start == dict.fromkeys(TOPIC_NAMES, 40)
+    assert {state.marker.inputs[topic].skews for topic in TOPIC_NAMES} == {(SkewEpoch(40, 600),)}
+    assert set(state.marker.views["zone_demand"].graces.values()) == {(GraceEpoch(40, 3 * 3600),)}
+    assert not state.is_ahead
 
 
 def test_a_row_s_key_is_found_again_whichever_batch_touches_it() -> None:

@@ -5,8 +5,19 @@ from __future__ import annotations
 import pytest
 
 from app.base.settings import Settings
+from app.rides.branches import AMOUNTS
 from app.rides.ride import RIDES
-from app.topics import application_topics, source_topics, topic_named, topics, value_schemas
+from app.rides.shipped import shipped
+from app.topics import (
+    application_topics,
+    needed_topics,
+    source_topics,
+    topic_named,
+    topics,
+    value_schemas,
+    zones_topic,
+)
+from tables import groups
 
 
 @pytest.fixture
@@ -21,7 +32,12 @@ def test_every_topic_is_there_once(settings: Settings) -> None:
 
 
 def test_all_inputs_of_a_task_have_equal_partitions(settings: Settings) -> None:
-    assert {topic.partitions for topic in topics(settings)} == {6}
+    assert {topic.partitions for topic in needed_topics(settings)} == {6}
+
+
+def test_names_of_zones_lie_in_one_partition_and_no_worker_needs_them(settings: Settings) -> None:
+    assert [topic for topic in topics(settings) if topic not in needed_topics(settings)] == [zones_topic(settings)]
+    assert (zones_topic(settings).partitions, zones_topic(settings).settings["cleanup.policy"]) == (1, "compact")
 
 
 def test_rides_stay_however_old_they_are(settings: Settings) -> None:
@@ -58,3 +74,32 @@ def test_each_ride_topic_has_a_subject_with_the_ride_schema(settings: Settings) 
 def test_a_topic_that_is_not_in_the_list_is_answered_with_those_that_are(settings: Settings) -> None:
     with pytest.raises(KeyError, match=r"rides\.yellow"):
         topic_named(settings, "rides.purple")
+
+
+def test_branches_have_topics_only_if_the_settings_say_so(settings: Settings) -> None:
+    assert not set(AMOUNTS.outputs) & {topic.name for topic in topics(settings)}
+    on = settings.model_copy(update={"branches": True})
+    assert {topic.name for topic in topics(on)} - {topic.name for topic in topics(settings)} == {*AMOUNTS.outputs}
+    defined = [groups.define(shipped(each).group("rides"), each).branches for each in (settings, on)]
+    assert defined == [(), (AMOUNTS,)]
+
+
+def test_life_cycles_have_topics_only_if_the_settings_say_so(settings: Settings) -> None:
+    on = settings.model_copy(update={"lifecycle": True})
+    lives = {"ride_events", "fares", "rides.fared", "rides.long", "cabs.unmatched", "cabs-ride_events-changelog"}
+    assert not lives & {topic.name for topic in topics(settings)}
+    assert lives < {topic.name for topic in topics(on)}
+
+
+@pytest.mark.parametrize(
+    ("total_cents", "fare_cents", "topic"),
+    [
+        (4_000, 1, "amounts.high"),
+        (3_999, 9_000, "amounts.low"),
+        (None, 4_000, "amounts.high"),
+        (None, None, "amounts.low"),
+        (-4_000, -4_000, "amounts.low"),
+    ],
+)
+def test_a_ride_of_40_dollars_is_high(total_cents: int | None, fare_cents: int | None, topic: str) -> None:
+    assert AMOUNTS.topic_of({"total_cents": total_cents, "fare_cents": fare_cents}) == topic

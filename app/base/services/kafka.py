@@ -16,6 +16,9 @@ from app.base.settings import LOOPBACK, KafkaSettings, ServicesSettings, Setting
 
 NAME = "kafka"
 REQUEST_TIMEOUT_SECONDS = 5.0
+LEADER_STAYS = ("--feature", "eligible.leader.replicas.version=0")
+"""A partition of one replica keeps its leader while the broker is away. Without one, Kafka 4.3 takes a partition for
+deleted, and ends a transaction without a word to it: what it wrote there stays open for ever (docs/operations.md)."""
 LOG4J = """\
 appender.console.type = Console
 appender.console.name = console
@@ -87,6 +90,8 @@ def configuration(settings: Settings) -> dict[str, str | int]:
         "share.coordinator.state.topic.replication.factor": 1,
         "share.coordinator.state.topic.min.isr": 1,
         "share.coordinator.state.topic.num.partitions": 1,
+        # alone, it has nobody to hand its partitions to: they keep their leader (LEADER_STAYS)
+        "controlled.shutdown.enable": "false",
         # a group of two workers need not wait three seconds for a third
         "group.initial.rebalance.delay.ms": 0,
         "group.min.session.timeout.ms": services.min_session_timeout_ms,
@@ -155,7 +160,7 @@ def _format(storage_tool: list[str], properties: Path) -> None:
     run = [storage_tool[0], "-XX:TieredStopAtLevel=1", *storage_tool[1:]]
     # with "=", because an id may begin with a dash and would be taken for an option
     told = subprocess.run(
-        [*run, f"--cluster-id={cluster_id}", "--config", str(properties)],
+        [*run, f"--cluster-id={cluster_id}", "--config", str(properties), *LEADER_STAYS],
         capture_output=True,
         check=False,
         text=True,

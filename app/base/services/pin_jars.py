@@ -28,6 +28,12 @@ ALONE = {
         "org.apache.kafka:kafka-clients:3.9.0",
         "org.apache.commons:commons-pool2:2.12.0",
     ],
+    # what the benchmark's Kafka Streams program needs beside Kafka's own jars
+    "bench": [
+        f"org.apache.kafka:kafka-streams:{KAFKA}",
+        "org.rocksdb:rocksdbjni:10.1.3",
+        "org.apache.avro:avro:1.12.1",
+    ],
     "registry": [f"io.apicurio:apicurio-registry-app:{REGISTRY}:tar.gz:all"],
 }
 HEAD = "# sha256, bytes, set, coordinate; written by app/base/services/pin_jars.py\n"

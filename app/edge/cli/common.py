@@ -10,6 +10,7 @@ import click
 
 if TYPE_CHECKING:
     from app.base.settings import Settings
+    from app.domain.catalogue import Catalogue
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -26,6 +27,13 @@ def bootstrap_option(command: Command) -> Command:
 def json_option(command: Command) -> Command:
     """`--json`: facts for programs; passes `as_json`."""
     return click.option("--json", "as_json", is_flag=True, help="Print JSON.")(command)
+
+
+def load_catalogue(settings: Settings) -> Catalogue:
+    """The sources and views of these settings. DefinitionError naming every mistake of the definition file."""
+    from app.definitions.load import catalogue_of
+
+    return catalogue_of(settings)
 
 
 def load_settings(bootstrap_server: str | None = None) -> Settings:

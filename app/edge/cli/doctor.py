@@ -65,6 +65,7 @@ def examine(settings: Settings) -> Iterator[Finding]:
     yield _disk(settings.data_dir)
     yield _memory()
     yield from _variables()
+    yield from _definitions(settings)
     yield from _jars(settings)
     yield from _ports(settings)
     yield from _services(settings)
@@ -116,6 +117,21 @@ def _variables() -> Iterator[Finding]:
 
     for name in unknown_variables():
         yield Finding("settings", "note", f"{name} sets nothing", "Mistyped? See docs/services.md.")
+
+
+def _definitions(settings: Settings) -> Iterator[Finding]:
+    from app.definitions.load import catalogue_of
+    from app.domain.errors import DefinitionError
+
+    if settings.definitions is None:
+        return
+    try:
+        catalogue = catalogue_of(settings)
+    except DefinitionError as error:
+        yield Finding("definitions", "fault", str(error), "Mend it; `flagfall views check FILE` reads it again.")
+    else:
+        views = f"{len(catalogue.views)} views with the shipped ones"
+        yield Finding("definitions", "ok", f"{settings.definitions}: {views}")
 
 
 def _jars(settings: Settings) -> Iterator[Finding]:

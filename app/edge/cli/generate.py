@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING, TypeVar
 
 import click
 
-from app.edge.cli.common import bootstrap_option, echo_json, json_option, load_settings
+from app.edge.cli.common import bootstrap_option, echo_json, json_option, load_catalogue, load_settings
+from app.edge.cli.lifecycle_sending import echo_recorded, send_lifecycle
 from app.edge.cli.sending import close_option, close_windows, echo_summary, send, speed_option, summary
 
 if TYPE_CHECKING:
@@ -16,6 +18,11 @@ if TYPE_CHECKING:
 
     from app.rides.generator.dirt import Dirt
     from app.rides.generator.generator import Generator
+    from app.rides.lifecycle.dirt import LifecycleDirt
+    from app.rides.lifecycle.lifecycle import Lifecycle
+
+    SomeDirt = TypeVar("SomeDirt", Dirt, LifecycleDirt)
+    Made = TypeVar("Made", Generator, Lifecycle)
 
 FRAME_RIDES = 50_000
 
@@ -33,8 +40,9 @@ FRAME_RIDES = 50_000
     multiple=True,
     metavar="KIND=SHARE",
     help="One kind, as a share of the rides; 0 is off. Kinds: disorder, late, stray_years, null_blocks, refunds, "
-    "zero_distances, duplicates.",
+    "zero_distances, duplicates. With --lifecycle: disorder, missing_ends, missing_fares, duplicates, late_fares.",
 )
+@click.option("--lifecycle", is_flag=True, help="Starts, ends and fares of the rides instead of finished rides.")
 @speed_option
 @close_option
 @bootstrap_option
@@ -47,6 +55,7 @@ def command(
     rides_per_day: int | None,
     dirt: bool,
     shares: tuple[str, ...],
+    lifecycle: bool,
     speed: float | None,
     close: bool,
     bootstrap_server: str | None,
@@ -58,12 +67,22 @@ def command(
     flagfall generate --rides 200000 --seed 7 --close
     flagfall generate --rides 1000000 --speed 60x --dirt-share late=0.05
     flagfall generate --first 200000 --rides 1000 --no-dirt --dirt-share duplicates=0.1
+    flagfall generate --lifecycle --rides 50000 --dirt-share missing_ends=0.02 --close
     """
-    generator = _generator(seed, start, rides_per_day, _dirt(dirt, shares))
+    if lifecycle:
+        made = _lifecycle(seed, start, rides_per_day, dirt, shares)
+        settings = load_settings(bootstrap_server)
+        told = send_lifecycle(settings, made, first, rides, speed, quiet=as_json)
+        if close and told["latest_clock_ms"] is not None:
+            group = load_catalogue(settings).group("ride_events")
+            told["closing_watermark_us"] = close_windows(settings, group, told["latest_clock_ms"])
+        return echo_json(told) if as_json else echo_recorded(told)
+    generator = _generator(seed, start, rides_per_day, dirt, shares)
     settings = load_settings(bootstrap_server)
+    group = load_catalogue(settings).group("rides")
     written, seconds = send(settings, generated(generator, first, rides), rides, speed, quiet=as_json)
     latest_ms = written.latest_clock_ms
-    watermark_us = close_windows(settings, latest_ms) if close and latest_ms is not None else None
+    watermark_us = close_windows(settings, group, latest_ms) if close and latest_ms is not None else None
     facts = summary(written, seconds, watermark_us, seed=seed, first=first)
     if as_json:
         echo_json(facts)
@@ -77,22 +96,37 @@ def generated(generator: Generator, first: int, rides: int) -> Iterator[pl.DataF
         yield generator.rides(begin, min(FRAME_RIDES, first + rides - begin))
 
 
-def _generator(seed: int, start: str | None, rides_per_day: int | None, dirt: Dirt) -> Generator:
-    from app.rides.generator.generator import DEFAULT_START, Generator
+def _generator(
+    seed: int, start: str | None, rides_per_day: int | None, dirt: bool, shares: tuple[str, ...]
+) -> Generator:
+    from app.rides.generator.dirt import Dirt
+    from app.rides.generator.generator import Generator
+
+    soiled = _with_shares(Dirt.real() if dirt else Dirt.none(), shares)
+    return _made(Generator, seed, start, rides_per_day, soiled)
+
+
+def _lifecycle(
+    seed: int, start: str | None, rides_per_day: int | None, dirt: bool, shares: tuple[str, ...]
+) -> Lifecycle:
+    from app.rides.lifecycle.dirt import LifecycleDirt
+    from app.rides.lifecycle.lifecycle import Lifecycle
+
+    soiled = _with_shares(LifecycleDirt.real() if dirt else LifecycleDirt.none(), shares)
+    return _made(Lifecycle, seed, start, rides_per_day, soiled)
+
+
+def _made(kind: Callable[..., Made], seed: int, start: str | None, rides_per_day: int | None, dirt: object) -> Made:
+    from app.rides.generator.generator import DEFAULT_START
 
     try:
         begins = dt.datetime.fromisoformat(start) if start else DEFAULT_START
-        return Generator(seed, begins, **({"rides_per_day": rides_per_day} if rides_per_day else {}), dirt=dirt)
+        return kind(seed, begins, dirt=dirt, **({"rides_per_day": rides_per_day} if rides_per_day else {}))
     except ValueError as error:
         raise click.UsageError(str(error)) from error
 
 
-def _dirt(wanted: bool, shares: tuple[str, ...]) -> Dirt:
-    from dataclasses import replace
-
-    from app.rides.generator.dirt import Dirt
-
-    dirt = Dirt.real() if wanted else Dirt.none()
+def _with_shares(dirt: SomeDirt, shares: tuple[str, ...]) -> SomeDirt:
     for text in shares:
         kind, _, share = text.partition("=")
         try:

@@ -17,10 +17,12 @@ COMMANDS: Final[dict[str, str]] = {
     "doctor": "Say what is missing here or wrong with the cluster, and what to do.",
     "topics": "List, create and check the topics.",
     "schemas": "List, register and check the schemas.",
-    "views": "List the views, and describe one.",
+    "zones": "Publish the names of the taxi zones.",
+    "views": "List the views, describe one, check a definition file.",
     "generate": "Write rides made from a seed, with the dirt of real data.",
     "replay": "Write the rides of TLC files.",
     "advance": "Close windows by hand: raise the watermarks.",
+    "late": "Show late and unusable records, re-feed them, and say what grace costs.",
     "worker": "Run one worker.",
     "query": "Ask a running worker for rows of a view.",
     "reconcile": "Recompute the views from the topics, and say whether the tables are right.",
@@ -59,7 +61,7 @@ def cli() -> None:
 
     \b
     flagfall services up
-    flagfall topics create && flagfall schemas register
+    flagfall topics create && flagfall schemas register && flagfall zones publish
     flagfall worker &
     flagfall generate --rides 200000 --seed 7 --close
     flagfall query zone_demand --zone 132

@@ -27,6 +27,7 @@ class QueryError(FlagfallError):
 @click.option("--from", "from_", metavar="INSTANT", help="Windows from here on, as 2024-01-31T08:00:00Z.")
 @click.option("--to", metavar="INSTANT", help="Windows that start before this.")
 @click.option("--window", metavar="LENGTH", help="Fold the panes into longer windows, as 15m or 1h.")
+@click.option("--last", metavar="LENGTH", help="One window: the last 15m, say, before --to or the lowest watermark.")
 @click.option("--limit", type=int, help="Rows to show. Default: 100.")
 @click.option("--cursor", help="Go on where the answer before ended.")
 @click.option("--newest", is_flag=True, help="Newest windows first.")
@@ -51,6 +52,7 @@ def command(
 
     \b
     flagfall query zone_demand --zone 132 --window 1h
+    flagfall query zone_demand --last 15m
     flagfall query vendor_trips --csv
     """
     if as_json and as_csv:
@@ -172,5 +174,7 @@ def _print_table(view: str, answer: dict[str, Any]) -> None:
         _print_blocks(console, table.title, lines)
     for missing in meta["missing"]:
         console.print(f"[yellow]partition {missing['partition']} is missing: {missing['why']}", highlight=False)
+    if meta["zones"]["why"]:
+        console.print(f"[yellow]names from topic {meta['zones']['topic']}: {meta['zones']['why']}", highlight=False)
     if meta["next_cursor"]:
         console.print(f"There are more: --cursor {meta['next_cursor']}", soft_wrap=True, highlight=False)

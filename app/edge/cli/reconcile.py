@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from app.edge.cli.common import bootstrap_option, echo_json, json_option, load_settings
+from app.edge.cli.common import bootstrap_option, echo_json, json_option, load_catalogue, load_settings
 
 if TYPE_CHECKING:
     from app.base.settings import Settings
+    from app.domain.catalogue import Catalogue
     from app.domain.view import View
     from spark_batch.report import Report
 
@@ -58,7 +59,7 @@ def command(
          12  INVALID       the topics do not hold what the tables claim to cover
     """
     settings = load_settings(bootstrap_server)
-    views = _views(names)
+    views = _views(load_catalogue(settings), names)
     url = worker_url or f"http://{settings.worker.http_host}:{settings.worker.http_port}"
     report, folder = _run(settings, views, url, output or settings.data_dir / "reconciliation", quiet=as_json)
     if as_json:
@@ -116,10 +117,17 @@ def _progress(quiet: bool) -> Iterator[Any]:
     yield step
 
 
-def _views(names: tuple[str, ...]) -> list[View]:
-    from app.rides.views import VIEWS, view_named
+def _views(catalogue: Catalogue, names: tuple[str, ...]) -> list[View]:
+    """Those that are named, or all that Spark can recompute; what is left out is told."""
+    from spark_batch.recompute import is_recomputed
 
     try:
-        return [view_named(name) for name in dict.fromkeys(names)] or list(VIEWS)
+        wanted = [catalogue.view(name) for name in dict.fromkeys(names)] or list(catalogue.views)
     except KeyError as error:
         raise click.BadParameter(str(error.args[0]), param_hint="--view") from error
+    left_out = ", ".join(view.name for view in wanted if not is_recomputed(view))
+    if left_out and names:
+        raise click.BadParameter(f"Spark does not recompute windows of this kind: {left_out}", param_hint="--view")
+    if left_out:
+        click.echo(f"not checked, as Spark does not recompute windows of this kind: {left_out}", err=True)
+    return [view for view in wanted if is_recomputed(view)]

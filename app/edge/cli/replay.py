@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from app.edge.cli.common import bootstrap_option, echo_json, json_option, load_settings
+from app.edge.cli.common import bootstrap_option, echo_json, json_option, load_catalogue, load_settings
 from app.edge.cli.sending import close_option, close_windows, echo_summary, send, speed_option, summary
 
 if TYPE_CHECKING:
@@ -53,6 +53,7 @@ def command(
     flagfall replay trips/ --speed 600x --order reported
     """
     settings = load_settings(bootstrap_server)
+    group = load_catalogue(settings).group("rides")
     files = read_files(trip_files(paths))
     unreadable = _unreadable(files)
     rows = sum(file.rows for file in files)
@@ -62,7 +63,7 @@ def command(
             f"the counts do not add up: {rows:,} rows read, {written.total:,} sent, {len(unreadable):,} unreadable"
         )
     latest_ms = written.latest_clock_ms
-    watermark_us = close_windows(settings, latest_ms) if close and latest_ms is not None else None
+    watermark_us = close_windows(settings, group, latest_ms) if close and latest_ms is not None else None
     more = {"files": len(files), "rows": rows, "unreadable": len(unreadable)}
     facts = summary(written, seconds, watermark_us, **more)
     if as_json:

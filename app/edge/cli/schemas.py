@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from app.edge.cli.common import echo_json, echo_table, json_option, load_settings
+from app.edge.cli.common import echo_json, echo_table, json_option, load_catalogue, load_settings
 
 
 @click.group()
@@ -24,7 +24,8 @@ def list_schemas(as_json: bool) -> None:
     """Every subject with its record and number of fields; asks no registry."""
     from app.topics import value_schemas
 
-    schemas = value_schemas(load_settings())
+    settings = load_settings()
+    schemas = value_schemas(settings, load_catalogue(settings))
     if as_json:
         return echo_json(schemas)
     rows = [(subject, schema["name"], len(schema["fields"])) for subject, schema in schemas.items()]
@@ -34,13 +35,14 @@ def list_schemas(as_json: bool) -> None:
 @command.command()
 @json_option
 def register(as_json: bool) -> None:
-    """Register what is not registered yet, under FULL_TRANSITIVE compatibility."""
-    from app.base.registry import Registry
-    from app.topics import value_schemas
+    """Register what is not registered yet, under FULL_TRANSITIVE compatibility.
+
+    A topic of your own keeps the schema that it has, if that has the columns of its definition.
+    """
+    from app.definitions.registered import register_schemas
 
     settings = load_settings()
-    registry = Registry(settings)
-    ids = {subject: registry.register(subject, schema) for subject, schema in value_schemas(settings).items()}
+    ids = register_schemas(settings, load_catalogue(settings))
     if as_json:
         return echo_json(ids)
     echo_table(("SUBJECT", "ID"), ids.items())
@@ -49,15 +51,13 @@ def register(as_json: bool) -> None:
 @command.command()
 @json_option
 def check(as_json: bool) -> int:
-    """Compare the registry's subjects with ours; exit 1 if one is missing or has another schema."""
-    from app.base.registry import Registry
-    from app.topics import value_schemas
+    """Compare the registry's subjects with ours; exit 1 if one is missing, or does not fit."""
+    from app.definitions.registered import schema_states
 
     settings = load_settings()
-    registry = Registry(settings)
-    states = {subject: registry.state(subject, schema) for subject, schema in value_schemas(settings).items()}
+    states = schema_states(settings, load_catalogue(settings))
     if as_json:
         echo_json(states)
     else:
         echo_table(("SUBJECT", "STATE"), states.items())
-    return 0 if set(states.values()) == {"registered"} else 1
+    return 0 if set(states.values()) <= {"registered", "fits"} else 1

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     import polars as pl
 
     from app.base.settings import Settings
-    from app.rides.produce import Written
+    from app.domain.catalogue import TaskGroup
+    from app.rides.sent import Sent
 
 PLAIN_LINE_SECONDS = 5.0
 
@@ -63,7 +64,7 @@ def send(
     speed: float | None,
     *,
     quiet: bool = False,
-) -> tuple[Written, float]:
+) -> tuple[Sent, float]:
     """Write the frames' rides with a progress bar; returns what was written, and the seconds it took.
 
     Raises TopicsMissing, TopicsDiffer, RegistryUnavailable, SchemaRefused, DeliveryFailed.
@@ -85,24 +86,24 @@ def send(
     return written, time.monotonic() - began
 
 
-def close_windows(settings: Settings, latest_clock_ms: int) -> int:
-    """Ask for every window to be closed that rides up to the clock can be in; returns the watermark in µs."""
+def close_windows(settings: Settings, group: TaskGroup, latest_clock_ms: int) -> int:
+    """Ask for every window of the group to be closed that records up to the clock can be in, and for every half and
+    beginning to leave that waits; returns the watermark in microseconds.
+    """
     from app.base.cluster import Cluster
     from app.base.producer import Producer
     from app.base.topic_admin import require_topics
+    from app.domain.catalogue import Catalogue
     from app.domain.records import TopicPartition
     from app.rides.closing import closing_watermark_us, request_advances
-    from app.rides.ride import RIDES
-    from app.rides.views import VIEWS
-    from app.topics import topics
+    from app.topics import needed_topics
 
-    entries = topics(settings)
-    require_topics(settings.kafka, entries)
+    require_topics(settings.kafka, needed_topics(settings, Catalogue((group,))))
     partitions = range(settings.topics.partitions)
-    places = [TopicPartition(topic.name, p) for topic in RIDES.topics for p in partitions]
+    places = [TopicPartition(topic.name, p) for source in group.sources for topic in source.topics for p in partitions]
     ends = Cluster(settings.kafka).log_ends(places, committed=True)
-    watermark_us = closing_watermark_us(latest_clock_ms, VIEWS)
-    request_advances(Producer(settings.kafka), settings.app_id, RIDES, ends, watermark_us)
+    watermark_us = closing_watermark_us(latest_clock_ms, group.views, group.pairing)
+    request_advances(Producer(settings.kafka), settings.app_id, group.sources[0], ends, watermark_us)
     return watermark_us
 
 
@@ -141,11 +142,11 @@ def _lines(what: str, expected: int) -> Callable[[int], None]:
     return advanced
 
 
-def summary(written: Written, seconds: float, watermark_us: int | None, **more: Any) -> dict[str, Any]:
+def summary(written: Sent, seconds: float, watermark_us: int | None, **more: Any) -> dict[str, Any]:
     """The facts of a run, for people and for programs."""
     return {
         "rides": written.total,
-        "rides_by_topic": dict(sorted(written.rides.items())),
+        "rides_by_topic": dict(sorted(written.records.items())),
         "seconds": round(seconds, 3),
         "rides_per_second": round(written.total / seconds) if seconds else None,
         "latest_clock_ms": written.latest_clock_ms,

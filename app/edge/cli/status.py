@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from app.edge.cli.common import echo_json, echo_table, json_option, load_settings
+from app.edge.cli.common import echo_json, echo_table, json_option, load_catalogue, load_settings
 
 
 @click.command()
@@ -19,19 +19,20 @@ def command(worker_url: str | None, as_json: bool) -> int:
     flagfall status
     flagfall status --worker http://127.0.0.1:18082 --json
     """
+    from app.domain.view import Session
     from app.edge.demo.ask import ask
-    from app.rides.views import VIEWS
 
     settings = load_settings()
     url = worker_url or f"http://{settings.worker.http_host}:{settings.worker.http_port}"
-    metas = {v.name: ask(url, f"/v1/views/{v.name}/rows", limit=1, partial="allow")["meta"] for v in VIEWS}
+    views = [v for v in load_catalogue(settings).views if not isinstance(v.window, Session)]
+    metas = {v.name: ask(url, f"/v1/views/{v.name}/rows", limit=1, partial="allow")["meta"] for v in views}
     if as_json:
         echo_json(metas)
     else:
-        meta = next(iter(metas.values()))
-        echo_table(("INPUT", "POSITION", "LAG", "WATERMARK"), _inputs(meta))
-        lag = sum(count or 0 for count in meta["lag_records"].values())
-        click.echo(f"\n{sum(meta['position'].values()):,} offsets covered, {lag:,} behind")
+        inputs = {line[0]: line for meta in metas.values() for line in _inputs(meta)}
+        echo_table(("INPUT", "POSITION", "LAG", "WATERMARK"), inputs.values())
+        positions, lags = [line[1] for line in inputs.values()], [line[2] or 0 for line in inputs.values()]
+        click.echo(f"\n{sum(positions):,} offsets covered, {sum(lags):,} behind")
         for name, told in metas.items():
             click.echo(
                 f"{name:<14} version {told['version']}{', PARTIAL: a task is missing' if told['partial'] else ''}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from app.edge.cli.common import bootstrap_option, echo_json, echo_table, json_option, load_settings
+from app.edge.cli.common import bootstrap_option, echo_json, echo_table, json_option, load_catalogue, load_settings
 
 
 @click.group()
@@ -24,7 +24,8 @@ def list_topics(as_json: bool) -> None:
     """Every topic with partitions and retention (keys and values with --json); asks no broker."""
     from app.topics import topics
 
-    entries = topics(load_settings())
+    settings = load_settings()
+    entries = topics(settings, load_catalogue(settings))
     if as_json:
         return echo_json([_facts(topic) for topic in entries])
     kept = ("forever" if t.retention_ms < 0 else f"{t.retention_ms} ms" for t in entries)
@@ -41,7 +42,7 @@ def create(bootstrap_server: str | None, as_json: bool) -> None:
     from app.topics import topics
 
     settings = load_settings(bootstrap_server)
-    entries = topics(settings)
+    entries = topics(settings, load_catalogue(settings))
     created = create_topics(settings.kafka, entries)
     if as_json:
         return echo_json({"created": created, "present": [t.name for t in entries if t.name not in created]})
@@ -58,7 +59,7 @@ def check(bootstrap_server: str | None, as_json: bool) -> int:
     from app.topics import topics
 
     settings = load_settings(bootstrap_server)
-    states = topic_states(settings.kafka, topics(settings))
+    states = topic_states(settings.kafka, topics(settings, load_catalogue(settings)))
     if as_json:
         echo_json([{"topic": s.topic.name, "exists": s.exists, "differences": s.differences} for s in states])
     else:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from app.edge.cli.common import echo_json, json_option, load_settings
+from app.edge.cli.common import echo_json, json_option, load_catalogue, load_settings
 
 
 @click.command()
@@ -17,25 +17,27 @@ def command(as_json: bool) -> None:
     FLAGFALL_WORKER_HTTP_PORT=28081 flagfall up
     flagfall down
     """
-    from app.base.registry import Registry
     from app.base.services import local
     from app.base.topic_admin import create_topics
+    from app.definitions.registered import register_schemas
     from app.edge.cli.services import LOCAL_SETS, fetch_missing, tell
+    from app.edge.cli.zones import publish_zones
     from app.edge.demo.lifetime import owned_until_released, unwind_on_term
     from app.edge.demo.workers import await_ready, running_workers, start_workers, stop_workers
-    from app.topics import topics, value_schemas
+    from app.rides.zones import zones
+    from app.topics import topics
 
     unwind_on_term()
     settings = load_settings()
+    catalogue = load_catalogue(settings)
     fetch_missing(settings, LOCAL_SETS)
     ran_before = running_workers(settings)
     with owned_until_released() as (owner_fd, release):
         started = local.up(settings, tell, owner_fd)
         try:
-            create_topics(settings.kafka, topics(settings))
-            registry = Registry(settings)
-            for subject, schema in value_schemas(settings).items():
-                registry.register(subject, schema)
+            create_topics(settings.kafka, topics(settings, catalogue))
+            register_schemas(settings, catalogue)
+            publish_zones(settings, zones().values(), if_empty=True)
             workers = start_workers(settings, owner_fd)
             tell("workers: started, waiting until they answer")
             await_ready(workers)

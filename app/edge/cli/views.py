@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from app.edge.cli.common import echo_json, echo_table, json_option
+from app.edge.cli.common import echo_json, echo_table, json_option, load_catalogue, load_settings
 
 if TYPE_CHECKING:
     from app.domain.view import View
@@ -15,11 +16,12 @@ if TYPE_CHECKING:
 
 @click.group()
 def command() -> None:
-    """List the views, and describe one.
+    """List the views, describe one, and check a definition file.
 
     \b
     flagfall views list
     flagfall views describe zone_demand
+    flagfall views check definitions.toml
     """
 
 
@@ -27,12 +29,49 @@ def command() -> None:
 @json_option
 def list_views(as_json: bool) -> None:
     """Every view with its window and groups."""
-    from app.rides.views import VIEWS
-
+    views = load_catalogue(load_settings()).views
     if as_json:
-        return echo_json([_facts(view) for view in VIEWS])
-    rows = [(v.name, v.version, _window(v), ", ".join(g.name for g in v.groups), v.help) for v in VIEWS]
-    echo_table(("VIEW", "VERSION", "WINDOW", "GROUPS", "WHAT"), rows)
+        return echo_json([_facts(view) for view in views])
+    rows = [(v.name, v.version, v.source.name, _window(v), ", ".join(g.name for g in v.groups), v.help) for v in views]
+    echo_table(("VIEW", "VERSION", "SOURCE", "WINDOW", "GROUPS", "WHAT"), rows)
+
+
+@command.command()
+@click.argument("file", type=click.Path(path_type=Path))
+@json_option
+def check(file: Path, as_json: bool) -> int:
+    """Read the definition file FILE, beside what flagfall brings, and name every mistake; exit 2 if there is one.
+
+    Asks no broker and no registry: `flagfall schemas check` and `flagfall topics check` do.
+    """
+    from app.definitions.read import read_definitions
+    from app.domain.errors import DefinitionError
+    from app.edge.http.rows_query import check_parameter_names
+    from app.rides.shipped import shipped
+    from app.topics import topics
+
+    try:
+        settings = load_settings()
+        brought = shipped(settings)
+        catalogue = read_definitions(file, brought)
+        topics(settings, catalogue)
+        for view in catalogue.views:
+            check_parameter_names(view)
+    except DefinitionError as error:
+        if not as_json:
+            raise click.UsageError(str(error)) from error
+        echo_json({"file": str(file), "problems": error.problems})
+        return 2
+    added = [view for view in catalogue.views if view not in brought.views]
+    sources = [source for source in catalogue.sources if source not in brought.sources]
+    if as_json:
+        echo_json({"file": str(file), "problems": [], "views": [_facts(view) for view in added]})
+        return 0
+    for source in sources:
+        click.echo(f"source  {source.name}: {', '.join(topic.name for topic in source.topics)}")
+    for view in added:
+        click.echo(f"view    {view.name}, version {view.version}, over {view.source.name}: {_window(view)}")
+    return 0
 
 
 @command.command()
@@ -40,10 +79,8 @@ def list_views(as_json: bool) -> None:
 @json_option
 def describe(view: str, as_json: bool) -> None:
     """Groups, window, measures, and the cells of a stored row in order."""
-    from app.rides.views import view_named
-
     try:
-        found = view_named(view)
+        found = load_catalogue(load_settings()).view(view)
     except KeyError as error:
         raise click.UsageError(str(error.args[0])) from error
     if as_json:
@@ -61,24 +98,32 @@ def describe(view: str, as_json: bool) -> None:
 
 
 def _window(view: View) -> str:
-    from app.domain.view import Tumbling
+    from app.domain.view import AllTime, Session, Tumbling
+    from app.domain.windows import Calendar, Hopping
 
-    if isinstance(view.window, Tumbling):
-        return f"{view.window.size_seconds} s by {view.window.column}"
-    return "all time"
+    match view.window:
+        case AllTime():
+            return "all time"
+        case Session(column=column, gap_seconds=gap):
+            return f"sessions of {column}, gap {gap} s"
+        case Calendar(column=column, unit=unit, zone=zone):
+            return f"{unit} of {zone} by {column}"
+        case Tumbling(column=column, size_seconds=size, offset_seconds=offset):
+            return f"{size} s{f' from {offset} s' if offset else ''} by {column}"
+        case Hopping(column=column, size_seconds=size, step_seconds=step, offset_seconds=offset):
+            return f"{size} s every {step} s{f' from {offset} s' if offset else ''} by {column}"
 
 
 def _facts(view: View) -> dict[str, Any]:
-    from app.domain.view import Tumbling
+    from app.domain.view import AllTime
 
-    window = asdict(view.window) if isinstance(view.window, Tumbling) else None
     return {
         "view": view.name,
         "number": view.number,
         "version": view.version,
         "help": view.help,
         "source": view.source.name,
-        "window": window,
+        "window": None if isinstance(view.window, AllTime) else asdict(view.window),
         "grace_seconds": view.grace_seconds,
         "retention_seconds": view.retention_seconds,
         "groups": [asdict(group) for group in view.groups],

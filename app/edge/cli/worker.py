@@ -17,7 +17,10 @@ def command(http_port: int | None, log_level: str) -> None:
 
     if http_port is not None:
         os.environ["FLAGFALL_WORKER_HTTP_PORT"] = str(http_port)
+    import mode.loop
+
+    mode.loop.use("uvloop")  # before Faust is there; its own option is read from the process's arguments alone
     from faust.cli.faust import cli
 
-    arguments = ["-A", "app.edge.worker", "-L", "uvloop", "--quiet", "worker", "-l", log_level]
+    arguments = ["-A", "app.edge.worker", "--quiet", "worker", "-l", log_level]
     cli.main(arguments, prog_name="flagfall")

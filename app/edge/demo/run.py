@@ -14,14 +14,16 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 
 from app.base.cluster import Cluster
-from app.base.registry import Registry
 from app.base.services.local import supervised
 from app.base.settings import Settings
 from app.base.topic_admin import create_topics
+from app.definitions.load import catalogue_of
+from app.definitions.registered import register_schemas
 from app.domain.errors import FlagfallError
 from app.domain.records import TopicPartition
 from app.edge.cli.sending import close_windows, progress, send
 from app.edge.cli.services import ALL_SETS, fetch_missing
+from app.edge.cli.zones import publish_zones
 from app.edge.demo.ask import await_position, await_watermark
 from app.edge.demo.lifetime import owned
 from app.edge.demo.place import own_place
@@ -29,12 +31,13 @@ from app.edge.demo.screens import Steps, last_screen, show_answers
 from app.edge.demo.workers import COUNT, await_ready, start_workers, stop_workers
 from app.rides.ride import RIDES
 from app.rides.views import ZONE_DEMAND
-from app.topics import topics, value_schemas
+from app.rides.zones import zones
+from app.topics import topics
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from app.rides.produce import Written
+    from app.rides.sent import Sent
 
 
 @dataclass
@@ -65,12 +68,11 @@ def run_demo(console: Console, data_dir: Path, rides: Rides) -> tuple[int, dict[
 
 
 def _flow(steps: Steps, settings: Settings, rides: Rides) -> tuple[int, dict[str, Any]]:
-    with steps.step("Topics and schemas"):
-        entries = topics(settings)
-        create_topics(settings.kafka, entries)
-        registry = Registry(settings)
-        for subject, schema in value_schemas(settings).items():
-            registry.register(subject, schema)
+    catalogue = catalogue_of(settings)
+    with steps.step("Topics, schemas and the names of zones"):
+        create_topics(settings.kafka, topics(settings, catalogue))
+        register_schemas(settings, catalogue)
+        publish_zones(settings, zones().values(), if_empty=True)
     with owned() as owner_fd:
         try:
             workers = start_workers(settings, owner_fd)
@@ -81,7 +83,7 @@ def _flow(steps: Steps, settings: Settings, rides: Rides) -> tuple[int, dict[str
                 await_ready(workers)
                 ends = _catch_up(settings, url)
             with steps.step("Closing the last windows: no further ride will"):
-                watermark_us = close_windows(settings, _latest(written))
+                watermark_us = close_windows(settings, catalogue.group(RIDES.name), _latest(written))
                 await_watermark(url, ZONE_DEMAND.name, ends, watermark_us)
             show_answers(steps.console, url)
             with steps.step("Spark reads the topics again, recomputes every row, and compares"):
@@ -113,17 +115,17 @@ def _reconcile(settings: Settings, url: str) -> tuple[int, dict[str, Any]]:
     return int(code or 0), report
 
 
-def _latest(written: Written) -> int:
+def _latest(written: Sent) -> int:
     if written.latest_clock_ms is None:
         raise FlagfallError("there were no rides to write")
     return written.latest_clock_ms
 
 
-def _facts(written: Written, seconds: float, report: dict[str, Any]) -> dict[str, Any]:
+def _facts(written: Sent, seconds: float, report: dict[str, Any]) -> dict[str, Any]:
     first = report["views"][0]["ledger"] if report.get("views") else []
     return {
         "rides": written.total,
-        "rides_by_topic": dict(written.rides),
+        "rides_by_topic": dict(written.records),
         "rides_per_second": round(written.total / seconds),
         "late": sum(entry["recomputed"] for entry in first if entry["name"] == "late"),
         "quarantined": sum(entry["recomputed"] for entry in first if entry["name"] == "quarantined"),

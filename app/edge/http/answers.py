@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from app.domain.event_time import NO_WATERMARK
+from app.domain.event_time import NO_WATERMARK, window_end_us
 from app.domain.fold import RowKey
 from app.domain.records import Value
 from app.domain.view import View
@@ -13,8 +13,9 @@ from app.edge.http.fold_rows import concatenated, key_at, merged, page
 from app.edge.http.gather import Gathered, missing_facts
 from app.edge.http.instants import to_iso
 from app.edge.http.rows_query import RowsQuery
-from app.engine.state import Rows, ViewState
-from app.rides.zones import ZONE_COLUMNS, edition, zones
+from app.edge.http.zone_names import Names, name_columns, names_document
+from app.engine.core.state import Rows, ViewState
+from app.rides.zones import ZONE_COLUMNS
 
 
 def rows_answer(edge: Edge, query: RowsQuery, gathered: Gathered) -> dict[str, Any]:
@@ -22,9 +23,9 @@ def rows_answer(edge: Edge, query: RowsQuery, gathered: Gathered) -> dict[str, A
     rows = whole_page(query, gathered)
     more = len(rows) > query.limit
     shown = range(min(len(rows), query.limit))
-    as_of_us = gathered.lowest_watermark_us
+    to_us = gathered.closed_to_us
     return {
-        "data": [row_document(query, key_at(rows, at), rows.cells[at].tolist(), as_of_us) for at in shown],
+        "data": [row_document(query, key_at(rows, at), rows.cells[at].tolist(), to_us, edge.names) for at in shown],
         "meta": {
             **meta_document(edge, query.view, gathered),
             "next_cursor": query.cursor_after(key_at(rows, shown[-1])) if more else None,
@@ -47,20 +48,20 @@ def meta_document(edge: Edge, view: View, gathered: Gathered) -> dict[str, Any]:
         "watermark": {at: watermark_text(state.watermark_us) for at, state in states.items()},
         "lag_records": {at: state.lag_records for at, state in states.items()},
         "partial": gathered.is_partial,
-        "missing": missing_facts(edge, gathered),
-        "zones": edition(),
+        "missing": missing_facts(edge, view, gathered),
+        "zones": names_document(edge.names),
     }
 
 
-def row_document(query: RowsQuery, key: RowKey, cells: list[int], as_of_us: int) -> dict[str, Any]:
+def row_document(query: RowsQuery, key: RowKey, cells: list[int], closed_to_us: int, names: Names) -> dict[str, Any]:
     """One row. It is closed when no partition of the view takes records for its window any more."""
     view = query.view
     stored = dict(zip(view.cells, cells, strict=True))
     end_us = _end_us(query, key)
-    closed = end_us is not None and end_us + view.grace_us <= as_of_us
+    closed = end_us is not None and end_us <= closed_to_us
     return {
         "window": _window_document(query, key),
-        "group": group_document(view, key),
+        "group": group_document(view, key, names),
         "measures": view.present(cells),
         "count": stored["count"],
         "fingerprint": f"{stored['fingerprint'] & 0xFFFF_FFFF_FFFF_FFFF:016x}",
@@ -69,15 +70,13 @@ def row_document(query: RowsQuery, key: RowKey, cells: list[int], as_of_us: int)
     }
 
 
-def group_document(view: View, key: RowKey) -> dict[str, Value]:
+def group_document(view: View, key: RowKey, names: Names) -> dict[str, Value]:
     """The group's values; where one is a zone, its name and borough beside it."""
     told: dict[str, Value] = {}
     for group, value in zip(view.groups, key.group, strict=True):
         told[group.name] = value
         if group.column in ZONE_COLUMNS:
-            zone = zones().get(value) if isinstance(value, int) else None
-            told[f"{group.name}_name"] = None if zone is None else zone.name
-            told[f"{group.name}_borough"] = None if zone is None else zone.borough
+            told |= name_columns(names, group.name, value)
     return told
 
 
@@ -90,13 +89,15 @@ def whole_page(query: RowsQuery, gathered: Gathered) -> Rows:
     pieces = [gathered.parts[partition].rows for partition in sorted(gathered.parts)]
     if not pieces:
         return ViewState(query.view).select()
-    rows = merged(query.view, concatenated(query.view, pieces), query.window_us)
+    rows = merged(query.view, concatenated(query.view, pieces), query.window_us, query.aligned_us)
     return page(query.view, rows, query.after, query.limit + 1, newest_first=query.newest_first)
 
 
 def _end_us(query: RowsQuery, key: RowKey) -> int | None:
-    if key.window_start_us is None or query.window_us is None:
+    if key.window_start_us is None:
         return None
+    if query.window_us is None:
+        return window_end_us(query.view, key.window_start_us)
     return key.window_start_us + query.window_us
 
 

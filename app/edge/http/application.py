@@ -2,7 +2,7 @@
 
 The worker runs it inside Faust's own loop:
 
-    runner = create_runner(create_app(directory, VIEWS, settings.data_dir))
+    runner = create_runner(create_app(groups, settings.data_dir))
     await runner.setup()
     await web.TCPSite(runner, settings.worker.http_host, settings.worker.http_port).start()
     ...
@@ -11,46 +11,47 @@ The worker runs it inside Faust's own loop:
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 
 from aiohttp import ClientSession, web
 from prometheus_client import CollectorRegistry
 
-from app.codecs.export import record_batch
-from app.domain.view import View
-from app.edge.http.context import EDGE, Edge
+from app.edge.http.context import EDGE, Edge, ServedGroup
 from app.edge.http.metrics import add_metrics, timed
 from app.edge.http.openapi import DOCUMENT, api_document
 from app.edge.http.problems import problem_middleware
 from app.edge.http.routes import ROUTES
 from app.edge.http.rows_query import check_parameter_names
 from app.edge.http.security import bounded_address, secure_headers
-from app.engine.directory import Directory
-from app.engine.state import ViewState
+from app.edge.http.zone_names import Names
+from app.engine.drive.liveness import Liveness
 
 SHUTDOWN_SECONDS = 2.0
 
 
 def create_app(
-    directory: Directory,
-    views: tuple[View, ...],
+    groups: Sequence[ServedGroup],
     data_dir: Path,
     *,
+    liveness: Liveness | None = None,
     registry: CollectorRegistry | None = None,
+    names: Names | None = None,
 ) -> web.Application:
-    """The application of one worker.
+    """The application of one worker, which answers for these task groups.
 
-    `data_dir` is where `flagfall reconcile` leaves its verdict; `registry` may hold metrics of the worker's
-    own, shown beside those of the tables.
+    `liveness` tells whether the worker gets on (without it, it counts as alive). `data_dir` is where `flagfall
+    reconcile` leaves its verdict; `registry` may hold metrics of the worker's own, shown beside those of the tables.
+    `names` are those of zones; without them answers have none.
     """
+    edge = Edge(groups, data_dir, liveness, names)
+    views = tuple(edge.views.values())
     for view in views:
         check_parameter_names(view)
-        record_batch(view, *ViewState(view).select())  # what Arrow loads late is loaded before the loop runs
     app = web.Application(middlewares=[timed, problem_middleware, bounded_address])
-    app[EDGE] = Edge(directory, {view.name: view for view in views}, data_dir)
+    app[EDGE] = edge
     app[DOCUMENT] = api_document(ROUTES, views)
-    add_metrics(app, app[EDGE], registry or CollectorRegistry())
+    add_metrics(app, edge, registry or CollectorRegistry())
     app.on_response_prepare.append(secure_headers)
     app.cleanup_ctx.append(_session)
     for route in ROUTES:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from aiohttp import ClientSession, web
 
 from app.domain.view import View
 from app.edge.http.problems import Problem
-from app.engine.directory import Directory, Standing
+from app.edge.http.zone_names import Names, no_names
+from app.engine.drive.directory import Directory, Standing
+from app.engine.drive.liveness import Liveness
 
 WHY = {
     Standing.STARTING: "The worker has no partitions assigned yet.",
@@ -19,16 +23,42 @@ WHY = {
     Standing.LOST: "The worker lost its group; another may own its partitions by now.",
     Standing.STOPPING: "The worker is being stopped; ask another.",
 }
+FARTHEST = [
+    Standing.READY,
+    Standing.RECOVERING,
+    Standing.REBALANCING,
+    Standing.STARTING,
+    Standing.LOST,
+    Standing.STOPPING,
+]
+"""From ready to what will not be ready by itself."""
 
 
-@dataclass
+@dataclass(frozen=True)
+class ServedGroup:
+    """A task group as the edge sees it. `views` are those that it answers queries about; some groups have none."""
+
+    name: str
+    directory: Directory
+    views: tuple[View, ...]
+
+
 class Edge:
     """The worker as its HTTP side sees it. `session` asks other workers; open while the application runs."""
 
-    directory: Directory
-    views: dict[str, View]
-    data_dir: Path
-    session: ClientSession | None = None
+    def __init__(
+        self,
+        groups: Sequence[ServedGroup],
+        data_dir: Path,
+        liveness: Liveness | None = None,
+        names: Names | None = None,
+    ) -> None:
+        self.groups = tuple(groups)
+        self.views = {view.name: view for group in groups for view in group.views}
+        self.data_dir, self.liveness = data_dir, liveness
+        self.names = no_names() if names is None else names
+        self.session: ClientSession | None = None
+        self._by_view = {view.name: group.directory for group in groups for view in group.views}
 
     def view(self, name: str) -> View:
         """The view of that name, or a problem that lists what there is."""
@@ -37,25 +67,30 @@ class Edge:
             raise Problem("unknown-view", f"No view is called {name!r}; there are: {there_are}.")
         return self.views[name]
 
+    def directory(self, view: View) -> Directory:
+        """Of the group that keeps the view."""
+        return self._by_view[view.name]
+
     @property
     def standing(self) -> Standing:
-        """The worker's standing; a ready one that lost its heartbeat, or knows of no partitions, is not."""
-        directory = self.directory
-        if directory.standing is not Standing.READY:
-            return directory.standing
-        if not directory.ready:
-            return Standing.LOST
-        return Standing.READY if directory.partitions > 0 else Standing.STARTING
+        """The worker's: of its groups' standings the one farthest from ready."""
+        return max((group.directory.standing_now for group in self.groups), key=FARTHEST.index)
 
     @property
     def ready(self) -> bool:
-        """Whether queries may be answered from here."""
+        """Whether queries about every group may be answered from here."""
         return self.standing is Standing.READY
 
-    def require_ready(self) -> None:
-        """A 503 problem unless this worker's state can be trusted now."""
-        if not self.ready:
-            raise Problem("not-ready", WHY[self.standing], standing=self.standing.value)
+    def require_ready(self, view: View) -> None:
+        """A 503 problem unless this worker may answer about the view, or about some of its partitions."""
+        directory = self.directory(view)
+        if not directory.answers:
+            raise not_ready(directory.standing_now)
+
+
+def not_ready(standing: Standing, **extensions: Any) -> Problem:
+    """The 503 problem of that standing."""
+    return Problem("not-ready", WHY[standing], standing=standing.value, **extensions)
 
 
 EDGE = web.AppKey("edge", Edge)

@@ -14,7 +14,7 @@ import orjson
 
 from app.domain.fold import RowKey
 from app.domain.source import Kind
-from app.domain.view import Tumbling, View
+from app.domain.view import AllTime, View
 from app.edge.http.problems import Problem
 
 LAYOUT = 1
@@ -43,7 +43,7 @@ def decode(view: View, filters_hash: str, cursor: str) -> RowKey:
 
 
 def _fits(view: View, window: Any, group: Any) -> bool:
-    windowed = isinstance(view.window, Tumbling)
+    windowed = not isinstance(view.window, AllTime)
     if windowed != (type(window) is int) or (windowed and window not in _INT64):
         return False
     if not isinstance(group, list) or len(group) != len(view.groups):

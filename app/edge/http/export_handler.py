@@ -24,7 +24,7 @@ from app.edge.http.context import Edge, edge_of
 from app.edge.http.gather import serves
 from app.edge.http.problems import Problem, bad_parameter
 from app.edge.http.view_handlers import read_partition
-from app.engine.state import Rows, ViewState
+from app.engine.core.state import Rows, ViewState
 
 SLICE_ROWS = 4_096
 """About 15 ms of digest or encoding: the loop is needed for heartbeats and batches."""
@@ -40,9 +40,9 @@ async def export(request: web.Request) -> web.StreamResponse:
     """`?partition=p`: streamed if the task is here, else 307 to its owner."""
     edge = edge_of(request)
     view = edge.view(request.match_info["view"])
-    partition = _read(edge, request)
-    task = edge.directory.tasks.get(partition)
-    if task is None or not serves(task, view):
+    partition = _read(edge, view, request)
+    task = edge.directory(view).tasks.get(partition)
+    if task is None or task.is_ahead or not serves(task, view):  # of a marker that its log does not hold yet
         raise _elsewhere(edge, request, view, partition)
     marker, offset = task.marker, task.marker_offset
     rows = await _copied(task.views[view.name])
@@ -93,21 +93,22 @@ async def _encoded(view: View, metadata: ExportMetadata, rows: Rows) -> AsyncIte
     yield writer.end()
 
 
-def _read(edge: Edge, request: web.Request) -> int:
+def _read(edge: Edge, view: View, request: web.Request) -> int:
     for name, value in request.query.items():
         if name not in ("partition", HOP):
             raise bad_parameter(name, value, "unknown; an export takes partition")
     asked = request.query.getall("partition", [])
-    edge.require_ready()
+    edge.require_ready(view)
     if len(asked) != 1:
-        allowed = f"give one, 0 to {edge.directory.partitions - 1}; an export is of one task"
+        allowed = f"give one, 0 to {edge.directory(view).partitions - 1}; an export is of one task"
         raise bad_parameter("partition", ", ".join(asked), allowed)
-    return read_partition(edge, asked[0])
+    return read_partition(edge, view, asked[0])
 
 
 def _elsewhere(edge: Edge, request: web.Request, view: View, partition: int) -> Exception:
-    owner = edge.directory.owners.get(partition)
-    if owner is None or owner == edge.directory.url or HOP in request.query:
+    directory = edge.directory(view)
+    owner = directory.owners.get(partition)
+    if owner is None or owner == directory.url or HOP in request.query:
         detail = f"{view.name} partition {partition} is not whole on any worker that this one knows. Ask again."
         missing = [{"partition": partition, "owner": owner, "why": "being taken over or built"}]
         return Problem("partitions-missing", detail, missing=missing)

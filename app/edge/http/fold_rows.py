@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from app.codecs.changelog import NULL_INTEGER, Int64s
+from app.codecs.changelog import Int64s, value_of
 from app.domain.fold import RowKey
 from app.domain.measures import Op, Part
 from app.domain.view import View
-from app.engine.state import Rows
+from app.engine.core.state import Rows
 
 Indices = npt.NDArray[np.intp]
 
@@ -31,11 +31,16 @@ def concatenated(view: View, pieces: Sequence[Rows]) -> Rows:
     )
 
 
-def merged(view: View, rows: Rows, window_us: int | None) -> Rows:
-    """The rows in order, panes folded into windows of `window_us`, one row per key."""
+def merged(view: View, rows: Rows, window_us: int | None, aligned_us: int = 0) -> Rows:
+    """The rows in order, panes folded into windows of `window_us` (None: as they are), one row per key.
+
+    One of the windows begins at `aligned_us`.
+    """
     if not len(rows):
         return rows
-    windows = None if rows.windows is None or window_us is None else rows.windows // window_us * window_us
+    windows = rows.windows
+    if windows is not None and window_us is not None:
+        windows = (windows - aligned_us) // window_us * window_us + aligned_us
     columns = ([] if windows is None else [windows]) + [_ranks(held) for held in rows.groups]
     order = np.lexsort(columns[::-1]) if columns else np.arange(len(rows))
     starts = _starts([column[order] for column in columns], len(rows))
@@ -60,18 +65,12 @@ def page(view: View, rows: Rows, after: RowKey | None, limit: int, *, newest_fir
 def key_at(rows: Rows, at: int) -> RowKey:
     """The key of one row, null as None."""
     window = None if rows.windows is None else int(rows.windows[at])
-    return RowKey(window, tuple(_value(held[at]) for held in rows.groups))
+    return RowKey(window, tuple(value_of(held[at]) for held in rows.groups))
 
 
 def _take(rows: Rows, at: Indices) -> Rows:
     windows = None if rows.windows is None else rows.windows[at]
     return Rows(windows, [held[at] for held in rows.groups], rows.cells[at])
-
-
-def _value(held: Any) -> int | str | None:
-    if held is None or isinstance(held, str):
-        return held
-    return None if held == NULL_INTEGER else int(held)
 
 
 def _rank(key: RowKey) -> tuple[Any, ...]:

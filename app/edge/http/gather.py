@@ -18,7 +18,8 @@ from app.edge.http.context import Edge
 from app.edge.http.parts import Part, decode_parts, part_of
 from app.edge.http.problems import Problem
 from app.edge.http.rows_query import RowsQuery
-from app.engine.state import TaskState
+from app.engine.core.task_state import TaskState
+from app.engine.drive.directory import Directory
 
 ATTEMPTS = 2
 TIMEOUT_SECONDS = 1.0
@@ -42,6 +43,12 @@ class Gathered:
         seen = [state.watermark_us for part in self.parts.values() for state in part.inputs.values()]
         return NO_WATERMARK if self.missing or not seen else min(seen)
 
+    @property
+    def closed_to_us(self) -> int:
+        """Windows that end at or before it take no more records anywhere; NO_WATERMARK if one partition is missing."""
+        closed = [state.closed_to_us for part in self.parts.values() for state in part.inputs.values()]
+        return NO_WATERMARK if self.missing or not closed else min(closed)
+
 
 async def gather(edge: Edge, query: RowsQuery) -> Gathered:
     """The parts of every partition of the source that can be had within two attempts.
@@ -51,7 +58,7 @@ async def gather(edge: Edge, query: RowsQuery) -> Gathered:
     gathered = Gathered()
     for _ in range(ATTEMPTS):
         _take_own(edge, query, gathered)
-        away = _by_owner(edge, gathered)
+        away = _by_owner(edge.directory(query.view), gathered)
         if not away:
             break
         await asyncio.gather(*(_ask(edge, url, asked, query, gathered) for url, asked in away.items()))
@@ -62,8 +69,9 @@ async def gather(edge: Edge, query: RowsQuery) -> Gathered:
 
 def own_parts(edge: Edge, query: RowsQuery, partitions: list[int]) -> list[Part]:
     """Parts of those partitions that are owned here."""
-    held = edge.directory.tasks
-    return [part_of(edge.directory, held[p], query) for p in partitions if p in held and serves(held[p], query.view)]
+    directory = edge.directory(query.view)
+    held = directory.tasks
+    return [part_of(directory, held[p], query) for p in partitions if p in held and serves(held[p], query.view)]
 
 
 def serves(task: TaskState, view: View) -> bool:
@@ -74,28 +82,32 @@ def serves(task: TaskState, view: View) -> bool:
 
 
 def _take_own(edge: Edge, query: RowsQuery, gathered: Gathered) -> None:
-    wanted = [p for p in range(edge.directory.partitions) if p not in gathered.parts]
-    own = own_parts(edge, query, wanted) if edge.ready else []
+    directory = edge.directory(query.view)
+    wanted = [p for p in range(directory.partitions) if p not in gathered.parts]
+    own = own_parts(edge, query, wanted) if directory.answers else []
     gathered.parts |= {part.partition: part for part in own}
-    gathered.missing = {p: _why_not_here(edge, p) for p in wanted if p not in gathered.parts}
+    gathered.missing = {p: _why_not_here(directory, p) for p in wanted if p not in gathered.parts}
 
 
-def _why_not_here(edge: Edge, partition: int) -> str:
-    if not edge.ready:
-        return f"this worker is {edge.standing}"
-    if partition in edge.directory.tasks:
+def _why_not_here(directory: Directory, partition: int) -> str:
+    if not directory.answers:
+        return f"this worker is {directory.standing_now}"
+    if partition in directory.tasks:
         return "the view is still being built here"
-    if partition not in edge.directory.owners:
+    if partition in directory.recovering:
+        done, of = directory.recovering[partition]
+        return f"it is being taken over here: {done} of {of} offsets of its changelog are read"
+    if partition not in directory.owners:
         return "no worker owns it"
     return "its owner has not taken it over yet"
 
 
-def _by_owner(edge: Edge, gathered: Gathered) -> dict[str, list[int]]:
+def _by_owner(directory: Directory, gathered: Gathered) -> dict[str, list[int]]:
     """The missing partitions that another worker owns, by its URL."""
     away: dict[str, list[int]] = defaultdict(list)
     for partition in gathered.missing:
-        owner = edge.directory.owners.get(partition)
-        if owner is not None and owner != edge.directory.url:
+        owner = directory.owners.get(partition)
+        if owner is not None and owner != directory.url:
             away[owner].append(partition)
     return away
 
@@ -129,13 +141,13 @@ async def _ask(edge: Edge, url: str, partitions: list[int], query: RowsQuery, ga
             gathered.missing[partition] = why
 
 
-def missing_facts(edge: Edge, gathered: Gathered) -> list[dict[str, object]]:
+def missing_facts(edge: Edge, view: View, gathered: Gathered) -> list[dict[str, object]]:
     """The missing partitions as answers and problems name them."""
-    owners = edge.directory.owners
+    owners = edge.directory(view).owners
     return [{"partition": p, "owner": owners.get(p), "why": why} for p, why in sorted(gathered.missing.items())]
 
 
 def _refusal(edge: Edge, view: View, gathered: Gathered) -> Problem:
     named = "; ".join(f"partition {p}: {why}" for p, why in sorted(gathered.missing.items()))
     detail = f"{view.name} is not whole: {named}. Ask again, or take what there is with partial=allow."
-    return Problem("partitions-missing", detail, missing=missing_facts(edge, gathered))
+    return Problem("partitions-missing", detail, missing=missing_facts(edge, view, gathered))

@@ -1,21 +1,59 @@
-"""`/livez`: the process answers. `/readyz`: so do its tables."""
+"""`/livez`: the process answers, and gets on. `/readyz`: so do its tables."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from aiohttp import web
 
-from app.edge.http.context import edge_of
+from app.domain.view import View
+from app.edge.http.context import edge_of, not_ready
+from app.edge.http.problems import Problem
 from app.edge.http.view_handlers import json_response
+from app.engine.core.building import build_progress
+from app.engine.drive.directory import Directory
 
 
 async def livez(request: web.Request) -> web.Response:
-    """Always 200: a worker that reads its changelog is alive."""
-    return json_response({"live": True, "standing": edge_of(request).standing})
+    """200 unless the worker has input, gets nowhere, and a restart may help: then the 503 problem that says why.
+
+    A worker that reads its changelog is alive; so is one that waits for what another must do.
+    """
+    edge = edge_of(request)
+    stall = None if edge.liveness is None else edge.liveness.dead
+    if stall is not None:
+        raise Problem("stalled", f"{stall}.", group=stall.group, cause=stall.cause.value, seconds=round(stall.seconds))
+    return json_response({"live": True, "standing": edge.standing})
 
 
 async def readyz(request: web.Request) -> web.Response:
-    """200 while queries are answered, else the 503 problem that they would get."""
+    """200 while queries about every task group are answered, else the 503 problem that some would get.
+
+    Both list the groups, as one may recover while the others answer.
+    """
     edge = edge_of(request)
-    edge.require_ready()
-    directory = edge.directory
-    return json_response({"ready": True, "tasks": sorted(directory.tasks), "partitions": directory.partitions})
+    groups = {group.name: _facts(group.directory, group.views) for group in edge.groups}
+    if not edge.ready:
+        raise not_ready(edge.standing, groups=groups)
+    return json_response({"ready": True, "groups": groups})
+
+
+def _facts(directory: Directory, views: Sequence[View]) -> dict[str, object]:
+    return {
+        "standing": directory.standing_now,
+        "tasks": sorted(directory.tasks),
+        "partitions": directory.partitions,
+        "recovering": {
+            str(partition): _progress(*progress) for partition, progress in sorted(directory.recovering.items())
+        },
+        "building": {
+            str(partition): {view: _progress(*progress) for view, progress in building.items()}
+            for partition, task in sorted(directory.tasks.items())
+            if (building := build_progress(views, task.marker))
+        },
+        "standby": {str(partition): next_offset for partition, next_offset in sorted(directory.standby.items())},
+    }
+
+
+def _progress(done: int, of: int) -> dict[str, int]:
+    return {"done_offsets": done, "all_offsets": of}

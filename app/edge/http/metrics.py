@@ -6,7 +6,7 @@ The ledgers in the markers already count every record, per batch; they survive r
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from aiohttp import web
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Histogram, generate_latest
@@ -17,8 +17,8 @@ from app.domain.event_time import NO_WATERMARK
 from app.edge.http.context import Edge
 from app.edge.http.problems import Handler
 from app.edge.http.verdicts import read_verdict
-from app.engine.directory import Standing
-from app.engine.state import TaskState
+from app.engine.core.task_state import TaskState
+from app.engine.drive.directory import Directory, Standing
 
 UNMATCHED = "unmatched"
 REGISTRY = web.AppKey("registry", CollectorRegistry)
@@ -65,12 +65,14 @@ class StateCollector(Collector):
         return ()
 
     def collect(self) -> Iterable[Metric]:
-        directory = self._edge.directory
-        tasks = [directory.tasks[p] for p in sorted(directory.tasks)]
+        groups = {group.name: group.directory for group in self._edge.groups}
+        tasks = [(name, at.tasks[p]) for name, at in groups.items() for p in sorted(at.tasks)]
+        log_end = {place: end for directory in groups.values() for place, end in directory.log_end.items()}
         yield _standing(self._edge.standing)
-        yield from _positions(tasks, directory.log_end)
+        yield _standings(groups)
+        yield from _positions([task for _, task in tasks], log_end)
         yield from _ledgers(tasks)
-        yield _rows(tasks)
+        yield from _sizes([task for _, task in tasks])
         yield from _verdict(self._edge)
 
 
@@ -78,6 +80,15 @@ def _standing(standing: Standing) -> Metric:
     gauge = GaugeMetricFamily("flagfall_worker_standing", "1 for what the worker is now.", labels=["standing"])
     for one in Standing:
         gauge.add_metric([one.value], float(one is standing))
+    return gauge
+
+
+def _standings(groups: Mapping[str, Directory]) -> Metric:
+    gauge = GaugeMetricFamily("flagfall_group_standing", "The same of each task group.", labels=["group", "standing"])
+    for name, directory in groups.items():
+        now = directory.standing_now
+        for one in Standing:
+            gauge.add_metric([name, one.value], float(one is now))
     return gauge
 
 
@@ -97,17 +108,19 @@ def _positions(tasks: list[TaskState], log_end: dict[tuple[str, int], int]) -> I
     return position, watermark, lag
 
 
-def _ledgers(tasks: list[TaskState]) -> Iterable[Metric]:
+def _ledgers(tasks: list[tuple[str, TaskState]]) -> Iterable[Metric]:
     inputs = CounterMetricFamily(
         "flagfall_records", "Offsets read, by what was found.", labels=["topic", "partition", "found"]
     )
     views = CounterMetricFamily(
         "flagfall_view_records", "Records by fate in a view.", labels=["view", "topic", "partition", "fate"]
     )
-    transactions = CounterMetricFamily("flagfall_transactions", "Transactions of a task.", labels=["partition"])
-    for task in tasks:
+    transactions = CounterMetricFamily(
+        "flagfall_transactions", "Transactions of a task.", labels=["group", "partition"]
+    )
+    for group, task in tasks:
         partition = str(task.partition)
-        transactions.add_metric([partition], task.marker.sequence)
+        transactions.add_metric([group, partition], task.marker.sequence)
         for topic, state in task.marker.inputs.items():
             for found in ("decoded", "quarantined", "not_records"):
                 inputs.add_metric([topic, partition, found], getattr(state, found))
@@ -118,12 +131,15 @@ def _ledgers(tasks: list[TaskState]) -> Iterable[Metric]:
     return inputs, views, transactions
 
 
-def _rows(tasks: list[TaskState]) -> Metric:
-    rows = GaugeMetricFamily("flagfall_view_rows", "Rows in a view's table.", labels=["view", "partition"])
+def _sizes(tasks: list[TaskState]) -> Iterable[Metric]:
+    labels = ["view", "partition"]
+    rows = GaugeMetricFamily("flagfall_view_rows", "Rows in a view's table.", labels=labels)
+    sizes = GaugeMetricFamily("flagfall_view_bytes", "Memory of its arrays, room to grow included.", labels=labels)
     for task in tasks:
         for view, state in task.views.items():
             rows.add_metric([view, str(task.partition)], len(state))
-    return rows
+            sizes.add_metric([view, str(task.partition)], state.nbytes)
+    return rows, sizes
 
 
 def _verdict(edge: Edge) -> Iterable[Metric]:

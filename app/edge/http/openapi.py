@@ -8,7 +8,7 @@ from typing import Any
 from aiohttp import web
 
 from app.domain.source import Kind
-from app.domain.view import Group, Tumbling, View
+from app.domain.view import AllTime, Group, Session, Tumbling, View
 from app.edge.http import schemas
 from app.edge.http.instants import to_duration
 from app.edge.http.problems import MEDIA_TYPE as PROBLEM_MEDIA_TYPE
@@ -77,9 +77,11 @@ def _other_answers(route: Route) -> Document:
     answers: Document = {}
     if route.tag in ("views", "internal"):
         answers["400"] = _problem("A parameter cannot be used.")
-    if VIEW in route.path or route.name == "readyz":
+    if VIEW in route.path or route.name in ("readyz", "livez"):
         retry = {"Retry-After": {"description": "Seconds.", "schema": {"type": "integer"}}}
-        answers["503"] = _problem("The worker, or a partition, cannot answer now.") | {"headers": retry}
+        answers["503"] = _problem("The worker, or a partition, cannot answer now; or gets nowhere.") | {
+            "headers": retry
+        }
     if route.name == "export":
         location = {"Location": {"schema": {"type": "string"}}}
         answers["307"] = {"description": "Another worker owns the partition.", "headers": location}
@@ -129,15 +131,21 @@ def _group(view: View, group: Group) -> Document:
 
 
 def _of_window(view: View) -> list[Document]:
-    if not isinstance(view.window, Tumbling):
+    if isinstance(view.window, AllTime | Session):
         return []
     instant = {"type": "string", "format": "date-time"}
-    pane = to_duration(view.window.size_us)
-    duration = {"type": "string", "pattern": "^[1-9][0-9]{0,8}[smhd]$", "default": pane}
-    return [
+    bounds = [
         _parameter("from", instant, "Windows that start at this instant or later."),
-        _parameter("to", instant, "Windows that start before this instant."),
-        _parameter("window", duration, f"Length of the windows, a multiple of the pane, {pane}."),
+        _parameter("to", instant, "Windows that start before this instant; with last, where its window ends."),
+    ]
+    if not isinstance(view.window, Tumbling):
+        return bounds
+    pane = to_duration(view.window.size_us)
+    duration = {"type": "string", "pattern": "^[1-9][0-9]{0,8}[smhd]$"}
+    return [
+        *bounds,
+        _parameter("window", duration | {"default": pane}, f"Length of the windows, a multiple of the pane, {pane}."),
+        _parameter("last", duration, f"One window: as much before `to`, or before meta.as_of; a multiple of {pane}."),
     ]
 
 

@@ -11,13 +11,15 @@ from aiohttp import web
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from app.domain.measures import Histogram, values_name
-from app.domain.view import Tumbling, View
+from app.domain.view import AllTime, Tumbling, View
+from app.domain.windows import Calendar, Hopping
 from app.edge.http import figures
 from app.edge.http.answers import row_document, whole_page
-from app.edge.http.context import WHY, Edge, edge_of
+from app.edge.http.context import WHY, Edge, ServedGroup, edge_of
 from app.edge.http.fold_rows import key_at
 from app.edge.http.gather import Gathered, gather
 from app.edge.http.instants import to_duration
+from app.edge.http.parts import Part
 from app.edge.http.problems import RETRY_AFTER_SECONDS, Problem
 from app.edge.http.rows_query import RowsQuery
 from app.edge.http.verdicts import read_verdict
@@ -30,6 +32,7 @@ STATIC = {"page.css": "text/css", "icon.svg": "image/svg+xml"}
 class Panel(NamedTuple):
     """A view on the page: headings, rows as text, and what its answer lacks."""
 
+    group: ServedGroup
     view: View
     pane: str | None
     headings: list[str]
@@ -38,17 +41,27 @@ class Panel(NamedTuple):
     gathered: Gathered
 
 
+class Positions(NamedTuple):
+    """Where the tasks of a group stand: each task's part of an answer, by partition."""
+
+    group: ServedGroup
+    topics: list[str]
+    tasks: dict[int, Part]
+
+
 async def page(request: web.Request) -> web.Response:
     """The page; with status 503 and without rows while the worker cannot answer."""
     edge = edge_of(request)
-    panels = await asyncio.gather(*(_panel(edge, view) for view in edge.views.values())) if edge.ready else []
+    groups = [group for group in edge.groups if group.views]
+    panels = await asyncio.gather(
+        *(_panel(edge, group, view) for group in groups if group.directory.answers for view in group.views)
+    )
     text = _template().render(
-        directory=edge.directory,
+        directories=[group.directory for group in groups],
+        positions=[_positions(group, panels) for group in groups if group.directory.answers],
         standing=edge.standing,
         why=WHY[edge.standing],
         panels=panels,
-        tasks=_tasks(panels),
-        topics=_topics(edge),
         verdict=read_verdict(edge.data_dir),
     )
     headers = {} if panels else {"Retry-After": str(RETRY_AFTER_SECONDS)}
@@ -63,27 +76,37 @@ async def static(request: web.Request) -> web.Response:
     return web.Response(text=_static_text(name), content_type=STATIC[name])
 
 
-async def _panel(edge: Edge, view: View) -> Panel:
-    tumbling = view.window if isinstance(view.window, Tumbling) else None
+async def _panel(edge: Edge, group: ServedGroup, view: View) -> Panel:
     query = RowsQuery(
         view,
-        window_us=tumbling.size_us if tumbling else None,
+        window_us=view.window.size_us if isinstance(view.window, Tumbling) else None,
         limit=NEWEST_ROWS,
-        newest_first=tumbling is not None,
+        newest_first=not isinstance(view.window, AllTime),
         partial_allowed=True,
     )
     gathered = await gather(edge, query)
     rows = whole_page(query, gathered)
-    shown = range(min(len(rows), NEWEST_ROWS))
-    as_of_us = gathered.lowest_watermark_us
+    shown, to_us = range(min(len(rows), NEWEST_ROWS)), gathered.closed_to_us
     return Panel(
+        group,
         view,
-        to_duration(tumbling.size_us) if tumbling else None,
+        _window_text(view),
         [figures.heading(measure.name) for measure in view.measures],
-        [_row(view, row_document(query, key_at(rows, at), rows.cells[at].tolist(), as_of_us)) for at in shown],
-        figures.moment(as_of_us),
+        [_row(view, row_document(query, key_at(rows, at), rows.cells[at].tolist(), to_us, edge.names)) for at in shown],
+        figures.moment(gathered.lowest_watermark_us),
         gathered,
     )
+
+
+def _window_text(view: View) -> str | None:
+    match view.window:
+        case Tumbling(size_us=size_us):
+            return to_duration(size_us)
+        case Hopping(size_us=size_us, step_us=step_us):
+            return f"{to_duration(size_us)} every {to_duration(step_us)}"
+        case Calendar(unit=unit, zone=zone):
+            return f"{unit} of {zone}"
+    return None
 
 
 def _row(view: View, told: dict[str, Any]) -> dict[str, Any]:
@@ -100,13 +123,11 @@ def _row(view: View, told: dict[str, Any]) -> dict[str, Any]:
     return {"window": told["window"], "groups": groups, "measures": measures, "state": told["state"]}
 
 
-def _tasks(panels: list[Panel]) -> dict[int, Any]:
-    """Each task's part of any answer: position and watermark are the same for all views of one commit."""
-    return {p: part for panel in panels for p, part in sorted(panel.gathered.parts.items())}
-
-
-def _topics(edge: Edge) -> list[str]:
-    return sorted({topic.name for view in edge.views.values() for topic in view.source.topics})
+def _positions(group: ServedGroup, panels: list[Panel]) -> Positions:
+    """Of any answer: position and watermark are the same for all views of one commit."""
+    topics = sorted({topic.name for view in group.views for topic in view.source.topics})
+    parts = (panel.gathered.parts for panel in panels if panel.group is group)
+    return Positions(group, topics, {p: part for given in parts for p, part in sorted(given.items())})
 
 
 @cache

@@ -35,7 +35,9 @@ TYPES = {
     "method-not-allowed": ProblemType(405, "This address does not take this method"),
     "too-long": ProblemType(414, "The address is too long"),
     "internal-error": ProblemType(500, "The worker failed to answer"),
+    "not-offered": ProblemType(501, "This view is not answered in this way yet"),
     "not-ready": ProblemType(503, "The worker cannot answer now", retryable=True),
+    "stalled": ProblemType(503, "The worker has input and makes no progress", retryable=True),
     "partitions-missing": ProblemType(503, "Some partitions could not be had", retryable=True),
 }
 RETRY_AFTER_SECONDS = 2

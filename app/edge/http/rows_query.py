@@ -15,17 +15,17 @@ from app.domain.errors import DefinitionError
 from app.domain.fold import RowKey
 from app.domain.records import Value
 from app.domain.source import Column, Kind
-from app.domain.view import Group, Tumbling, View
+from app.domain.view import AllTime, Group, Session, Tumbling, View
 from app.edge.http import cursors
 from app.edge.http.instants import DURATION_EXAMPLE, INSTANT_EXAMPLE, duration_us, to_duration, to_iso, to_us
-from app.edge.http.problems import bad_parameter
+from app.edge.http.problems import Problem, bad_parameter
 
 DEFAULT_LIMIT, MAX_LIMIT = 100, 10_000
 MAX_WINDOW_US = 366 * 86_400 * 1_000_000
 NULL = "null"
 COMMON = ("limit", "cursor", "order", "partial")
-WINDOWED = ("from", "to", "window")
-RESERVED = frozenset({*COMMON, *WINDOWED, "partition"})
+WINDOWED, FOLDED = ("from", "to"), ("window", "last")
+RESERVED = frozenset({*COMMON, *WINDOWED, *FOLDED, "partition"})
 
 
 class Parameters(Protocol):
@@ -39,8 +39,9 @@ class Parameters(Protocol):
 class RowsQuery:
     """A page of a view's rows.
 
-    Windows start in `[from_us, until_us)`, None is open. `window_us` is a multiple of the pane; None where
-    there are no windows. `after` is the last key of the page before this one, in the order asked for.
+    Windows start in `[from_us, until_us)`, None is open. `window_us` is a multiple of a tumbling view's pane; None
+    where windows are as the view says. With `last_us` there is one window, of that length, which ends at `until_us`;
+    None is the lowest watermark. `after` is the last key of the page before this one, in the order asked for.
     """
 
     view: View
@@ -52,11 +53,28 @@ class RowsQuery:
     newest_first: bool = False
     after: RowKey | None = None
     partial_allowed: bool = False
+    last_us: int | None = None
 
     @property
     def is_folded(self) -> bool:
-        """Whether windows are made of several panes."""
-        return isinstance(self.view.window, Tumbling) and self.window_us != self.view.window.size_us
+        """Whether windows are made of several panes when they are asked for."""
+        return isinstance(self.view.window, Tumbling) and (
+            self.last_us is not None or self.window_us != self.view.window.size_us
+        )
+
+    @property
+    def aligned_us(self) -> int:
+        """Where some window of `window_us` begins."""
+        if self.last_us is not None:
+            return self.until_us or 0
+        return self.view.window.offset_us if isinstance(self.view.window, Tumbling) else 0
+
+    def until(self, watermark_us: int) -> RowsQuery:
+        """The query over the last panes that end by a watermark, in one window."""
+        assert isinstance(self.view.window, Tumbling)
+        assert self.last_us is not None
+        until_us = self.view.window.start(watermark_us)
+        return replace(self, from_us=until_us - self.last_us, until_us=until_us)
 
     @property
     def filters_hash(self) -> str:
@@ -68,6 +86,7 @@ class RowsQuery:
             self.until_us,
             self.window_us,
             self.newest_first,
+            *([] if self.last_us is None else [self.last_us]),
         ]
         text = json.dumps([*told, sorted((n, sorted(map(repr, v))) for n, v in self.groups.items())])
         return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
@@ -79,11 +98,13 @@ class RowsQuery:
     def parameters(self) -> list[tuple[str, str]]:
         """The parameters from which `read_query` makes this query again."""
         told = [(name, NULL if v is None else str(v)) for name, values in self.groups.items() for v in values]
-        if self.from_us is not None:
+        if self.from_us is not None and self.last_us is None:
             told.append(("from", to_iso(self.from_us)))
         if self.until_us is not None:
             told.append(("to", to_iso(self.until_us)))
-        if self.window_us is not None:
+        if self.last_us is not None:
+            told.append(("last", to_duration(self.last_us)))
+        elif self.window_us is not None:
             told.append(("window", to_duration(self.window_us)))
         if self.after is not None:
             told.append(("cursor", self.cursor_after(self.after)))
@@ -100,11 +121,16 @@ def check_parameter_names(view: View) -> None:
 
 def read_query(view: View, parameters: Parameters, *, also: tuple[str, ...] = ()) -> RowsQuery:
     """The query that the parameters ask for; `also` names parameters that the caller reads himself."""
-    windowed = isinstance(view.window, Tumbling)
-    known = (*(g.name for g in view.groups), *(WINDOWED if windowed else ()), *COMMON, *also)
+    if isinstance(view.window, Session):
+        raise Problem("not-offered", f"Rows of {view.name} are sessions: take them by /v1/views/{view.name}/export.")
+    of_windows = () if isinstance(view.window, AllTime) else WINDOWED
+    of_panes = FOLDED if isinstance(view.window, Tumbling) else ()
+    known = (*(g.name for g in view.groups), *of_windows, *of_panes, *COMMON, *also)
     for name in parameters:
         if name not in known:
-            raise bad_parameter(name, _one(parameters, name) or "", f"unknown; {view.name} takes {', '.join(known)}")
+            why = f"unknown; {view.name} takes {', '.join(known)}"
+            why += ", and has no panes of one length to fold" if name in FOLDED else ""
+            raise bad_parameter(name, _one(parameters, name) or "", why)
     query = RowsQuery(
         view=view,
         from_us=_instant(parameters, "from"),
@@ -114,8 +140,14 @@ def read_query(view: View, parameters: Parameters, *, also: tuple[str, ...] = ()
         limit=_limit(parameters),
         newest_first=_choice(parameters, "order", ("asc", "desc")) == "desc",
         partial_allowed=_partial(parameters),
+        last_us=_last(view, parameters),
     )
     cursor = _one(parameters, "cursor")
+    if query.last_us is not None:
+        if query.until_us is not None:
+            query = query.until(query.until_us)
+        elif cursor is not None:
+            raise bad_parameter("cursor", cursor, "with last, give `to` as well: the window's end on the page before")
     if cursor is None:
         return query
     return replace(query, after=cursors.decode(view, query.filters_hash, cursor))
@@ -123,9 +155,10 @@ def read_query(view: View, parameters: Parameters, *, also: tuple[str, ...] = ()
 
 def no_rows_query(view: View, *, partial_allowed: bool) -> RowsQuery:
     """Asks where each task stands: over no time, so that the parts carry no rows (all-time views: two)."""
-    if isinstance(view.window, Tumbling):
-        return RowsQuery(view, 0, 0, view.window.size_us, limit=1, partial_allowed=partial_allowed)
-    return RowsQuery(view, limit=1, partial_allowed=partial_allowed)
+    if isinstance(view.window, AllTime):
+        return RowsQuery(view, limit=1, partial_allowed=partial_allowed)
+    pane_us = view.window.size_us if isinstance(view.window, Tumbling) else None
+    return RowsQuery(view, 0, 0, pane_us, limit=1, partial_allowed=partial_allowed)
 
 
 def read_partial(parameters: Parameters) -> bool:
@@ -160,17 +193,32 @@ def _instant(parameters: Parameters, name: str) -> int | None:
 def _window(view: View, parameters: Parameters) -> int | None:
     if not isinstance(view.window, Tumbling):
         return None
-    pane_us, text = view.window.size_us, _one(parameters, "window")
-    if text is None:
-        return pane_us
-    most = to_duration(MAX_WINDOW_US)
+    last_us = _last(view, parameters)
+    if last_us is not None:
+        for name in ("window", "from"):
+            if (given := _one(parameters, name)) is not None:
+                raise bad_parameter(name, given, "not with last, which is one window of that length before `to`")
+        return last_us
+    text = _one(parameters, "window")
+    return view.window.size_us if text is None else _panes(view, "window", text)
+
+
+def _last(view: View, parameters: Parameters) -> int | None:
+    text = _one(parameters, "last")
+    return None if text is None else _panes(view, "last", text)
+
+
+def _panes(view: View, name: str, text: str) -> int:
+    """A length that is a multiple of the pane."""
+    assert isinstance(view.window, Tumbling)  # of other views the parameters are unknown
+    pane_us, most = view.window.size_us, to_duration(MAX_WINDOW_US)
     allowed = f"a multiple of the pane, {to_duration(pane_us)}, up to {most}: {DURATION_EXAMPLE}"
     try:
         window_us = duration_us(text)
     except ValueError:
-        raise bad_parameter("window", text, allowed) from None
+        raise bad_parameter(name, text, allowed) from None
     if window_us % pane_us or window_us > MAX_WINDOW_US:
-        raise bad_parameter("window", text, allowed)
+        raise bad_parameter(name, text, allowed)
     return window_us
 
 

@@ -91,8 +91,33 @@ _META: Schema = {
         "type": "array",
         "items": record({"partition": INTEGER, "owner": nullable(TEXT), "why": TEXT}),
     },
-    "zones": TEXT | {"description": "Edition of the zone names."},
+    "zones": record({"topic": TEXT, "next_offset": nullable(INTEGER), "why": nullable(TEXT)})
+    | {"description": "The state of the topic that zone names are from; next_offset is null while there are none."},
 }
+
+_PROGRESS = record({"done_offsets": INTEGER, "all_offsets": INTEGER})
+_GROUP = record(
+    {
+        "standing": TEXT,
+        "tasks": {"type": "array", "items": INTEGER},
+        "partitions": INTEGER,
+        "recovering": {
+            "type": "object",
+            "additionalProperties": _PROGRESS,
+            "description": "By partition, of tasks that are being taken over.",
+        },
+        "building": {
+            "type": "object",
+            "additionalProperties": {"type": "object", "additionalProperties": _PROGRESS},
+            "description": "By partition and view, of views that read the log again because they are new.",
+        },
+        "standby": {
+            "type": "object",
+            "additionalProperties": INTEGER,
+            "description": "By partition: below which changelog offset a task of another worker is held here.",
+        },
+    }
+)
 
 SHARED: Schema = {
     "Problem": record(
@@ -129,8 +154,6 @@ SHARED: Schema = {
     },
     "Parts": {"type": "array", "items": {"type": "object"}},
     "Alive": record({"live": {"type": "boolean"}, "standing": TEXT}),
-    "Ready": record(
-        {"ready": {"type": "boolean"}, "tasks": {"type": "array", "items": INTEGER}, "partitions": INTEGER}
-    ),
+    "Ready": record({"ready": {"type": "boolean"}, "groups": {"type": "object", "additionalProperties": _GROUP}}),
     "Any": {"type": "object"},
 }

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any
 
 from app.domain.measures import Count, Histogram, Measure
-from app.domain.view import Tumbling, View
+from app.domain.view import AllTime, Session, Tumbling, View
+from app.domain.windows import Calendar, Hopping
 from app.edge.http.answers import meta_document, watermark_text
 from app.edge.http.context import Edge
 from app.edge.http.gather import Gathered
 from app.edge.http.instants import to_duration
+from app.edge.http.parts import InputState
+from app.engine.drive.directory import Directory
 
 
 def view_document(view: View) -> dict[str, Any]:
@@ -39,15 +43,16 @@ def view_document(view: View) -> dict[str, Any]:
 
 def state_document(edge: Edge, view: View, gathered: Gathered) -> dict[str, Any]:
     """The definition, and where each of its tasks stands."""
+    directory = edge.directory(view)
     return {
         **view_document(view),
-        "partitions": [_partition(edge, gathered, p) for p in range(edge.directory.partitions)],
+        "partitions": [_partition(directory, gathered, p) for p in range(directory.partitions)],
         "meta": meta_document(edge, view, gathered),
     }
 
 
-def _partition(edge: Edge, gathered: Gathered, partition: int) -> dict[str, Any]:
-    told: dict[str, Any] = {"partition": partition, "owner": edge.directory.owners.get(partition)}
+def _partition(directory: Directory, gathered: Gathered, partition: int) -> dict[str, Any]:
+    told: dict[str, Any] = {"partition": partition, "owner": directory.owners.get(partition)}
     part = gathered.parts.get(partition)
     if part is None:
         return told | {"missing": gathered.missing[partition]}
@@ -58,13 +63,43 @@ def _partition(edge: Edge, gathered: Gathered, partition: int) -> dict[str, Any]
         "position": {topic: state.next_offset for topic, state in part.inputs.items()},
         "watermark": {topic: watermark_text(state.watermark_us) for topic, state in part.inputs.items()},
         "lag_records": {topic: state.lag_records for topic, state in part.inputs.items()},
+        "epochs": {topic: _epochs(state) for topic, state in part.inputs.items()},
+    }
+
+
+def _epochs(state: InputState) -> dict[str, Any]:
+    """By which rules records of a topic-partition were judged, from which offset on."""
+    return {
+        "skew": [asdict(epoch) for epoch in state.skews],
+        "grace": [
+            {
+                "from_offset": epoch.from_offset,
+                "grace_seconds": epoch.grace_seconds,
+                "closed_to": watermark_text(epoch.floor_us),
+            }
+            for epoch in state.graces
+        ],
     }
 
 
 def _window(view: View) -> dict[str, Any]:
-    if isinstance(view.window, Tumbling):
-        return {"kind": "tumbling", "column": view.window.column, "pane": to_duration(view.window.size_us)}
-    return {"kind": "all-time"}
+    match view.window:
+        case AllTime():
+            return {"kind": "all-time"}
+        case Session(column=column, gap_us=gap_us):
+            return {"kind": "session", "column": column, "gap": to_duration(gap_us)}
+        case Calendar(column=column, unit=unit, zone=zone):
+            return {"kind": "calendar", "column": column, "unit": unit, "zone": zone}
+        case Tumbling(column=column, size_us=size_us) as tumbling:
+            told = {"kind": "tumbling", "column": column, "pane": to_duration(size_us)}
+            return told | _offset(tumbling)
+        case Hopping(column=column, size_us=size_us, step_us=step_us) as hopping:
+            told = {"kind": "hopping", "column": column, "size": to_duration(size_us), "step": to_duration(step_us)}
+            return told | _offset(hopping)
+
+
+def _offset(window: Tumbling | Hopping) -> dict[str, str]:
+    return {"offset": to_duration(window.offset_us)} if window.offset_us else {}
 
 
 def _measure(measure: Measure) -> dict[str, Any]:

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import orjson
 from aiohttp import web
 
-from app.edge.http.answers import rows_answer
+from app.domain.event_time import NO_WATERMARK
+from app.domain.view import View
+from app.edge.http.answers import rows_answer, watermark_text
 from app.edge.http.context import Edge, edge_of
 from app.edge.http.gather import gather, own_parts
 from app.edge.http.parts import encode_parts
 from app.edge.http.problems import bad_parameter
-from app.edge.http.rows_query import no_rows_query, read_partial, read_query
+from app.edge.http.rows_query import RowsQuery, no_rows_query, read_partial, read_query
 from app.edge.http.view_documents import state_document, view_document
 
 
@@ -27,7 +30,7 @@ async def show_view(request: web.Request) -> web.Response:
     edge = edge_of(request)
     view = edge.view(request.match_info["view"])
     partial_allowed = read_partial(request.query)
-    edge.require_ready()
+    edge.require_ready(view)
     gathered = await gather(edge, no_rows_query(view, partial_allowed=partial_allowed))
     return json_response(state_document(edge, view, gathered))
 
@@ -36,24 +39,38 @@ async def show_rows(request: web.Request) -> web.Response:
     """A page of rows, merged over all tasks."""
     edge = edge_of(request)
     query = read_query(edge.view(request.match_info["view"]), request.query)
-    edge.require_ready()
+    edge.require_ready(query.view)
+    if query.last_us is not None and query.until_us is None:
+        return json_response(await _rolling_answer(edge, query))
     gathered = await gather(edge, query)
     return json_response(rows_answer(edge, query, gathered))
+
+
+async def _rolling_answer(edge: Edge, query: RowsQuery) -> dict[str, Any]:
+    """The last panes before the lowest watermark, which is asked of all tasks first; no rows while there is none."""
+    standing = await gather(edge, no_rows_query(query.view, partial_allowed=query.partial_allowed))
+    as_of_us = standing.lowest_watermark_us
+    if as_of_us == NO_WATERMARK:
+        return rows_answer(edge, replace(query, until_us=0), standing)
+    query = query.until(as_of_us)
+    answer = rows_answer(edge, query, await gather(edge, query))
+    answer["meta"]["as_of"] = watermark_text(as_of_us)  # it may have risen since: the window is told by this one
+    return answer
 
 
 async def give_parts(request: web.Request) -> web.Response:
     """The parts of the asked partitions that are owned here; the others are left out, never forwarded."""
     edge = edge_of(request)
     query = read_query(edge.view(request.match_info["view"]), request.query, also=("partition",))
-    partitions = [read_partition(edge, text) for text in request.query.getall("partition", [])]
-    edge.require_ready()
+    partitions = [read_partition(edge, query.view, text) for text in request.query.getall("partition", [])]
+    edge.require_ready(query.view)
     return web.Response(body=encode_parts(own_parts(edge, query, partitions)), content_type="application/json")
 
 
-def read_partition(edge: Edge, text: str) -> int:
-    """A partition number of the source; a 503 problem while the worker does not know how many there are."""
-    edge.require_ready()
-    last = edge.directory.partitions - 1
+def read_partition(edge: Edge, view: View, text: str) -> int:
+    """A partition number of the view's group; a 503 problem while the worker does not know how many there are."""
+    edge.require_ready(view)
+    last = edge.directory(view).partitions - 1
     if text.isascii() and text.isdigit() and len(text) < 6 and int(text) <= last:
         return int(text)
     raise bad_parameter("partition", text, f"0 to {last}")

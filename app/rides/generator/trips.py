@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from app.rides.generator.draws import Choice, Draws, Int64s
-from app.rides.generator.zones import FHV, GREEN, HVFHV, SERVICES, YELLOW, pick_zones
+from app.rides.generator.zones import FHV, GREEN, HVFHV, SERVICES, YELLOW, farthest, pick_zones
 
 SERVICE_PERCENT = (25, 3, 7, 65)
 """Yellow, green, FHV, HVFHV. New York has less green and more HVFHV; so the small topics are seen, too."""
@@ -66,6 +66,14 @@ def drive(draws: Draws, reported_us: Int64s, hour_of_week: Int64s) -> pl.DataFra
         }
     )
     return frame.with_columns(_drivers(draws, service)).with_columns(_published())
+
+
+@cache
+def longest_seconds() -> int:
+    """No ride takes longer."""
+    driven = np.arange(farthest() * max(_ROUTE_PERCENT) // 100 + max(_WITHIN_ZONES) + 1)
+    usual = driven * 360 // (min(SPEED) + np.minimum(driven // 8, 150))
+    return int(usual.max()) * max(_PACE_PERCENT) // 100 + max(_STOP_SECONDS)
 
 
 def _published() -> list[pl.Expr]:

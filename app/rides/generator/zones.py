@@ -45,6 +45,11 @@ def pick_zones(draws: Draws, service: Int64s, hour_of_week: Int64s) -> tuple[Int
     return zones[pickup], zones[dropoff], _distances()[pickup, dropoff]
 
 
+def farthest() -> int:
+    """The longest way between two zones by air, hundredths of a mile."""
+    return int(_distances().max())
+
+
 @cache
 def _pickups() -> Choice:
     """Rows: service x quarter of the day; columns: zones."""

@@ -1,0 +1,87 @@
+"""The committed records of a topic-partition, as far as they go when the reading begins."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import closing
+from typing import Any
+
+from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, KafkaException, Message, TopicPartition
+
+from app.domain.errors import FlagfallError
+
+READ_TIMEOUT_SECONDS = 30.0
+FETCH_WAIT_MS = 10
+"""That nothing is left is told after one fetch that found nothing."""
+CHUNK = 5_000
+LEADER_CHANGES = frozenset({KafkaError.NOT_LEADER_FOR_PARTITION, KafkaError.LEADER_NOT_AVAILABLE})
+"""Told while a leader is being made: of a new topic too, by a broker that does not lead it yet though it is named."""
+ASK_AGAIN_SECONDS = 0.1
+
+
+class LogSilent(FlagfallError):
+    """A log gave nothing before its end, for so long that its broker must be taken for gone. Try again."""
+
+
+class LogRefused(FlagfallError):
+    """The broker will not give the log's records; the text says why."""
+
+
+def committed(
+    client: Mapping[str, Any], topic: str, partition: int, start: int = OFFSET_BEGINNING
+) -> Iterator[Message]:
+    """Committed records from offset `start` to what is the last stable offset now; `client`: librdkafka's options.
+
+    What is written meanwhile is not waited for: a log that is always written to would else never end. The last
+    offset may be a control record, which no consumer is given: the end-of-partition event tells the end as well.
+    Raises LogSilent if nothing comes for half a minute, LogRefused for any error that the broker tells.
+    """
+    settings = dict(client) | {
+        "group.id": "flagfall-reads",  # demanded by the client, never used: nothing is committed
+        "isolation.level": "read_committed",
+        "enable.partition.eof": True,
+        "enable.auto.commit": False,
+        "auto.offset.reset": "error",
+        "fetch.wait.max.ms": FETCH_WAIT_MS,
+        "log_level": 0,  # what matters is raised
+    }
+    with closing(Consumer(settings)) as consumer:
+        end = _end(consumer, topic, partition)
+        consumer.assign([TopicPartition(topic, partition, start)])
+        while True:
+            first = consumer.poll(READ_TIMEOUT_SECONDS)
+            if first is None:
+                raise LogSilent(f"{topic}-{partition}: nothing came for {READ_TIMEOUT_SECONDS:.0f} s; run it again")
+            for message in (first, *consumer.consume(CHUNK, timeout=0)):
+                if _is_end(message, end):
+                    return
+                yield message
+                if message.offset() + 1 >= end:
+                    return
+
+
+def _end(consumer: Consumer, topic: str, partition: int) -> int:
+    """The last stable offset: librdkafka asks for it as it reads, committed."""
+    deadline = time.monotonic() + READ_TIMEOUT_SECONDS
+    while True:
+        try:
+            ends = consumer.get_watermark_offsets(TopicPartition(topic, partition), timeout=READ_TIMEOUT_SECONDS)
+        except KafkaException as error:
+            if error.args[0].code() not in LEADER_CHANGES or time.monotonic() > deadline:
+                raise LogRefused(f"{topic}-{partition}: {error.args[0].str()}") from error
+            time.sleep(ASK_AGAIN_SECONDS)
+            continue
+        if ends is None:
+            told = f"its end is not told within {READ_TIMEOUT_SECONDS:.0f} s; run it again"
+            raise LogSilent(f"{topic}-{partition}: {told}")
+        return int(ends[1])
+
+
+def _is_end(message: Message, end: int) -> bool:
+    error = message.error()
+    if error is None:
+        return int(message.offset()) >= end
+    if error.code() == KafkaError._PARTITION_EOF:
+        return True
+    raise LogRefused(f"{message.topic()}-{message.partition()}: {error.str()}")

@@ -1,0 +1,244 @@
+"""Records out of Kafka's record batches, message format 2, without an object for each batch or record.
+
+A batch: a header of 61 bytes (BATCH), then its records, together compressed or not. A record: length, attributes,
+timestamp delta, offset delta, key, value, headers; numbers are zig-zag varints, a key, value or header value is its
+length (-1 for null) and its bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from app.codecs.blobs import Blobs
+from app.codecs.compiled import compiled
+from app.domain.measures import INT64_MAX
+
+Int64s = npt.NDArray[np.int64]
+Bytes = npt.NDArray[np.uint8]
+Headers = tuple[tuple[str, bytes], ...]
+Batches = npt.NDArray[np.void]
+"""Headers of record batches, each a BATCH."""
+
+CODEC_MASK, LOG_APPEND_TIME, TRANSACTIONAL, CONTROL = 0x07, 0x08, 0x10, 0x20
+"""Of a batch's attributes."""
+BATCH = np.dtype(
+    [
+        ("base_offset", ">i8"),
+        ("length", ">i4"),
+        ("leader_epoch", ">i4"),
+        ("format", "i1"),
+        ("checksum", ">u4"),
+        ("attributes", ">i2"),
+        ("last_offset_delta", ">i4"),
+        ("first_timestamp_ms", ">i8"),
+        ("last_timestamp_ms", ">i8"),
+        ("producer_id", ">i8"),
+        ("producer_epoch", ">i2"),
+        ("base_sequence", ">i4"),
+        ("record_count", ">i4"),
+    ]
+)
+HEADER_BYTES, CHECKED_FROM, UNCOUNTED_BYTES = BATCH.itemsize, 21, 12
+"""The checksum is over what follows itself; `length` does not count the offset and itself."""
+FORMAT_AT, FORMAT = 16, 2
+
+
+class Run(NamedTuple):
+    """Batches whose records stand one behind the other, uncompressed."""
+
+    payload: bytes
+    batches: Batches
+
+
+class Records(NamedTuple):
+    """Records in the order of the log. `headers_at` is where the headers stand in the buffer of keys and values."""
+
+    offsets: Int64s
+    timestamps_ms: Int64s
+    keys: Blobs
+    values: Blobs
+    headers_at: Int64s
+    header_counts: Int64s
+
+    def headers(self) -> list[Headers]:
+        """Of each record; a header's null value reads as empty."""
+        if not self.header_counts.any():
+            return [()] * len(self.offsets)
+        places = zip(self.headers_at.tolist(), self.header_counts.tolist(), strict=True)
+        return [_headers(self.keys.data, at, count) for at, count in places]
+
+
+def batches_in(fetched: bytes) -> tuple[Int64s, Batches]:
+    """Where each whole batch begins, and their headers; a last one that is cut off is left out.
+
+    ValueError for another format, and for one that is too short to have a header.
+    """
+    data = np.frombuffer(fetched, np.uint8)
+    starts = _batch_starts(data)
+    if len(starts) and starts[-1] < 0:
+        raise ValueError(_why_no_batch(data[-1 - starts[-1] :]))
+    if not len(starts):
+        return starts, np.empty(0, BATCH)
+    return starts, np.ndarray((len(data) - HEADER_BYTES + 1,), BATCH, fetched, strides=(1,))[starts]
+
+
+def read_records(runs: Sequence[Run], from_offset: int) -> Records:
+    """All records at `from_offset` or above. ValueError if the bytes of a run are no such records."""
+    data = np.frombuffer(runs[0].payload if len(runs) == 1 else b"".join(run.payload for run in runs), np.uint8)
+    ends = np.cumsum(np.array([len(run.payload) for run in runs], np.int64))
+    lasts = np.cumsum(np.array([len(run.batches) for run in runs], np.int64))
+    about = np.concatenate([_about(run.batches) for run in runs]) if runs else np.empty((0, 5), np.int64)
+    fields = np.empty((int(about[:, 0].sum()), 8), np.int64)
+    read = _read(data, ends, lasts, about, from_offset, fields)
+    if read < 0:
+        raise ValueError(f"the record batch at offset {about[-1 - read, 1]} holds something else than records")
+    offsets, times, key_at, key_length, value_at, value_length, headers_at, header_counts = np.ascontiguousarray(
+        fields[:read].T
+    )
+    keys, values = Blobs(data, key_at, key_length), Blobs(data, value_at, value_length)
+    return Records(offsets, times, keys, values, headers_at, header_counts)
+
+
+def _why_no_batch(data: Bytes) -> str:
+    if data[FORMAT_AT] == FORMAT:
+        return "a record batch is shorter than its header"
+    return (
+        f"records of message format {data[FORMAT_AT]}; brokers have written {FORMAT} since 0.11: "
+        "copy the topic into a new one"
+    )
+
+
+def _about(batches: Batches) -> Int64s:
+    """How many records, the first's offset, its time, the time of all where the broker gives it (else -1), the last's
+    offset behind the first's."""
+    about = np.empty((len(batches), 5), np.int64)
+    by_broker = (batches["attributes"] & LOG_APPEND_TIME) != 0
+    about[:, 0], about[:, 1] = batches["record_count"], batches["base_offset"]
+    about[:, 2] = batches["first_timestamp_ms"]
+    about[:, 3] = np.where(by_broker, batches["last_timestamp_ms"], -1)
+    about[:, 4] = batches["last_offset_delta"]
+    return about
+
+
+def _headers(data: Bytes, at: int, count: int) -> Headers:
+    headers = []
+    for _ in range(count):
+        length, at = _varint(data, at, len(data))
+        name, at = data[at : at + length].tobytes().decode(), at + length
+        length, at = _varint(data, at, len(data))
+        headers.append((name, data[at : at + max(length, 0)].tobytes()))
+        at += max(length, 0)
+    return tuple(headers)
+
+
+_READABLE = "Array(uint8, 1, 'C', True)"
+
+
+@compiled(f"UniTuple(int64, 2)({_READABLE}, int64, int64)")
+def _varint(data: Bytes, at: int, end: int) -> tuple[int, int]:
+    """The number and where it ends; an end below zero if it is cut off or too long."""
+    value, shift = 0, 0
+    while at < end and shift < 70:
+        byte = int(data[at])
+        value |= (byte & 0x7F) << shift
+        at += 1
+        if byte < 0x80:
+            return (value >> 1 & INT64_MAX) ^ -(value & 1), at
+        shift += 7
+    return 0, -1
+
+
+@compiled(f"UniTuple(int64, 3)({_READABLE}, int64, int64)")
+def _blob(data: Bytes, at: int, end: int) -> tuple[int, int, int]:
+    """Start, length and end of a key or value; an end below zero if it is cut off."""
+    length, start = _varint(data, at, end)
+    if start < 0 or length < -1 or start + max(length, 0) > end:
+        return 0, 0, -1
+    return start, length, start + max(length, 0)
+
+
+@compiled(f"int64({_READABLE}, int64, int64, int64)")
+def _headers_end(data: Bytes, at: int, end: int, count: int) -> int:
+    for _ in range(count):
+        _, length, at = _blob(data, at, end)
+        if at < 0 or length < 0:
+            return -1
+        _, length, at = _blob(data, at, end)
+        if at < 0:
+            return -1
+    return at
+
+
+@compiled(f"int64({_READABLE}, int64, int64, int64, int64[:,::1])")
+def _read_one(data: Bytes, at: int, end: int, row: int, fields: Int64s) -> int:
+    """Reads a record into a row of `fields`, offset and time as deltas; gives where it ends, -1 if it is none."""
+    length, at = _varint(data, at, end)
+    if at < 0 or length < 0 or at + length > end or at == end:
+        return -1
+    record_end = at + length
+    time_delta, at = _varint(data, at + 1, record_end)
+    if at < 0:
+        return -1
+    offset_delta, at = _varint(data, at, record_end)
+    if at < 0:
+        return -1
+    key_at, key_length, at = _blob(data, at, record_end)
+    if at < 0:
+        return -1
+    value_at, value_length, at = _blob(data, at, record_end)
+    if at < 0:
+        return -1
+    header_count, at = _varint(data, at, record_end)
+    if at < 0 or header_count < 0 or _headers_end(data, at, record_end, header_count) != record_end:
+        return -1
+    fields[row, 0], fields[row, 1] = offset_delta, time_delta
+    fields[row, 2], fields[row, 3], fields[row, 4], fields[row, 5] = key_at, key_length, value_at, value_length
+    fields[row, 6], fields[row, 7] = at, header_count
+    return record_end
+
+
+@compiled(f"int64({_READABLE}, int64[::1], int64[::1], int64[:,::1], int64, int64[:,::1])")
+def _read(data: Bytes, ends: Int64s, lasts: Int64s, about: Int64s, from_offset: int, fields: Int64s) -> int:
+    """How many records were read; -1 - batch for one that holds something else.
+
+    `ends` and `lasts` are where each run ends, in bytes and in batches.
+    """
+    row, at, batch = 0, 0, 0
+    for run in range(len(ends)):
+        end = ends[run]
+        while batch < lasts[run]:
+            for _ in range(about[batch, 0]):
+                at = _read_one(data, at, end, row, fields)
+                if at < 0 or not 0 <= fields[row, 0] <= about[batch, 4]:
+                    return -1 - batch
+                fields[row, 0] += about[batch, 1]
+                fields[row, 1] = about[batch, 3] if about[batch, 3] >= 0 else about[batch, 2] + fields[row, 1]
+                if fields[row, 0] >= from_offset:
+                    row += 1
+            batch += 1
+        if at != end:
+            return -batch
+    return row
+
+
+@compiled(f"int64[::1]({_READABLE})")
+def _batch_starts(data: Any) -> Any:
+    """The last one is -1 - start if that batch has no room for a header."""
+    starts, found, at = np.empty(len(data) // 61 + 1, np.int64), 0, 0
+    while at + FORMAT_AT < len(data):
+        length = 0
+        for byte in data[at + 8 : at + 12]:
+            length = length << 8 | int(byte)
+        if length < 49 or length >= 1 << 31 or data[at + FORMAT_AT] != FORMAT:
+            starts[found] = -1 - at
+            return starts[: found + 1].copy()
+        if at + 12 + length > len(data):
+            break
+        starts[found] = at
+        found += 1
+        at += 12 + length
+    return starts[:found].copy()

@@ -1,0 +1,54 @@
+"""The definition file: sources and views of a user's own, beside those that flagfall brings.
+
+docs/definitions.md explains every key.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from app.definitions.shapes import Problems, tables
+from app.definitions.sources import ReadSource, read_source
+from app.definitions.views import read_view
+from app.domain.catalogue import Catalogue, clashes
+from app.domain.errors import DefinitionError
+from app.domain.suggestion import did_you_mean
+
+TABLES = ("sources", "views")
+
+
+def read_definitions(path: Path, shipped: Catalogue) -> Catalogue:
+    """What is shipped, and what the file adds. DefinitionError naming every mistake, each with its place."""
+    return defined(_parsed(path), shipped, str(path))
+
+
+def defined(document: Mapping[str, Any], shipped: Catalogue, origin: str) -> Catalogue:
+    """What is shipped, and what the document adds. DefinitionError naming every mistake, and the document's origin."""
+    problems = Problems()
+    for key in document:
+        if key not in TABLES:
+            problems.note(key, f"there is no such table{did_you_mean(key, TABLES) or '; there are: sources, views'}")
+    told = tables(document.get("sources", {}), "sources", problems).items()
+    read = {name: read_source(name, given, f"sources.{name}", problems) for name, given in told}
+    known = {source.name: ReadSource(source, source) for source in shipped.sources} | read
+    told = tables(document.get("views", {}), "views", problems).items()
+    views = [read_view(name, given, known, f"views.{name}", problems) for name, given in told]
+    sources = [one.source for one in read.values() if one.source is not None]
+    marks = [(view.number, view.name) for view in shipped.views] + [view.mark for view in views if view.mark]
+    problems += clashes((*shipped.sources, *sources), marks)
+    if problems:
+        raise DefinitionError(f"{origin} is not usable", problems)
+    return shipped.extended(sources, [one.view for one in views if one.view is not None])
+
+
+def _parsed(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text("utf-8"))
+    except OSError as error:
+        said = f"it cannot be read ({error.strerror}); FLAGFALL_DEFINITIONS names it"
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        said = f"it is no TOML: {error}"
+    raise DefinitionError(f"{path} is not usable", [said])

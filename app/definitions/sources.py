@@ -1,0 +1,181 @@
+"""A table below `[sources]` as a source."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from app.definitions.shapes import Problems, Seconds, Shape, fitted, tables
+from app.domain.errors import DefinitionError
+from app.domain.source import Coalesce, Column, Derived, Difference, Kind, Source, SourceTopic
+from app.domain.suggestion import did_you_mean
+
+YEAR_2000_US, YEAR_2100_US = 946_684_800_000_000, 4_102_444_800_000_000
+"""Bounds of an instant that has none of its own."""
+
+ROLES = frozenset(("key", "reported_at", "id"))
+CLOCK = Column("_", Kind.INSTANT, False)
+"""Stands for a column that is not told, while the others are checked."""
+
+
+class SourceShape(Shape):
+    """`[sources.<name>]`, without its columns, which are read one by one."""
+
+    number: int
+    record: str
+    topics: dict[str, int]
+    key: str
+    reported_at: str
+    id: str
+    skew_seconds: Seconds
+    help: str = ""
+
+
+class ColumnShape(Shape):
+    """`[sources.<name>.columns]`, one of them."""
+
+    kind: Kind
+    nullable: bool = False
+    low: int | None = None
+    high: int | None = None
+    help: str = ""
+
+
+class DifferenceShape(Shape):
+    """A column that is one column minus another."""
+
+    difference: tuple[str, str]
+    help: str = ""
+
+
+class CoalesceShape(Shape):
+    """A column that is the first of several that is not null."""
+
+    coalesce: tuple[str, ...]
+    help: str = ""
+
+
+@dataclass(frozen=True)
+class ReadSource:
+    """What a table says. `source` is None if it cannot be one; views may be checked against `columns` still.
+
+    `columns` is None if not even those can be told.
+    """
+
+    source: Source | None
+    columns: Source | None
+
+
+def read_source(name: str, given: Any, place: str, problems: Problems) -> ReadSource:
+    """The source of that name; its mistakes are noted."""
+    before = len(problems)
+    table = tables(given, place, problems)
+    head = fitted(SourceShape, {k: v for k, v in table.items() if k not in ("columns", "derived")}, place, problems)
+    if "columns" not in table:
+        problems.note(f"{place}.columns", "is missing")
+    columns, all_known = _columns(table.get("columns", {}), f"{place}.columns", problems)
+    derived = _derived(table.get("derived", {}), columns, f"{place}.derived", problems if all_known else Problems())
+    try:
+        source = _source(name, head, columns, derived)
+    except DefinitionError as error:
+        problems.note(place, *error.problems)
+    else:
+        if len(problems) == before:
+            return ReadSource(source, source)
+    return ReadSource(None, _to_check_against(name, columns, derived) if all_known else None)
+
+
+def _source(name: str, head: Mapping[str, Any], columns: Sequence[Column], derived: Sequence[Derived]) -> Source:
+    """A source; where the head lacks something, of stand-ins, so that what is there can be checked."""
+    stand_ins = {"number": 1, "record": "a", "topics": {"a": 1}, "skew_seconds": 0, **dict.fromkeys(ROLES, CLOCK.name)}
+    whole: dict[str, Any] = {**stand_ins, **head}
+    topics = tuple(SourceTopic(number, topic) for topic, number in whole.pop("topics").items())
+    clock = () if head.keys() >= ROLES else (CLOCK,)
+    return Source(name=name, topics=topics, columns=(*columns, *clock), derived=tuple(derived), **whole)
+
+
+def _columns(given: Any, place: str, problems: Problems) -> tuple[list[Column], bool]:
+    """Columns as they are told, and whether the kinds of all are known; the others stand as instants."""
+    columns, all_known = [], True
+    for name, told in tables(given, place, problems).items():
+        values = fitted(ColumnShape, told, f"{place}.{name}", problems)
+        all_known = all_known and "kind" in values
+        column = Column(name, **{"kind": Kind.INSTANT, "nullable": False, **values})
+        columns.append(_bounded(column) if column.kind is Kind.INSTANT else column)
+    return columns, all_known
+
+
+def _bounded(column: Column) -> Column:
+    low = YEAR_2000_US if column.low is None else column.low
+    high = YEAR_2100_US - 1 if column.high is None else column.high
+    return Column(column.name, column.kind, column.nullable, low, high, column.help)
+
+
+def _derived(given: Any, columns: Sequence[Column], place: str, problems: Problems) -> list[Derived]:
+    by_name = {column.name: column for column in columns}
+    told = tables(given, place, problems).items()
+    return [_one_derived(name, one, by_name, f"{place}.{name}", problems) for name, one in told]
+
+
+def _one_derived(name: str, told: Any, by_name: Mapping[str, Column], place: str, problems: Problems) -> Derived:
+    """The column; a stand-in if it is not right, so that views over it can be checked."""
+    is_difference = isinstance(told, Mapping) and "difference" in told
+    values = fitted(DifferenceShape if is_difference else CoalesceShape, told, place, problems)
+    made_of = values.get("difference") or values.get("coalesce") or ()
+    unknown = [base for base in made_of if base not in by_name]
+    problems.note(place, *(f"no column {base!r}{did_you_mean(base, by_name)}" for base in unknown))
+    bases, found = [by_name[base] for base in made_of if base in by_name], None
+    if bases and not unknown:
+        make = _difference if is_difference else _coalesce
+        found = make(name, bases, values["help"], place, problems)
+    return found or Coalesce(Column(name, Kind.INTEGER if is_difference else Kind.INSTANT, False, 0, 0), ())
+
+
+def _difference(name: str, bases: Sequence[Column], help: str, place: str, problems: Problems) -> Derived | None:
+    """Its bounds follow from those of the two columns, so that sums over it are safe from overflow."""
+    left, right = bases
+    if {left.kind, right.kind} not in ({Kind.INTEGER}, {Kind.INSTANT}):
+        problems.note(place, f"a difference of {left.kind} {left.name!r} and {right.kind} {right.name!r} means nothing")
+        return None
+    if left.low is None or left.high is None or right.low is None or right.high is None:
+        problems.note(place, f"{left.name!r} and {right.name!r} need bounds (low and high)")
+        return None
+    nullable = left.nullable or right.nullable
+    low, high = left.low - right.high, left.high - right.low
+    return Difference(Column(name, Kind.INTEGER, nullable, low, high, help), left.name, right.name)
+
+
+def _coalesce(name: str, bases: Sequence[Column], help: str, place: str, problems: Problems) -> Derived | None:
+    kinds = {base.kind for base in bases}
+    if len(bases) < 2 or len(kinds) > 1 or kinds & {Kind.TEXT, Kind.FLAG}:
+        told = ", ".join(f"{base.kind} {base.name!r}" for base in bases)
+        problems.note(place, f"it takes two or more numbers or instants of one kind (they are {told})")
+        return None
+    lows, highs = [base.low for base in bases], [base.high for base in bases]
+    low = None if None in lows else min(low for low in lows if low is not None)
+    high = None if None in highs else max(high for high in highs if high is not None)
+    column = Column(name, bases[0].kind, all(base.nullable for base in bases), low, high, help)
+    return Coalesce(column, tuple(base.name for base in bases))
+
+
+def _to_check_against(name: str, columns: Sequence[Column], derived: Sequence[Derived]) -> Source | None:
+    """A source of the sound columns alone: what is wrong with the rest would be told of every view again."""
+    try:
+        return _alone([sound for column in columns for sound in _sound(column)], derived, name)
+    except DefinitionError:
+        return None
+
+
+def _sound(column: Column) -> list[Column]:
+    for one in (column, replace(column, low=None, high=None)):
+        with contextlib.suppress(DefinitionError):
+            _alone([one])
+            return [one]
+    return []
+
+
+def _alone(columns: Sequence[Column], derived: Sequence[Derived] = (), name: str = "a") -> Source:
+    topics = (SourceTopic(1, "a"),)
+    return Source(1, name, topics, "a", (*columns, CLOCK), CLOCK.name, CLOCK.name, CLOCK.name, 0, tuple(derived))

@@ -1,0 +1,105 @@
+"""A table below `[views]` as a view."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import Field
+
+from app.definitions.shapes import Problems, Seconds, Shape, fitted, tables, tagged
+from app.definitions.sources import ReadSource
+from app.domain import measures as m
+from app.domain.catalogue import Mark
+from app.domain.errors import DefinitionError
+from app.domain.source import Source
+from app.domain.suggestion import did_you_mean
+from app.domain.view import AllTime, Group, Session, Tumbling, View, Window
+from app.domain.windows import Calendar, Hopping
+
+WINDOWS: Mapping[str, type[Window]] = {
+    "tumbling": Tumbling,
+    "all_time": AllTime,
+    "session": Session,
+    "hopping": Hopping,
+    "calendar": Calendar,
+}
+"""What a window's `kind` may be; its other keys are the fields of the class."""
+MEASURES: Mapping[str, type[m.Measure]] = {
+    "count": m.Count,
+    "sum": m.Sum,
+    "min": m.Min,
+    "max": m.Max,
+    "first": m.First,
+    "last": m.Last,
+    "histogram": m.Histogram,
+}
+"""What a measure's `kind` may be; its other keys are the fields of the class, without its name."""
+
+
+class ViewShape(Shape):
+    """`[views.<name>]`, without its window and measures, which are read one by one."""
+
+    number: int
+    source: str
+    groups: dict[str, str] = Field(default_factory=dict)
+    grace_seconds: Seconds | None = None
+    retention_seconds: Seconds | None = None
+    help: str = ""
+
+
+@dataclass(frozen=True)
+class ReadView:
+    """What a table says; `view` is None if it cannot be one, `mark` if it has no number."""
+
+    view: View | None
+    mark: Mark | None
+
+
+def read_view(name: str, given: Any, sources: Mapping[str, ReadSource], place: str, problems: Problems) -> ReadView:
+    """The view of that name over one of these sources; its mistakes are noted."""
+    before = len(problems)
+    table = tables(given, place, problems)
+    head = fitted(ViewShape, {k: v for k, v in table.items() if k not in ("window", "measures")}, place, problems)
+    if "window" not in table:
+        problems.note(f"{place}.window", "is missing")
+    window = tagged(WINDOWS, table["window"], f"{place}.window", problems) if "window" in table else None
+    by_name = tables(table.get("measures", {}), f"{place}.measures", problems)
+    if not by_name:
+        problems.note(f"{place}.measures", 'there are none; { kind = "count" } is one')
+    found = (tagged(MEASURES, one, f"{place}.measures.{n}", problems, name=n) for n, one in by_name.items())
+    measures = tuple(measure for measure in found if measure is not None)
+    times = _times(head, table, window, place, problems)
+    source = _source(head.get("source"), sources, place, problems)
+    number = head.get("number")
+    view = None
+    if source is not None:
+        groups = tuple(Group(group, column) for group, column in head.get("groups", {}).items())
+        try:
+            known = 1 if number is None else number
+            view = View(known, name, source, groups, window or AllTime(), measures, *times, head.get("help", ""))
+        except DefinitionError as error:
+            problems.note(place, *error.problems)
+    return ReadView(view if len(problems) == before else None, None if number is None else (number, name))
+
+
+def _times(
+    head: Mapping[str, Any], table: Mapping[str, Any], window: Window | None, place: str, problems: Problems
+) -> tuple[int, int]:
+    """Grace and retention: required where windows close."""
+    for key in ("grace_seconds", "retention_seconds"):
+        if key not in table and window is not None and not isinstance(window, AllTime):
+            problems.note(f"{place}.{key}", "is missing")
+    return head.get("grace_seconds") or 0, head.get("retention_seconds") or 0
+
+
+def _source(name: str | None, sources: Mapping[str, ReadSource], place: str, problems: Problems) -> Source | None:
+    """What to check the view against; None if there is nothing."""
+    if name is None:
+        return None
+    if name not in sources:
+        near = did_you_mean(name, sources) or f"; there are: {', '.join(sources)}"
+        problems.note(f"{place}.source", f"no source is called {name!r}{near}")
+        return None
+    return sources[name].source or sources[name].columns

@@ -1,0 +1,114 @@
+"""What an application consists of: task groups, each of sources and the views over them.
+
+One catalogue is made from the settings, and all that works with views is given it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TypeVar
+
+from app.domain.alert import Alert
+from app.domain.branch import Branch
+from app.domain.errors import DefinitionError
+from app.domain.join import Join
+from app.domain.source import Source
+from app.domain.suggestion import did_you_mean
+from app.domain.view import AllTime, Session, View, shared_marks
+
+Named = TypeVar("Named", "View", "TaskGroup")
+
+Mark = tuple[int, str]
+"""Number and name, by either of which something stored is found again."""
+
+
+@dataclass(frozen=True)
+class TaskGroup:
+    """Sources whose equal partitions form one task, and what is made of their records."""
+
+    sources: tuple[Source, ...]
+    views: tuple[View, ...]
+    joins: tuple[Join, ...] = ()
+    alerts: tuple[Alert, ...] = ()
+    branches: tuple[Branch, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """Its first source's: part of the names of its changelog and its other topics."""
+        return self.sources[0].name
+
+    @cached_property
+    def finals(self) -> tuple[View, ...]:
+        """Views that publish one final row per window and group."""
+        return tuple(view for view in self.views if not isinstance(view.window, AllTime | Session))
+
+    @property
+    def pairing(self) -> tuple[Join | Alert, ...]:
+        """What matches records by id, and writes a topic of its own."""
+        return (*self.joins, *self.alerts)
+
+
+@dataclass(frozen=True)
+class Catalogue:
+    """Task groups that share an application. DefinitionError if numbers, names or topics are used twice."""
+
+    groups: tuple[TaskGroup, ...]
+
+    def __post_init__(self) -> None:
+        problems = list(clashes(self.sources, [(view.number, view.name) for view in self.views]))
+        if problems:
+            raise DefinitionError("the list of sources and views is not usable", problems)
+
+    @cached_property
+    def sources(self) -> tuple[Source, ...]:
+        return tuple(source for group in self.groups for source in group.sources)
+
+    @cached_property
+    def views(self) -> tuple[View, ...]:
+        return tuple(view for group in self.groups for view in group.views)
+
+    @cached_property
+    def finals(self) -> tuple[View, ...]:
+        """Views that publish one final row per window and group."""
+        return tuple(view for group in self.groups for view in group.finals)
+
+    def view(self, name: str) -> View:
+        """The view of that name; KeyError naming those there are."""
+        return _named(name, self.views, "view")
+
+    def group(self, name: str) -> TaskGroup:
+        """The task group of that name; KeyError naming those there are."""
+        return _named(name, self.groups, "task group")
+
+    def extended(self, sources: Iterable[Source], views: Sequence[View]) -> Catalogue:
+        """This and more: views join the group of their source; each new source begins a group of its own.
+
+        DefinitionError if numbers, names or topics are used twice, or a view is over a source that is not there.
+        """
+        groups = (*self.groups, *(TaskGroup((source,), ()) for source in sources))
+        known = [source for group in groups for source in group.sources]
+        if lost := [f"view {v.name!r} is over source {v.source.name!r}" for v in views if v.source not in known]:
+            raise DefinitionError("there are views over sources that are not there", lost)
+        return Catalogue(tuple(_with_views(group, views) for group in groups))
+
+
+def clashes(sources: Sequence[Source], views: Iterable[Mark]) -> Iterable[str]:
+    """Numbers and names of sources, topics and views that are used twice, in words."""
+    yield from (f"sources: {clash}" for clash in shared_marks((source.number, source.name) for source in sources))
+    topics = [(topic.number, topic.name) for source in sources for topic in source.topics]
+    yield from (f"topics: {clash}" for clash in shared_marks(topics))
+    yield from (f"views: {clash}" for clash in shared_marks(views))
+
+
+def _with_views(group: TaskGroup, views: Sequence[View]) -> TaskGroup:
+    own = tuple(view for view in views if view.source in group.sources)
+    return replace(group, views=(*group.views, *own))
+
+
+def _named(name: str, all_of: Iterable[Named], what: str) -> Named:
+    by_name = {one.name: one for one in all_of}
+    if name not in by_name:
+        raise KeyError(f"no {what} {name!r}; there are: {', '.join(by_name)}{did_you_mean(name, by_name)}")
+    return by_name[name]

@@ -1,0 +1,89 @@
+"""Options that select refused records, and the selection they make."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from app.edge.cli.common import Command
+
+if TYPE_CHECKING:
+    from app.edge.late.refused import Selection
+
+
+def _options(*options: Callable[[Command], Command]) -> Callable[[Command], Command]:
+    def decorated(command: Command) -> Command:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return decorated
+
+
+selecting = _options(
+    click.option(
+        "--reason",
+        "reasons",
+        multiple=True,
+        metavar="REASON",
+        help="late, or as quarantined; out_of_bounds: any column.",
+    ),
+    click.option("--view", "views", multiple=True, metavar="NAME", help="Late for this view."),
+    click.option("--topic", "topics", multiple=True, metavar="TOPIC", help="From this source topic."),
+    click.option("--partition", "partitions", multiple=True, type=int, metavar="N", help="From this partition."),
+    click.option("--offsets", metavar="FIRST:END", help="Source offsets from FIRST up to, without, END; one may lack."),
+    click.option("--from", "from_", metavar="TIME", help="Kafka timestamps from here on, as 2026-01-05T08:00Z."),
+    click.option("--to", metavar="TIME", help="Kafka timestamps before this."),
+)
+
+
+def selection_of(
+    *,
+    reasons: Sequence[str],
+    views: Sequence[str],
+    topics: Sequence[str],
+    partitions: Sequence[int],
+    offsets: str | None,
+    from_: str | None,
+    to: str | None,
+    **more: Any,
+) -> Selection:
+    from app.edge.late.refused import Selection
+
+    times_ms = (_instant_ms("--from", from_), _instant_ms("--to", to))
+    return Selection(
+        frozenset(reasons),
+        frozenset(views),
+        frozenset(topics),
+        frozenset(partitions),
+        _range(offsets),
+        times_ms,
+        **more,
+    )
+
+
+def _range(text: str | None) -> tuple[int | None, int | None]:
+    if text is None:
+        return None, None
+    first, colon, end = text.partition(":")
+    try:
+        if not colon:
+            raise ValueError
+        return int(first) if first else None, int(end) if end else None
+    except ValueError:
+        raise click.BadParameter(f"{text!r} is not FIRST:END, as 5000:6000", param_hint="--offsets") from None
+
+
+def _instant_ms(option: str, text: str | None) -> int | None:
+    if text is None:
+        return None
+    try:
+        instant = dt.datetime.fromisoformat(text)
+    except ValueError as error:
+        raise click.BadParameter(str(error), param_hint=option) from error
+    if instant.tzinfo is None:
+        raise click.BadParameter(f"{text} has no time zone; add one, e.g. Z", param_hint=option)
+    return round(instant.timestamp() * 1000)

@@ -1,0 +1,125 @@
+"""What a refused record says: read by the registry's schemas as they are now, or mended by hand in a file."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from app.base.errors import UnknownSchema
+from app.base.registry import Registry
+from app.codecs.avro_schema import Schemas, WriterSchema
+from app.codecs.avro_strict import Refusal, decode_strict
+from app.domain.correction import Place
+from app.domain.errors import FlagfallError
+from app.domain.fold import refusal
+from app.domain.records import Record, Value, with_derived
+from app.domain.source import Column, Kind, Source
+from app.edge.late.refused import RefusedRecord
+
+_PYTHON_TYPES: Mapping[Kind, type] = {Kind.TEXT: str, Kind.FLAG: bool}
+
+
+class NotMended(FlagfallError):
+    """The file of mended records says something that no record can: every mistake at once."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mended:
+    """What a record should have said; `timestamp_ms` None leaves Kafka's own."""
+
+    values: Mapping[str, Value]
+    timestamp_ms: int | None
+
+
+class RegistrySchemas(Mapping[int, WriterSchema | None]):
+    """Writer schemas by id, asked for when they are met; None for an id that the registry does not have.
+
+    Raises RegistryUnavailable where it does not answer.
+    """
+
+    def __init__(self, registry: Registry) -> None:
+        self._registry, self._known = registry, dict[int, WriterSchema | None]()
+
+    def __getitem__(self, schema_id: int) -> WriterSchema | None:
+        if schema_id not in self._known:
+            try:
+                text = json.dumps(self._registry.schema_by_id(schema_id))
+                self._known[schema_id] = WriterSchema(schema_id, text)
+            except UnknownSchema:
+                self._known[schema_id] = None
+        return self._known[schema_id]
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self._known)
+
+    def __len__(self) -> int:
+        return len(self._known)
+
+
+def values_of(source: Source, refused: RefusedRecord, schemas: Schemas) -> dict[str, Value] | str:
+    """The record's columns, or the reason for which it cannot be read even now."""
+    told = decode_strict(refused.value, schemas)
+    if isinstance(told, Refusal):
+        return told.reason.value
+    return {column.name: told.get(column.name) for column in source.columns}
+
+
+def usable(source: Source, refused: RefusedRecord, schemas: Schemas, mended: Mended | None = None) -> Record | str:
+    """The record as it can be folded now, or the reason for which it still cannot."""
+    values = values_of(source, refused, schemas) if mended is None else mended.values
+    if isinstance(values, str):
+        return values
+    own_ms = None if mended is None else mended.timestamp_ms
+    record = Record(*refused.place, refused.timestamp_ms if own_ms is None else own_ms, values)
+    return refusal(source, record, with_derived(source, values)) or record
+
+
+def read_mended(file: Path, source: Source) -> dict[Place, Mended]:
+    """Records mended by hand: JSON as `late show --values --json` prints it, or a list of such records.
+
+    Columns that are left out are null; records without values are left alone. Raises NotMended.
+    """
+    try:
+        told = json.loads(file.read_text())
+        listed = told["records"] if isinstance(told, dict) else told
+        records = [one for one in listed if one.get("values") is not None]
+        places = [Place(str(one["topic"]), int(one["partition"]), int(one["offset"])) for one in records]
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise NotMended(f"{file}: no list of records with topic, partition, offset and values ({error!r})") from error
+    problems = [f"{at}: {p}" for at, one in zip(places, records, strict=True) for p in _problems(source, at, one)]
+    problems += [f"{place} is there twice" for place in sorted({p for p in places if places.count(p) > 1})]
+    if problems:
+        raise NotMended("\n".join([f"{file} cannot be used:", *(f"  - {problem}" for problem in problems)]))
+    return {at: _mended(source, one) for at, one in zip(places, records, strict=True)}
+
+
+def _mended(source: Source, told: Mapping[str, Any]) -> Mended:
+    values = {column.name: told["values"].get(column.name) for column in source.columns}
+    return Mended(values, told.get("timestamp_ms"))
+
+
+def _problems(source: Source, at: Place, told: Mapping[str, Any]) -> Iterable[str]:
+    values = told["values"]
+    if at.topic not in {topic.name for topic in source.topics}:
+        yield f"no topic of source {source.name!r}"
+    if type(told.get("timestamp_ms", 0)) is not int:
+        yield f"timestamp_ms {told['timestamp_ms']!r} is no whole number of milliseconds"
+    if not isinstance(values, dict):
+        yield f"values are {values!r}, not columns by name"
+        return
+    known = {column.name for column in source.columns}
+    yield from (f"no column {name!r} in source {source.name!r}" for name in values if name not in known)
+    for column in source.columns:
+        yield from _value_problems(column, values.get(column.name))
+
+
+def _value_problems(column: Column, value: Any) -> Iterable[str]:
+    wanted = _PYTHON_TYPES.get(column.kind, int)
+    if value is None:
+        if not column.nullable:
+            yield f"column {column.name!r} may not be null"
+    elif type(value) is not wanted:
+        yield f"column {column.name!r} is {column.kind}, {value!r} is a {type(value).__name__}"

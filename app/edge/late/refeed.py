@@ -1,0 +1,182 @@
+"""Re-feed refused records as corrections, and tell what became of each (rule 23; docs/late.md)."""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+from app.base.producer import Producer
+from app.base.settings import Settings
+from app.codecs.avro_schema import Schemas
+from app.codecs.corrections import correction_bytes
+from app.domain.correction import Correction, Place, Refusal
+from app.domain.fold import key_of
+from app.domain.records import Record, with_derived
+from app.domain.refeed import WORDS, Fed, Standing, place_of, plan_refeed
+from app.domain.source import Source
+from app.domain.view import View
+from app.edge.late.mending import Mended, usable
+from app.edge.late.refused import LATE, RefusedRecord
+from app.edge.late.standing import Outcomes, standing
+
+ROUNDS = 5
+"""So often a row is asked for again that somebody else has corrected meanwhile."""
+SENT_AT_ONCE = 100
+"""Corrections that a task is given together: it judges one in 0.4 ms, and does nothing else meanwhile."""
+LOOK_AGAIN_SECONDS = 0.05
+
+APPLIED, WOULD_APPLY, REFUSED, LEFT, UNANSWERED = "applied", "would_apply", "refused", "left", "unanswered"
+NOT_SENT = "not_sent"
+"""Why there is no answer, where the task was silent before."""
+
+
+class Told(NamedTuple):
+    """What became of one record in one view; "" stands for no view at all."""
+
+    place: Place
+    view: str
+    outcome: str
+    why: str | None = None
+
+    @property
+    def words(self) -> str:
+        return "" if self.why is None else WORDS.get(self.why, self.why.replace("_", " "))
+
+
+Judged = tuple[Correction, str, str | None]
+"""A correction, its outcome, and why."""
+
+
+@dataclass(frozen=True)
+class Changed:
+    """A row of a task before and after, as a correction sets it."""
+
+    view: View
+    partition: int
+    correction: Correction
+
+
+class Refeeding:
+    """One run. `changes`: what was, or would be, corrected."""
+
+    def __init__(self, settings: Settings, source: Source, worker_url: str, wait_seconds: float, *, dry: bool) -> None:
+        self._settings, self._source, self._url, self._dry = settings, source, worker_url, dry
+        self._wait_seconds = wait_seconds
+        self._outcomes = Outcomes(settings, source.name)
+        self._producer = Producer(settings.kafka)
+        self.run = f"refeed-{uuid.uuid4().hex[:12]}"
+        self.changes: list[Changed] = []
+        self._sent = 0
+
+    def feed(
+        self,
+        refused: Iterable[RefusedRecord],
+        views: Sequence[View],
+        schemas: Schemas,
+        mended: Mapping[Place, Mended],
+        only: Collection[str] = (),
+    ) -> Iterator[Told]:
+        """Add the records to the views that refused them (`only` to these, if any are named), task by task."""
+        by_task: dict[tuple[str, int], list[Fed]] = defaultdict(list)
+        by_name = {view.name: view for view in views}
+        for place, found in _by_place(refused).items():
+            record = self._usable(found[0], schemas, mended.get(place))
+            for name, why in views_wanted(found, views):
+                if only and name not in only:
+                    continue
+                if isinstance(record, str):
+                    yield Told(place, name, LEFT, record)
+                elif why is not None:
+                    yield Told(place, name, LEFT, why)
+                else:
+                    by_task[name, place.partition].append(Fed(record, found[0].reason == LATE))
+        for (name, partition), fed in sorted(by_task.items()):
+            yield from self._feed_task(by_name[name], partition, fed)
+
+    def _usable(self, refused: RefusedRecord, schemas: Schemas, mended: Mended | None) -> Record | str:
+        if refused.place.topic not in {topic.name for topic in self._source.topics}:
+            return f"not a record of source {self._source.name}"
+        return usable(self._source, refused, schemas, mended)
+
+    def _feed_task(self, view: View, partition: int, fed: Sequence[Fed]) -> Iterator[Told]:
+        """Plan, send and wait; plan again for records whose row was corrected by somebody else meanwhile."""
+        for last in (*[False] * (ROUNDS - 1), True):
+            plan = plan_refeed(view, self._standing(view, partition, fed), fed, self.run)
+            yield from (Told(one.place, view.name, LEFT, one.why) for one in plan.not_added)
+            if self._dry:
+                self.changes += [Changed(view, partition, one) for one in plan.corrections]
+                yield from (Told(p, view.name, WOULD_APPLY) for one in plan.corrections for p in one.adds)
+                return
+            again = set[Place]()
+            for correction, outcome, why in self._in_portions(partition, plan.corrections):
+                if why == Refusal.MOVED_ON and not last:
+                    again.update(correction.adds)
+                    continue
+                if outcome == APPLIED:
+                    self.changes.append(Changed(view, partition, correction))
+                yield from (Told(place, view.name, outcome, why) for place in correction.adds)
+            fed = [one for one in fed if place_of(one.record) in again]
+            if not fed:
+                return
+
+    def _standing(self, view: View, partition: int, fed: Sequence[Fed]) -> Standing:
+        keys = (key_of(view, with_derived(view.source, one.record.values)) for one in fed)
+        windows = {key.window_start_us for key in keys if key is not None and key.window_start_us is not None}
+        return standing(self._url, self._outcomes, view, partition, windows)
+
+    def _in_portions(self, partition: int, corrections: Sequence[Correction]) -> Iterator[Judged]:
+        """Send the corrections in this order; gives what became of each. A task that is silent is sent no more."""
+        silent = False
+        for begin in range(0, len(corrections), SENT_AT_ONCE):
+            portion = corrections[begin : begin + SENT_AT_ONCE]
+            if silent:
+                yield from ((one, UNANSWERED, NOT_SENT) for one in portion)
+                continue
+            for judged in self._corrected(partition, portion):
+                silent = silent or judged[1] == UNANSWERED
+                yield judged
+
+    def _corrected(self, partition: int, corrections: Sequence[Correction]) -> Iterator[Judged]:
+        waiting = {f"{self.run}/{self._sent + n}": one for n, one in enumerate(corrections)}
+        self._sent += len(waiting)
+        values = [correction_bytes(replace(one, run=run)) for run, one in waiting.items()]
+        now_ms, nothing = time.time_ns() // 1_000_000, [None] * len(values)
+        self._producer.send(self._outcomes.topic, values, nothing, [now_ms] * len(values), partition)
+        self._producer.finish()
+        deadline = time.monotonic() + self._wait_seconds
+        while waiting and time.monotonic() < deadline:
+            for outcome in self._outcomes.new(partition):
+                if (mine := waiting.pop(outcome.correction.run, None)) is not None:
+                    yield mine, APPLIED if outcome.why is None else REFUSED, outcome.why
+            if waiting:
+                time.sleep(LOOK_AGAIN_SECONDS)
+        for correction in waiting.values():
+            yield correction, UNANSWERED, None
+
+
+def _by_place(refused: Iterable[RefusedRecord]) -> dict[Place, list[RefusedRecord]]:
+    """Each record once, with all that was told of it: a view that is built again tells of its late records again."""
+    found: dict[Place, list[RefusedRecord]] = defaultdict(list)
+    for record in refused:
+        found[record.place].append(record)
+    return found
+
+
+def views_wanted(found: Sequence[RefusedRecord], views: Sequence[View]) -> Iterator[tuple[str, str | None]]:
+    """Names of the views that the record may be added to; of others that it was late for, why it may not."""
+    if found[0].reason != LATE:
+        yield from ((view.name, None) for view in views)
+        return
+    late_for = {(name, version) for record in found for name, version in record.views.items()}
+    versions = {view.name: view.version for view in views}
+    for name in sorted({name for name, _ in late_for}):
+        if name not in versions:
+            yield name, Refusal.NO_SUCH_VIEW
+        elif (name, versions[name]) in late_for:
+            yield name, None
+        else:
+            yield name, Refusal.OTHER_VERSION

@@ -1,0 +1,125 @@
+"""Records that were refused, as the late and quarantine topics hold them; and which of them are meant."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from confluent_kafka import Message
+
+from app.base import names
+from app.base.cluster import Cluster
+from app.base.committed import committed
+from app.base.kafka_clients import librdkafka_options
+from app.base.settings import Settings
+from app.domain.correction import Place
+from app.domain.errors import LayoutError
+from app.domain.records import TopicPartition
+from app.engine.core.batch import Headers
+from app.engine.core.refusals import OFFSET, PARTITION, REASON, TIMESTAMP_MS, TOPIC, VERSIONS, VIEWS
+
+LATE = "late"
+"""What stands for the reason of a record of the late topic."""
+TOLD_EVERY = 1_000
+OURS = (TOPIC, PARTITION, OFFSET, TIMESTAMP_MS, REASON, VIEWS, VERSIONS)
+
+
+@dataclass(frozen=True, slots=True)
+class RefusedRecord:
+    """A source record as it came, with `reason` LATE or that of the quarantine.
+
+    `timestamp_ms` is its own Kafka timestamp. `views`: those that it was late for, and their versions ("" if the
+    record was set aside before versions were told).
+    """
+
+    place: Place
+    timestamp_ms: int
+    key: bytes | None
+    value: bytes | None
+    headers: Headers
+    reason: str
+    views: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Which refused records are meant; what is empty or None leaves all in.
+
+    A reason without its column (`out_of_bounds`) stands for all columns. `offsets` and `times_ms` (Kafka's own
+    timestamps) are half-open, None for no end. Records of the quarantine were refused by no view.
+    """
+
+    reasons: frozenset[str] = frozenset()
+    views: frozenset[str] = frozenset()
+    topics: frozenset[str] = frozenset()
+    partitions: frozenset[int] = frozenset()
+    offsets: tuple[int | None, int | None] = (None, None)
+    times_ms: tuple[int | None, int | None] = (None, None)
+    places: frozenset[Place] = field(default=frozenset())
+
+    def takes(self, record: RefusedRecord) -> bool:
+        place = record.place
+        return (
+            (not self.reasons or bool({record.reason, record.reason.partition(":")[0]} & self.reasons))
+            and (not self.views or record.reason != LATE or not self.views.isdisjoint(record.views))
+            and (not self.topics or place.topic in self.topics)
+            and (not self.partitions or place.partition in self.partitions)
+            and (not self.places or place in self.places)
+            and _inside(place.offset, self.offsets)
+            and _inside(record.timestamp_ms, self.times_ms)
+        )
+
+
+class RefusedLog:
+    """The late and quarantine topics as they are now; `offsets`: how many there are to read.
+
+    Raises ClusterError, LogSilent, LogRefused.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        late, quarantine = names.late_topic(settings.app_id), names.quarantine_topic(settings.app_id)
+        self._client, self._late = librdkafka_options(settings.kafka), late
+        cluster = Cluster(settings.kafka)
+        facts = cluster.topics((late, quarantine))
+        places = [TopicPartition(topic, p) for topic in (late, quarantine) for p in range(facts[topic].partitions)]
+        ends = cluster.log_ends(places, committed=True)
+        self._spans = [(at, start, ends[at]) for at, start in cluster.log_starts(places).items() if ends[at] > start]
+        self.offsets = sum(end - start for _, start, end in self._spans)
+
+    def selected(self, selection: Selection, advanced: Callable[[int], None]) -> Iterator[RefusedRecord]:
+        """The selected records; `advanced` is told now and then how many offsets were read.
+
+        LayoutError for a record that no worker wrote.
+        """
+        before = 0
+        for at, start, end in sorted(self._spans):
+            for message in committed(self._client, at.topic, at.partition, start):
+                if not message.offset() % TOLD_EVERY:
+                    advanced(before + message.offset() - start)
+                record = refused_record(message, late=at.topic == self._late)
+                if selection.takes(record):
+                    yield record
+            before += end - start
+
+
+def refused_record(message: Message, *, late: bool) -> RefusedRecord:
+    headers: list[tuple[str, bytes]] = message.headers() or []
+    told = {name: value.decode() for name, value in headers if name in OURS}  # ours are the last of a name
+    try:
+        place = Place(told[TOPIC], int(told[PARTITION]), int(told[OFFSET]))
+        reason = LATE if late else told[REASON]
+        views = told[VIEWS].split(",") if late else []
+        timestamp_ms = int(told[TIMESTAMP_MS])
+    except (KeyError, ValueError) as error:
+        where = f"{message.topic()}-{message.partition()} at offset {message.offset()}"
+        raise LayoutError(f"{where}: no worker wrote this, it does not say where it came from ({error})") from error
+    versions = told.get(VERSIONS, "," * (len(views) - 1)).split(",")
+    appended = 4 + 1 + (late and VERSIONS in told)
+    came_with: Headers = tuple(headers[: len(headers) - appended])
+    of_views = dict(zip(views, versions, strict=True)) if late else {}
+    return RefusedRecord(place, timestamp_ms, message.key(), message.value(), came_with, reason, of_views)
+
+
+def _inside(number: int, bounds: tuple[int | None, int | None]) -> bool:
+    first, end = bounds
+    return (first is None or number >= first) and (end is None or number < end)

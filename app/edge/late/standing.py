@@ -1,0 +1,135 @@
+"""Where tasks stand: their rows, as a worker exports them, and what corrections have added, as the tasks told."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterator
+from typing import NamedTuple
+
+import httpx
+import pyarrow as pa
+import pyarrow.compute as pc
+from confluent_kafka import OFFSET_BEGINNING
+
+from app.base import names
+from app.base.committed import committed
+from app.base.kafka_clients import librdkafka_options
+from app.base.settings import Settings
+from app.codecs.corrections import Outcome, read_outcome
+from app.codecs.export import read_export
+from app.domain.correction import Place
+from app.domain.errors import FlagfallError
+from app.domain.fold import Cells, RowKey
+from app.domain.marker import Marker
+from app.domain.measures import Op, Take
+from app.domain.refeed import Standing
+from app.domain.view import WINDOW_NAME, View
+
+TIMEOUT_SECONDS = 60.0
+
+
+class TaskUnknown(FlagfallError):
+    """It cannot be told where a task stands; the text says why, and what to do."""
+
+
+class Outcomes:
+    """What became of every correction of a group, read on from where the last look ended."""
+
+    def __init__(self, settings: Settings, group: str) -> None:
+        self._client = librdkafka_options(settings.kafka)
+        self.topic = names.corrections_topic(settings.app_id, group)
+        self._told_in = names.corrected_topic(settings.app_id)
+        self._next = defaultdict[int, int](lambda: OFFSET_BEGINNING)
+        self._judged = defaultdict[int, list[int]](list)
+        self._added = defaultdict[tuple[int, str, str], set[Place]](set)
+
+    def new(self, partition: int) -> Iterator[Outcome]:
+        """What was told of one task's corrections since the last look."""
+        for message in committed(self._client, self._told_in, partition, self._next[partition]):
+            self._next[partition] = message.offset() + 1
+            outcome = read_outcome(message.value() or b"")
+            if outcome.topic == self.topic:
+                self._note(outcome)
+                yield outcome
+
+    def added(self, view: View, marker: Marker) -> frozenset[Place]:
+        """The records that corrections have added to a view in a task. TaskUnknown if some outcomes are missing."""
+        for _ in self.new(marker.partition):
+            pass
+        judged = marker.inputs[self.topic]
+        told = sum(offset < judged.next_offset for offset in self._judged[marker.partition])
+        if told != judged.decoded:
+            raise TaskUnknown(
+                f"{self._told_in}-{marker.partition} tells of {told} corrections where the task has judged "
+                f"{judged.decoded}: it cannot be known which records were added. Outcomes must be kept for ever"
+            )
+        return frozenset(self._added[marker.partition, view.name, view.version])
+
+    def _note(self, outcome: Outcome) -> None:
+        self._judged[outcome.partition].append(outcome.offset)
+        if outcome.why is None:
+            correction = outcome.correction
+            self._added[outcome.partition, correction.view, correction.version].update(correction.adds)
+
+
+class Task(NamedTuple):
+    """A task's marker, and the sums of a view's cells over all its rows."""
+
+    marker: Marker
+    sums: dict[str, int]
+
+
+def task(worker_url: str, view: View, partition: int) -> Task:
+    """Where a task stands with a view. Raises TaskUnknown."""
+    marker, table = _exported(worker_url, view, partition)
+    return Task(marker, {cell: pc.sum(table[cell]).as_py() or 0 for cell in adding_up(view)})
+
+
+def adding_up(view: View) -> list[str]:
+    """The cells whose sums over rows mean something."""
+    return [
+        cell for part in view.parts if part.op is Op.ADD and part.take is not Take.FINGERPRINT for cell in part.cells
+    ]
+
+
+def standing(worker_url: str, outcomes: Outcomes, view: View, partition: int, windows: Collection[int]) -> Standing:
+    """Rows of these windows with the marker they stand at, and what was added.
+
+    The rows are fetched first: every correction in them is told of by then, and one that follows changes the row
+    that a plan expects. Raises TaskUnknown.
+    """
+    marker, table = _exported(worker_url, view, partition)
+    return Standing(marker, _rows(view, table, windows), outcomes.added(view, marker))
+
+
+def _exported(worker_url: str, view: View, partition: int) -> tuple[Marker, pa.Table]:
+    metadata, table = read_export(_fetched(worker_url, view, partition))
+    position = metadata.marker.views.get(view.name)
+    if position is None or position.version != view.version:
+        raise TaskUnknown(f"the worker at {worker_url} keeps another version of {view.name}: run the worker's release")
+    return metadata.marker, table
+
+
+def _fetched(worker_url: str, view: View, partition: int) -> bytes:
+    where = f"{worker_url.rstrip('/')}/v1/views/{view.name}/export"
+    try:
+        answer = httpx.get(
+            where,
+            params={"partition": partition},
+            timeout=TIMEOUT_SECONDS,
+            trust_env=False,
+            follow_redirects=True,
+        )
+    except httpx.HTTPError as error:
+        advice = "is a worker running? --worker names another"
+        raise TaskUnknown(f"{where}: {type(error).__name__} {error}; {advice}") from error
+    if answer.status_code != httpx.codes.OK:
+        raise TaskUnknown(f"{where}?partition={partition} answered {answer.status_code}: {answer.text[:300]}")
+    return answer.content
+
+
+def _rows(view: View, table: pa.Table, windows: Collection[int]) -> dict[RowKey, Cells]:
+    wanted = table.filter(pc.is_in(table[WINDOW_NAME], pa.array(sorted(windows), pa.int64())))
+    columns = [wanted[name].to_pylist() for name in wanted.column_names]
+    groups = 1 + len(view.groups)
+    return {RowKey(row[0], row[1:groups]): row[groups:] for row in zip(*columns, strict=True)}

@@ -1,0 +1,137 @@
+"""Refused records, and what became of them, as tables and JSON."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import click
+
+from app.codecs.avro_schema import Schemas
+from app.edge.cli.common import echo_table
+from app.edge.late.cost import Cost
+from app.edge.late.mending import values_of
+from app.edge.late.refeed import WOULD_APPLY, Changed, Refeeding, Told
+from app.edge.late.refused import RefusedRecord
+from app.rides.ride import RIDES
+
+Counts = Mapping[tuple[str, str], int]
+"""Refused records by reason and view, "" where no view refused them."""
+
+
+def refused_as_json(records: Sequence[RefusedRecord], counts: Counts, schemas: Schemas | None) -> dict[str, Any]:
+    """With their values if there are `schemas`."""
+    told = [{"reason": reason, "view": view or None, "count": n} for (reason, view), n in sorted(counts.items())]
+    return {"counts": told, "records": [_record(record, schemas) for record in records]}
+
+
+def echo_refused(records: Sequence[RefusedRecord], counts: Counts, schemas: Schemas | None) -> None:
+    """A table of the records, and how many there are of each kind."""
+    more = () if schemas is None else ("VALUES",)
+    rows = (
+        (
+            record.reason,
+            ",".join(record.views),
+            f"{record.place.topic}-{record.place.partition}",
+            record.place.offset,
+            _time(record.timestamp_ms),
+            len(record.value or b""),
+            *(() if schemas is None else (_values(record, schemas),)),
+        )
+        for record in records
+    )
+    echo_table(("REASON", "VIEWS", "FROM", "OFFSET", "KAFKA TIMESTAMP", "BYTES", *more), rows)
+    click.echo()
+    echo_table(("REASON", "VIEW", "COUNT"), [(reason, view, n) for (reason, view), n in sorted(counts.items())])
+
+
+def run_as_json(run: Refeeding, told: Sequence[Told]) -> dict[str, Any]:
+    return {
+        "run": run.run,
+        "records": [{**one.place._asdict(), "view": one.view, "outcome": one.outcome, "why": one.why} for one in told],
+        "rows": list(_rows(run.changes)),
+    }
+
+
+def echo_run(run: Refeeding, told: Sequence[Told], limit: int) -> None:
+    """The first records, then counts."""
+    rows = [(o.view, f"{o.place.topic}-{o.place.partition}", o.place.offset, o.outcome, o.words) for o in told[:limit]]
+    echo_table(("VIEW", "FROM", "OFFSET", "OUTCOME", "WHY"), rows)
+    click.echo()
+    counts = Counter((one.view, one.outcome, one.words) for one in told)
+    echo_table(("VIEW", "OUTCOME", "WHY", "RECORDS"), [(*kind, n) for kind, n in sorted(counts.items())])
+    changed = len({(one.view.name, one.partition, one.correction.key) for one in run.changes})
+    what = "rows that would change" if any(one.outcome == WOULD_APPLY for one in told) else "rows changed"
+    click.echo(f"\n{run.run}: {what}: {changed:,}")
+
+
+def echo_costs(costs: Sequence[Cost]) -> None:
+    """Counts, then the measures side by side."""
+    echo_table(
+        ("VIEW", "GRACE", "APPLIED", "LATE", "SHARE", "ADDED SINCE"),
+        [
+            (
+                one.view.name,
+                f"{one.view.grace_seconds} s",
+                one.applied,
+                one.late,
+                "" if one.share is None else f"{one.share:.4%}",
+                one.added,
+            )
+            for one in costs
+        ],
+    )
+    click.echo()
+    rows = [(one.view.name, m.measure, _figure(m.kept), _figure(m.late)) for one in costs for m in one.measures]
+    echo_table(("VIEW", "MEASURE", "KEPT: MEAN, OR MEDIAN'S BIN", "LATE"), rows)
+
+
+def _figure(figure: float | tuple[int | None, int | None] | None) -> str:
+    if figure is None:
+        return "no value"
+    if isinstance(figure, tuple):
+        low, high = ("" if bound is None else f"{bound:,}" for bound in figure)
+        return f"[{low} … {high})"
+    return f"{figure:,.2f}"
+
+
+def _record(record: RefusedRecord, schemas: Schemas | None) -> dict[str, Any]:
+    told: dict[str, Any] = {
+        **record.place._asdict(),
+        "timestamp_ms": record.timestamp_ms,
+        "reason": record.reason,
+        "views": dict(record.views),
+        "key_hex": None if record.key is None else record.key.hex(),
+        "value_hex": None if record.value is None else record.value.hex(),
+        "headers": [[name, None if value is None else value.hex()] for name, value in record.headers],
+    }
+    if schemas is not None:
+        values = values_of(RIDES, record, schemas)
+        told["values"], told["unreadable"] = (None, values) if isinstance(values, str) else (values, None)
+    return told
+
+
+def _values(record: RefusedRecord, schemas: Schemas) -> str:
+    values = values_of(RIDES, record, schemas)
+    if isinstance(values, str):
+        return f"({values})"
+    return " ".join(f"{name}={value}" for name, value in values.items() if value is not None)
+
+
+def _rows(changes: Sequence[Changed]) -> Iterator[dict[str, Any]]:
+    for change in changes:
+        before, after = change.correction.expected, change.correction.row
+        yield {
+            "view": change.view.name,
+            "partition": change.partition,
+            "window_start_us": change.correction.key.window_start_us,
+            "group": list(change.correction.key.group),
+            "count_before": before[0] if before else 0,
+            "count_after": after[0] if after else 0,
+        }
+
+
+def _time(timestamp_ms: int) -> str:
+    return "none" if timestamp_ms < 0 else f"{dt.datetime.fromtimestamp(timestamp_ms / 1000, dt.UTC):%Y-%m-%d %H:%M:%S}"

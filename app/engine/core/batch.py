@@ -1,0 +1,179 @@
+"""What goes into a task and what comes out: batches of raw records in, the contents of one transaction out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import chain
+from typing import NamedTuple, overload
+
+import numpy as np
+
+from app.codecs.avro_decode import Packed
+from app.codecs.blobs import Blobs
+from app.codecs.changelog import Int64s
+from app.domain.marker import Marker
+from app.engine.core.task_state import Effect
+
+Headers = tuple[tuple[str, bytes], ...]
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Consecutive records of one topic-partition, as the log holds them.
+
+    `base_offset` is the fetch position before the first record and `next_offset` the one behind the last:
+    offsets in `[base_offset, next_offset)` without a record are control records, aborted or compacted away.
+    """
+
+    topic: str
+    partition: int
+    base_offset: int
+    next_offset: int
+    offsets: Int64s
+    timestamps_ms: Int64s
+    keys: Sequence[bytes | None]
+    values: Sequence[bytes | None]
+    headers: Sequence[Headers]
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    @cached_property
+    def packed(self) -> Packed:
+        """The values as one block, to be decoded."""
+        return Packed(self.values)
+
+    @classmethod
+    def joined(cls, parts: Sequence[Batch]) -> Batch:
+        """One batch of at least one part, each of which continues the one before it."""
+        if len(parts) == 1:
+            return parts[0]
+        headers: list[Headers] = []
+        for part in parts:
+            headers += part.headers
+        return replace(
+            parts[0],
+            next_offset=parts[-1].next_offset,
+            offsets=np.concatenate([part.offsets for part in parts]),
+            timestamps_ms=np.concatenate([part.timestamps_ms for part in parts]),
+            keys=Blobs.joined([part.keys for part in parts]),
+            values=Blobs.joined([part.values for part in parts]),
+            headers=headers,
+        )
+
+    def until(self, offset: int) -> Batch:
+        """The part below `offset`."""
+        at = int(np.searchsorted(self.offsets, offset))
+        return replace(
+            self,
+            next_offset=min(offset, self.next_offset),
+            offsets=self.offsets[:at],
+            timestamps_ms=self.timestamps_ms[:at],
+            keys=self.keys[:at],
+            values=self.values[:at],
+            headers=self.headers[:at],
+        )
+
+    def in_pieces(self, records: int) -> Iterator[Batch]:
+        """The same in parts of so many records, the last one up to half as many more or less."""
+        rest = self
+        while 2 * len(rest) >= 3 * records:
+            at = int(rest.offsets[records])
+            yield rest.until(at)
+            rest = rest.since(at)
+        yield rest
+
+    def since(self, offset: int) -> Batch:
+        """The part at `offset` and above."""
+        at = int(np.searchsorted(self.offsets, offset))
+        return replace(
+            self,
+            base_offset=max(offset, self.base_offset),
+            offsets=self.offsets[at:],
+            timestamps_ms=self.timestamps_ms[at:],
+            keys=self.keys[at:],
+            values=self.values[at:],
+            headers=self.headers[at:],
+        )
+
+
+class Output(NamedTuple):
+    """A record to write to another topic than the changelog.
+
+    `partition` None lets the key decide, `timestamp_ms` None the wall clock of the writing.
+    """
+
+    topic: str
+    key: bytes | None
+    value: bytes | None
+    headers: Headers = ()
+    partition: int | None = None
+    timestamp_ms: int | None = None
+
+
+class Outputs(Sequence[Output]):
+    """The outputs of several parts, one part behind the other; a part may make its outputs when they are asked for."""
+
+    def __init__(self, parts: Sequence[Sequence[Output]]) -> None:
+        self._parts = parts
+
+    def __len__(self) -> int:
+        return sum(map(len, self._parts))
+
+    def __iter__(self) -> Iterator[Output]:
+        return chain.from_iterable(self._parts)
+
+    @overload
+    def __getitem__(self, at: int) -> Output: ...
+    @overload
+    def __getitem__(self, at: slice) -> list[Output]: ...
+    def __getitem__(self, at: int | slice) -> Output | list[Output]:
+        return list(self)[at]
+
+
+class Changes(Sequence[tuple[bytes, bytes | None]]):
+    """Keys and values of changelog records in the order of writing, in columns; a null value is a tombstone."""
+
+    def __init__(self, keys: Blobs, values: Blobs) -> None:
+        self.keys, self.values = keys, values
+
+    @classmethod
+    def of(cls, records: Iterable[tuple[bytes, bytes | None]]) -> Changes:
+        """The same records, given one by one."""
+        held = list(records)
+        return cls(Blobs.of(key for key, _ in held), Blobs.of(value for _, value in held))
+
+    @classmethod
+    def joined(cls, parts: Sequence[Changes]) -> Changes:
+        """The records of all parts."""
+        return cls(Blobs.joined([part.keys for part in parts]), Blobs.joined([part.values for part in parts]))
+
+    def __len__(self) -> int:
+        return len(self.keys)
+
+    @overload
+    def __getitem__(self, at: int) -> tuple[bytes, bytes | None]: ...
+    @overload
+    def __getitem__(self, at: slice) -> Changes: ...
+    def __getitem__(self, at: int | slice) -> tuple[bytes, bytes | None] | Changes:
+        if isinstance(at, slice):
+            return Changes(self.keys[at], self.values[at])
+        return self.keys[at] or b"", self.values[at]
+
+    def __iter__(self) -> Iterator[tuple[bytes, bytes | None]]:
+        return ((key or b"", value) for key, value in zip(self.keys, self.values, strict=True))
+
+
+@dataclass(frozen=True)
+class Transaction:
+    """What one step of a task does, to be written in one Kafka transaction and swapped in after its commit.
+
+    The last record of `changelog` is the marker.
+    """
+
+    marker: Marker
+    changelog: Changes
+    outputs: Sequence[Output]
+    effects: list[Effect]

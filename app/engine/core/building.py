@@ -1,0 +1,97 @@
+"""A view that is new to a running application: it reads again what its task has read, beside the others (rule 13)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+from app.codecs.avro_schema import Schemas
+from app.domain.errors import StateError
+from app.domain.fold import Advance
+from app.domain.marker import BUILDING, LIVE, BuildPosition, Marker, ViewPosition
+from app.domain.view import View
+from app.engine.core.batch import Batch
+from app.engine.core.draft import Draft
+from app.engine.core.epochs import held_to_skew, of_one_skew
+from app.engine.core.folding import Part, fold_views
+from app.engine.core.refusals import late_output
+from app.engine.core.usable import Usable, usable_records
+
+
+class Piece(NamedTuple):
+    """Where a building view reads on in a topic, and where the task has read to."""
+
+    topic: str
+    from_offset: int
+    to_offset: int
+
+
+def next_piece(views: Iterable[View], marker: Marker) -> Piece | None:
+    """What is to be read again next; None if none of the views is being built."""
+    for position in (marker.views[view.name] for view in views):
+        for topic, built in sorted(position.built.items()):
+            if position.state == BUILDING and built.next_offset < marker.inputs[topic].next_offset:
+                return Piece(topic, built.next_offset, marker.inputs[topic].next_offset)
+    return None
+
+
+def build_progress(views: Iterable[View], marker: Marker) -> dict[str, tuple[int, int]]:
+    """Of each view that is being built, how many offsets it has read again, and how many there are."""
+    progress = {}
+    for view in views:
+        position = marker.views.get(view.name)
+        if position is not None and position.state == BUILDING:
+            done = sum(at.next_offset - position.start[topic] for topic, at in position.built.items())
+            there = sum(marker.inputs[topic].next_offset - position.start[topic] for topic in position.built)
+            progress[view.name] = (done, there)
+    return progress
+
+
+def build(draft: Draft, batch: Batch, advances: Sequence[Advance], schemas: Schemas) -> None:
+    """Fold what was read again into the views that wait for just it.
+
+    `advances` are all that were written for the batch's topic-partition. A view that has read all that its task has
+    read goes live in this transaction. What was quarantined once is not quarantined again; late records are told of,
+    for these views.
+    """
+    read = draft.marker.inputs[batch.topic]
+    batch = of_one_skew(batch.until(read.next_offset), read.skews)
+    views = [view for view in draft.definition.views if _waits_for(draft.marker.views[view.name], batch)]
+    if not views:
+        raise StateError(f"{batch.topic}-{batch.partition}: no view is being built at offset {batch.base_offset}")
+    watermark_us = max(draft.marker.views[view.name].built[batch.topic].watermark_us for view in views)
+    source = draft.definition.by_topic[batch.topic]
+    columns = draft.definition.columns_of(source)
+    held = held_to_skew(source, read.skews, batch.base_offset)
+    usable, _ = usable_records(held, batch, watermark_us, schemas, columns)
+    usable = _advanced(usable, batch, advances)
+    (late_for,) = fold_views(draft, views, [Part(batch, usable)])
+    for index, late in sorted(late_for.items()):
+        draft.outputs.append(late_output(draft.definition, batch, index, late))
+    raised = [a.watermark_us for a in advances if a.at_offset <= batch.next_offset]
+    seen = usable.watermarks_us[-1:].tolist()
+    reached = BuildPosition(batch.next_offset, max([watermark_us, *seen, *raised]))
+    for view in views:
+        draft.move_view(view.name, _moved(draft.marker, view, batch.topic, reached))
+
+
+def _waits_for(position: ViewPosition, batch: Batch) -> bool:
+    built = position.built.get(batch.topic)
+    return position.state == BUILDING and built is not None and built.next_offset == batch.base_offset
+
+
+def _advanced(usable: Usable, batch: Batch, advances: Iterable[Advance]) -> Usable:
+    """With the watermarks raised that were raised without a record."""
+    offsets = batch.offsets[usable.index]
+    for advance in advances:
+        usable = usable.raised(offsets >= advance.at_offset, advance.watermark_us)
+    return usable
+
+
+def _moved(marker: Marker, view: View, topic: str, reached: BuildPosition) -> ViewPosition:
+    position = marker.views[view.name]
+    built = position.built | {topic: reached}
+    if all(at.next_offset == marker.inputs[name].next_offset for name, at in built.items()):
+        return replace(position, state=LIVE, built={})
+    return replace(position, built=built)

@@ -1,0 +1,52 @@
+"""A batch decoded and judged: the first half of a plan, a step of its own for whoever must not be held for both."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from app.codecs.avro_schema import Schemas
+from app.domain.errors import StateError
+from app.domain.marker import InputPosition
+from app.domain.source import Source
+from app.engine.core.batch import Batch
+from app.engine.core.definition import TaskDefinition
+from app.engine.core.usable import Usable, usable_records
+
+
+class Records(NamedTuple):
+    """A batch's usable records, and (index in the batch, reason) of the others."""
+
+    source: Source
+    usable: Usable
+    refused: list[tuple[int, str]]
+
+
+class Read(NamedTuple):
+    """What of a batch lies behind the task's position; no records if its topic has none of a source."""
+
+    batch: Batch
+    position: InputPosition
+    records: Records | None
+
+
+def read_batch(definition: TaskDefinition, batch: Batch, position: InputPosition, schemas: Schemas) -> Read | None:
+    """The batch as the task at this position has to take it; None if all of it lies below."""
+    new = _behind(batch, position)
+    if new is None:
+        return None
+    source = definition.by_topic.get(batch.topic)
+    if source is None:
+        return Read(new, position, None)
+    usable, refused = usable_records(source, new, position.watermark_us, schemas, definition.columns_of(source))
+    return Read(new, position, Records(source, usable, refused))
+
+
+def _behind(batch: Batch, position: InputPosition) -> Batch | None:
+    if batch.next_offset <= position.next_offset:
+        return None
+    if batch.base_offset > position.next_offset:
+        raise StateError(
+            f"{batch.topic}-{batch.partition}: the batch begins at offset {batch.base_offset}, but the state "
+            f"covers only what is below {position.next_offset}; the task must be taken over again"
+        )
+    return batch.since(position.next_offset) if batch.base_offset < position.next_offset else batch

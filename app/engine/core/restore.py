@@ -1,0 +1,204 @@
+"""A task's state out of its changelog: all that it holds, in the order of the log, the last of each key."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from app.codecs import changelog
+from app.codecs.blobs import NULL, Blobs
+from app.codecs.changelog import Int64s
+from app.codecs.closings import Mark, as_closed_row_key, as_final_key, decode_mark, mark_head, task_of
+from app.codecs.halves import decode_half, half_head, place_of
+from app.codecs.marker import decode_marker
+from app.codecs.row_keys import row_prefix
+from app.domain.errors import LayoutError, StateError
+from app.domain.marker import InputPosition, Marker
+from app.domain.view import Session
+from app.engine.core.batch import Batch
+from app.engine.core.definition import TaskDefinition
+from app.engine.core.halves import Halves
+from app.engine.core.revising import with_revision
+from app.engine.core.spans import Spans
+from app.engine.core.state import ViewState
+from app.engine.core.stored_rows import take_rows
+from app.engine.core.task_state import TaskState, Total
+
+Taker = Callable[[Blobs, Blobs, Int64s], None]
+"""Takes keys, values and offsets of consecutive records of one kind."""
+
+
+@dataclass(slots=True)
+class _LastMarker:
+    marker: Marker | None = None
+    offset: int = -1
+    is_ahead: bool = False
+
+    def take(self, _: Blobs, values: Blobs, offsets: Int64s) -> None:
+        self.marker, self.offset, self.is_ahead = decode_marker(values[-1] or b""), int(offsets[-1]), False
+
+
+class Restorer:
+    """Reads a task's changelog partition, batch by batch, into a state.
+
+    Records of views, joins, alerts or versions that are not declared now are passed over; `foreign` counts them by the
+    first bytes of their keys.
+    """
+
+    def __init__(self, definition: TaskDefinition, state: TaskState | None = None) -> None:
+        """`state`: one to continue, which covers the log up to its marker."""
+        self._definition = definition
+        held = _LastMarker() if state is None else _LastMarker(state.marker, state.marker_offset, state.is_ahead)
+        self._last = held
+        self.records = 0
+        self.foreign: dict[bytes, int] = defaultdict(int)
+        self._state = _empty(definition) if state is None else state
+        self._takers = self._takers_by_head()
+
+    @property
+    def marker(self) -> Marker | None:
+        """The last one read."""
+        return self._last.marker
+
+    @property
+    def marker_offset(self) -> int:
+        """Where it stands in the log; -1 before any."""
+        return self._last.offset
+
+    @property
+    def row_count(self) -> int:
+        return sum(map(len, self._state.views.values()))
+
+    @property
+    def so_far(self) -> TaskState | None:
+        """What was read, to be gone on with behind its last marker; None before the first."""
+        if self.marker is None:
+            return None
+        self._state.marker, self._state.marker_offset = self.marker, self.marker_offset
+        self._state.is_ahead = self._last.is_ahead
+        return self._state
+
+    def read(self, batch: Batch) -> None:
+        """Take in consecutive records of the changelog partition.
+
+        LayoutError for records of another layout or kind, StateError for what no version writes.
+        """
+        self.records += len(batch)
+        try:
+            self._take(batch)
+        except LayoutError as error:
+            place = f"{batch.topic}-{batch.partition}, offsets {batch.base_offset} to {batch.next_offset}"
+            raise LayoutError(f"{place}: {error}") from error
+
+    def _take(self, batch: Batch) -> None:
+        keys, values = Blobs.of(batch.keys), Blobs.of(batch.values)
+        if (keys.lengths == NULL).any():
+            raise StateError(
+                f"{batch.topic}-{batch.partition}: a record without key between offsets {batch.base_offset} and "
+                f"{batch.next_offset}; no version writes one, so another producer did: find and stop it"
+            )
+        heads = keys.beginning_with([*self._takers])
+        for at, take in enumerate(self._takers.values()):
+            which = np.flatnonzero(heads == at)
+            if len(which):
+                take(keys.at(which), values.at(which), batch.offsets[which])
+        unknown = np.flatnonzero(heads < 0)
+        if len(unknown):
+            self._pass_over(keys.at(unknown))
+
+    def finish(self, inputs: Mapping[str, InputPosition], partition: int) -> TaskState:
+        """The state; `inputs` name where the task's topics begin, for what the marker does not know."""
+        state = self._state
+        if self.marker is None:
+            state.marker = self._definition.empty_marker(partition, inputs)
+        else:
+            state.marker = self._definition.completed(self.marker, inputs)
+            state.is_ahead = self._last.is_ahead or state.marker != self.marker
+        state.marker_offset = self.marker_offset
+        state.looked_to.clear()
+        return state
+
+    def _takers_by_head(self) -> dict[bytes, Taker]:
+        """Who takes the records whose keys begin so; no method of this object, which would then hold itself."""
+        definition, state = self._definition, self._state
+        takers: dict[bytes, Taker] = {
+            row_prefix(view): _row_taker(state.views[view.name], state.spans.get(view.name))
+            for view in definition.views
+        }
+        takers |= {
+            changelog.head_of(changelog.MARKER): self._last.take,
+            changelog.head_of(changelog.BLOCK): _block_taker(state.blocks),
+        }
+        for name in definition.finals:
+            view = definition.by_name[name]
+            takers[as_closed_row_key(row_prefix(view))] = _row_taker(state.closings[name])
+            takers[mark_head(view)] = _mark_taker(state.marks[name])
+            takers[as_final_key(row_prefix(view))] = _row_taker(state.finals[name])
+        return takers | {half_head(one): _half_taker(state.halves[one.name]) for one in definition.pairing}
+
+    def _pass_over(self, keys: Blobs) -> None:
+        """Count what is not declared here; what not even a kind is known of is not passed over."""
+        width = changelog.ROW_HEAD.size
+        for key in keys.at(keys.lengths < width):
+            kind = changelog.kind_of(key or b"")
+            raise LayoutError(f"changelog key {(key or b'').hex()} is too short for kind {kind}")
+        heads = Blobs(keys.data, keys.starts, np.full(len(keys), width)).matrix(width)
+        found, counts = np.unique(heads.view(f"V{width}").ravel(), return_counts=True)
+        for head, count in zip(found.tolist(), counts.tolist(), strict=True):
+            changelog.kind_of(head)
+            self.foreign[head] += count
+
+
+def new_state(definition: TaskDefinition, partition: int, inputs: Mapping[str, InputPosition]) -> TaskState:
+    """The state of a task whose changelog is empty; `inputs` name where its topics begin."""
+    return Restorer(definition).finish(inputs, partition)
+
+
+def _empty(definition: TaskDefinition) -> TaskState:
+    return TaskState(
+        marker=Marker(definition.application, definition.number, -1, 0, {}, {}),
+        views={view.name: ViewState(view) for view in definition.views},
+        spans={view.name: Spans() for view in definition.views if isinstance(view.window, Session)},
+        closings={name: ViewState(definition.by_name[name]) for name in definition.finals},
+        marks={name: {} for name in definition.finals},
+        finals={name: ViewState(with_revision(definition.by_name[name])) for name in definition.finals},
+        halves={one.name: Halves() for one in definition.pairing},
+    )
+
+
+def _row_taker(state: ViewState, spans: Spans | None = None) -> Taker:
+    return lambda keys, values, _: take_rows(state, keys, values, spans)
+
+
+def _block_taker(blocks: dict[bytes, Total]) -> Taker:
+    def take(keys: Blobs, values: Blobs, _: Int64s) -> None:
+        for key, value in _latest(keys, values):
+            if value is None:
+                blocks.pop(key, None)
+            else:
+                blocks[key] = changelog.decode_block(key, value)[1:]
+
+    return take
+
+
+def _mark_taker(marks: dict[int, Mark]) -> Taker:
+    return lambda keys, values, _: marks.update(
+        {task_of(key): decode_mark(value) for key, value in _latest(keys, values) if value is not None}
+    )
+
+
+def _half_taker(halves: Halves) -> Taker:
+    def take(keys: Blobs, values: Blobs, _: Int64s) -> None:
+        latest = _latest(keys, values)
+        halves.remove(place_of(key) for key, value in latest if value is None)
+        halves.put([decode_half(key, value) for key, value in latest if value is not None])
+
+    return take
+
+
+def _latest(keys: Blobs, values: Blobs) -> list[tuple[bytes, bytes | None]]:
+    """The last value of each key."""
+    return [(key, value) for key, value in dict(zip(keys, values, strict=True)).items() if key is not None]

@@ -1,0 +1,87 @@
+"""The committed state of a task: all that its changelog says, at one marker.
+
+Everything here is read and changed on one event loop, between awaits: whoever reads between two awaits sees
+exactly one marker's state. What a transaction does is built aside as effects, and swapped in after its commit.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from app.codecs.closings import Mark
+from app.domain.marker import Marker
+from app.engine.core.halves import Halves
+from app.engine.core.spans import Spans
+from app.engine.core.state import ViewChange, ViewState
+
+Total = tuple[int, int]
+"""Count and fingerprint."""
+
+
+@dataclass
+class TaskState:
+    """What queries see and what the next batch builds on.
+
+    `marker_offset` is the offset of the marker's record in the task's changelog partition; -1 before any.
+    `spans`: sessions by group, of session views. `closings`: rows of closed windows that wait for all tasks'
+    `marks` (by view, then task); `finals`: those published, as long as they may be revised. `halves`: what joins
+    remember and alerts watch. `looked_to` only saves looking twice. `is_ahead`: the marker says more than its log
+    does, as whoever took the task over obeys other rules or keeps other views.
+    """
+
+    marker: Marker
+    views: dict[str, ViewState]
+    marker_offset: int = -1
+    blocks: dict[bytes, Total] = field(default_factory=dict)
+    spans: dict[str, Spans] = field(default_factory=dict)
+    closings: dict[str, ViewState] = field(default_factory=dict)
+    marks: dict[str, dict[int, Mark]] = field(default_factory=dict)
+    finals: dict[str, ViewState] = field(default_factory=dict)
+    halves: dict[str, Halves] = field(default_factory=dict)
+    looked_to: dict[tuple[str, str], int] = field(default_factory=dict)
+    is_ahead: bool = False
+
+    def is_settled(self, step: str, view: str, to_us: int) -> bool:
+        """Whether a step of the upkeep has looked for rows up to this instant, and there were none left."""
+        return self.looked_to.get((step, view), to_us - 1) >= to_us
+
+    def note_settled(self, step: str, view: str, to_us: int) -> None:
+        self.looked_to[step, view] = to_us
+
+    def pack(self) -> None:
+        """Give back the room of removed rows, once all changes of a transaction, which name slots, are swapped in."""
+        for rows in (*self.views.values(), *self.closings.values(), *self.finals.values()):
+            rows.pack()
+
+    @property
+    def partition(self) -> int:
+        return self.marker.partition
+
+
+class Effect(Protocol):
+    """One thing that a transaction does to the state."""
+
+    def swap_in(self, state: TaskState) -> None:
+        """Called once, after the commit."""
+
+
+@dataclass(frozen=True, slots=True)
+class RowsChanged:
+    """Rows of a view were changed, added or removed."""
+
+    view: str
+    change: ViewChange
+
+    def swap_in(self, state: TaskState) -> None:
+        state.views[self.view].swap_in(self.change)
+
+
+@dataclass(frozen=True, slots=True)
+class BlocksCounted:
+    """New totals of blocks, by changelog key (rule 12)."""
+
+    totals: dict[bytes, Total]
+
+    def swap_in(self, state: TaskState) -> None:
+        state.blocks.update(self.totals)

@@ -1,0 +1,88 @@
+"""What a worker knows of tasks: those it owns, who owns the others, and whether it may answer.
+
+The engine fills it; the HTTP edge reads it. One `Membership` per worker process, one `Directory` per task group.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from app.engine.core.task_state import TaskState
+
+
+class Standing(StrEnum):
+    """Whether answers from a task group can be trusted now."""
+
+    STARTING = "starting"  # no assignment yet
+    REBALANCING = "rebalancing"  # partitions are being handed over
+    RECOVERING = "recovering"  # reading changelogs
+    READY = "ready"
+    LOST = "lost"  # no accepted heartbeat within the session timeout
+    STOPPING = "stopping"
+
+
+@dataclass
+class Membership:
+    """The worker's place in its consumer group: when a heartbeat was last accepted (monotonic clock)."""
+
+    session_timeout_seconds: float = math.inf
+    heartbeat_at_seconds: float | None = None
+
+    def heartbeat_accepted(self, at_seconds: float) -> None:
+        """The group still counts this worker in."""
+        self.heartbeat_at_seconds = at_seconds
+
+    @property
+    def lost(self) -> bool:
+        """Whether the group may have given this worker's tasks away: no accepted heartbeat within the session.
+
+        Asked anew each time, by the monotonic clock, so that a worker that was stopped for a while knows it at once.
+        """
+        if self.heartbeat_at_seconds is None:
+            return False
+        return time.monotonic() - self.heartbeat_at_seconds > self.session_timeout_seconds
+
+
+@dataclass
+class Directory:
+    """Tasks of one group as seen by this worker.
+
+    `tasks`: those owned here and taken over, by partition. `owners`: base URL of the worker that owns each
+    partition, as of the last rebalance. `partitions`: how many tasks the group has. `standing`: as the engine last
+    left it. `log_end`: end offsets last seen, per topic and partition, for the lag in answers. `recovering`: of tasks
+    that are being taken over, how many offsets of their changelogs were read, of how many. `standby`: up to which
+    offset the changelogs of tasks that others own are held here, warm; nothing is answered from these.
+    """
+
+    url: str
+    partitions: int = 0
+    standing: Standing = Standing.STARTING
+    tasks: dict[int, TaskState] = field(default_factory=dict)
+    owners: Mapping[int, str] = field(default_factory=dict)
+    log_end: dict[tuple[str, int], int] = field(default_factory=dict)
+    membership: Membership = field(default_factory=Membership)
+    recovering: dict[int, tuple[int, int]] = field(default_factory=dict)
+    standby: dict[int, int] = field(default_factory=dict)
+
+    @property
+    def standing_now(self) -> Standing:
+        """The standing; a ready group whose worker lost its heartbeat, or that has no partitions, is not ready."""
+        if self.standing is not Standing.READY:
+            return self.standing
+        if self.membership.lost:
+            return Standing.LOST
+        return Standing.READY if self.partitions > 0 else Standing.STARTING
+
+    @property
+    def ready(self) -> bool:
+        """Whether every task that is owned here is taken over."""
+        return self.standing_now is Standing.READY
+
+    @property
+    def answers(self) -> bool:
+        """Whether queries may be answered from `tasks`: all of them, or those that are taken over already."""
+        return self.ready or (self.standing is Standing.RECOVERING and not self.membership.lost and bool(self.tasks))

@@ -1,0 +1,201 @@
+"""Runs one task: what is offered while a transaction is under way is merged and becomes the next batch."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Sequence, Set
+
+from app.codecs.avro_schema import Schemas
+from app.domain.fold import Advance
+from app.engine.core.batch import Batch, Transaction
+from app.engine.core.building import Piece
+from app.engine.core.task import TaskCore
+from app.engine.drive import failpoints
+from app.engine.drive.budget import TransactionBudget
+from app.engine.drive.progress import Doing
+from app.engine.drive.schemas import SchemaCache
+from app.engine.drive.waiting import Done, Taken, Waiting
+from app.engine.drive.writer import TaskWriter
+
+log = logging.getLogger(__name__)
+
+FOLDS_BEFORE_UPKEEP = 4
+"""Large batches that are folded, while there are more, before what follows from the watermarks is done for all at once:
+closing, publishing and expiring take a transaction each, whatever they hold."""
+
+Reread = Callable[[Piece, int], Awaitable[tuple[Batch, Sequence[Advance]]]]
+"""Gives a piece of a partition's log again, or its first part, with the advances that were made in it."""
+
+
+class TaskRunner:
+    """One task's loop: take a batch, plan, write, commit; and what the core has to do of its own in between.
+
+    `on_failure` is told what ended the loop (a fence, a refused batch, a lost broker); the state must then be
+    dropped, for the log may hold more than it. `full` and `drained` tell the fetcher of back-pressure, per topic;
+    `on_gap` (topic, offset) is asked to fetch from that offset again. `budget` is shared by the worker's tasks.
+    """
+
+    def __init__(
+        self,
+        core: TaskCore,
+        writer: TaskWriter,
+        schemas: SchemaCache,
+        *,
+        reread: Reread,
+        budget: TransactionBudget,
+        hold_records: int,
+        full: Callable[[str], None],
+        drained: Callable[[str], None],
+        on_gap: Callable[[str, int], None],
+        on_failure: Callable[[TaskRunner, BaseException], None],
+    ) -> None:
+        self.core, self.writer = core, writer
+        self._schemas, self._reread, self._budget = schemas, reread, budget
+        self._on_gap, self._on_failure = on_gap, on_failure
+        self._expected = dict(core.state.marker.next_offsets)
+        self._waiting = Waiting(core, hold_records, full, drained)
+        self._advances: dict[str, tuple[int, int]] = {}
+        self._wakeup = asyncio.Event()
+        self._stopping = self._failed = self._asking = self._writing = False
+        self._loop: asyncio.Task[None] | None = None
+        self._name = f"{core.definition.name}: task {core.state.partition}"
+        self._building: Set[str] = frozenset()
+
+    def start(self) -> None:
+        """Begin; batches may be offered from now on."""
+        self._loop = asyncio.create_task(self._run(), name=f"task-{self.core.state.partition}")
+
+    def offer(self, batch: Batch, done: Done) -> None:
+        """Hand over a batch; `done` is called when its transaction has been committed.
+
+        One that does not follow what came before (fetched before a seek, say) is dropped, and `on_gap` told which
+        offset is wanted.
+        """
+        failpoints.reached(failpoints.BATCH_OFFERED)
+        expected = self._expected[batch.topic]
+        if batch.base_offset > expected:
+            self._on_gap(batch.topic, expected)
+            return
+        self._expected[batch.topic] = max(expected, batch.next_offset)
+        self._waiting.add(batch, done)
+        self._wakeup.set()
+
+    @property
+    def doing(self) -> Doing:
+        """What it is at now."""
+        if self._writing:
+            return Doing.WRITING
+        return Doing.ASKING_REGISTRY if self._asking else Doing.NOTHING
+
+    def not_due(self) -> list[str]:
+        """Topics whose next batch is here and must wait for records of other topics."""
+        return self._waiting.not_due()
+
+    def advance(self, topic: str, at_offset: int, watermark_us: int) -> None:
+        """Raise a watermark, if the task still stands at `at_offset` of the topic when its turn comes."""
+        self._advances[topic] = (at_offset, watermark_us)
+        self._wakeup.set()
+
+    async def stop(self, grace_seconds: float) -> bool:
+        """Finish the transaction under way and stop; False if it had to be broken off (the state is void then).
+
+        What is not yet being written (it may wait for a registry) is the next owner's.
+        """
+        self._stopping = True
+        self._wakeup.set()
+        clean = True
+        if self._loop is not None:
+            if self._writing:
+                await asyncio.wait([self._loop], timeout=grace_seconds)
+            self._loop.cancel()
+            await asyncio.wait([self._loop])
+            self._loop = None  # its error holds this frame, and so the state, until garbage is collected
+            clean = not self._failed and not self._writing
+        await self.writer.stop()
+        return clean
+
+    async def _run(self) -> None:
+        try:
+            folded = 0
+            while not self._stopping:
+                worked = await self._fold_next()
+                folded = folded + 1 if worked and self._waiting.is_full else FOLDS_BEFORE_UPKEEP
+                if folded >= FOLDS_BEFORE_UPKEEP:
+                    kept_up = await self._write(self.core.keep_up())
+                    folded = FOLDS_BEFORE_UPKEEP if kept_up else 0  # there may be more of it
+                    worked |= kept_up
+                worked |= await self._build_next()
+                worked |= await self._advance_next()
+                if not worked:
+                    await self._wakeup.wait()
+                self._wakeup.clear()
+        except asyncio.CancelledError:
+            raise
+        except BaseException as error:  # a panic of Polars is no Exception; whoever is told must not miss it
+            self._failed = True
+            self._on_failure(self, error)
+
+    async def _fold_next(self) -> bool:
+        """Fold what waits of the topics whose turn it is; whether there was any."""
+        if not self._waiting.due():
+            return False
+        if not self._waiting.is_full:  # whoever has enough for a large transaction costs nothing by going on
+            await self._budget.turn()
+        await self._fold(self._waiting.take_due())
+        return True
+
+    async def _build_next(self) -> bool:
+        """Read again one piece for the views that are being built; whether there are any."""
+        piece = self.core.to_build()
+        if piece is None:
+            return False
+        building = self.core.build_progress()
+        for view in building.keys() - self._building:
+            log.info("%s: %s is built anew, %d of %d offsets are read", self._name, view, *building[view])
+        self._building = building.keys()
+        batch, advances = await self._reread(piece, self.core.state.partition)
+        schemas = await self._schemas_of(batch)
+        written = await self._write(self.core.build(batch, advances, schemas))
+        for view in building.keys() - self.core.build_progress().keys():
+            log.info("%s: %s is built, and answers", self._name, view)
+        return written
+
+    async def _advance_next(self) -> bool:
+        """Raise one watermark that was asked for; whether any was asked for."""
+        if not self._advances:
+            return False
+        topic, (at_offset, watermark_us) = self._advances.popitem()
+        if self.core.state.marker.inputs[topic].next_offset == at_offset:
+            await self._write(self.core.advance(topic, watermark_us))
+        return True
+
+    async def _write(self, transaction: Transaction | None) -> bool:
+        """Write and commit what the core has planned; whether there was anything."""
+        if transaction is None:
+            return False
+        self._writing = True
+        marker_offset = await self.writer.write(transaction)
+        self.core.commit(transaction, marker_offset)
+        self._writing = False
+        return True
+
+    async def _schemas_of(self, *batches: Batch) -> Schemas:
+        self._asking = True
+        try:
+            return await self._schemas.having({i for batch in batches for i in batch.packed.schema_ids})
+        finally:
+            self._asking = False
+
+    async def _fold(self, taken: Sequence[Taken]) -> None:
+        failpoints.reached(failpoints.BATCH_TAKEN)
+        batches = [batch for batch, _ in taken]
+        schemas = await self._schemas_of(*batches)
+        async with self._budget.step():
+            reads = self.core.read(batches, schemas)
+        async with self._budget.step():
+            transaction = self.core.plan_read(reads)
+        await self._write(transaction)
+        failpoints.reached(failpoints.BATCH_APPLIED)
+        for done in (done for _, dones in taken for done in dones):
+            done()

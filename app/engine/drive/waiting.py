@@ -1,0 +1,97 @@
+"""What was offered to a task and waits for its transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import pairwise
+from typing import NamedTuple
+
+from app.engine.core.batch import Batch
+from app.engine.core.task import TaskCore
+
+Done = Callable[[], None]
+
+
+class Taken(NamedTuple):
+    """What waited of a topic, merged to one batch; `dones` are called when its transaction has been committed."""
+
+    batch: Batch
+    dones: list[Done]
+
+
+class Waiting:
+    """Batches by topic, the topics in the order of their turns.
+
+    `full` and `drained` tell the fetcher of back-pressure, per topic: of one that holds enough for the largest batch
+    nothing more is taken.
+    """
+
+    def __init__(
+        self, core: TaskCore, hold_records: int, full: Callable[[str], None], drained: Callable[[str], None]
+    ) -> None:
+        self._core, self._hold_records = core, hold_records
+        self._full, self._drained = full, drained
+        self._batches: dict[str, list[tuple[Batch, Done]]] = {}
+        self._blocked: set[str] = set()
+
+    @property
+    def is_full(self) -> bool:
+        """Whether some topic is held back."""
+        return bool(self._blocked)
+
+    def add(self, batch: Batch, done: Done) -> None:
+        """Put it behind the others of its topic."""
+        self._batches.setdefault(batch.topic, []).append((batch, done))
+        if self._count(batch.topic) >= self._largest(batch.topic):
+            self._blocked.add(batch.topic)
+            self._full(batch.topic)
+
+    def not_due(self) -> list[str]:
+        """Topics whose next batch must wait for records of other topics."""
+        return [topic for topic, waiting in self._batches.items() if not self._core.is_due(waiting[0][0])]
+
+    def due(self) -> list[str]:
+        """The topic whose turn it is, with others that may share a transaction with it up to the largest batch."""
+        due = [topic for topic, waiting in self._batches.items() if self._core.is_due(waiting[0][0])]
+        joint = self._core.definition.joint_topics
+        if not due or due[0] not in joint:
+            return due[:1]
+        chosen, count = due[:1], self._count(due[0])
+        for topic in due[1:]:
+            count += self._count(topic)
+            if topic in joint and count <= self._hold_records:
+                chosen.append(topic)
+        return chosen
+
+    def take_due(self) -> list[Taken]:
+        """One batch of each topic whose turn it is."""
+        return [self._take(topic) for topic in self.due()]
+
+    def _take(self, topic: str) -> Taken:
+        """What waits of a topic, merged or cut to the largest batch; the topic goes to the end of the line."""
+        waiting, largest = self._batches.pop(topic), self._largest(topic)
+        used, records = 1, len(waiting[0][0])
+        for (before, _), (batch, _) in pairwise(waiting):
+            follows = batch.base_offset == before.next_offset and self._core.is_due(batch)
+            if records >= largest or not follows:
+                break
+            used, records = used + 1, records + len(batch)
+        merged = Batch.joined([batch for batch, _ in waiting[:used]])
+        dones, rest = [done for _, done in waiting[:used]], waiting[used:]
+        if len(merged) > largest:
+            offset = int(merged.offsets[largest])
+            rest.insert(0, (merged.since(offset), dones.pop()))
+            merged = merged.until(offset)
+        if rest:
+            self._batches[topic] = rest
+        elif topic in self._blocked:
+            self._blocked.discard(topic)
+            self._drained(topic)
+        return Taken(merged, dones)
+
+    def _largest(self, topic: str) -> int:
+        """Records of its largest batch: what is no record of a source costs ten times as much."""
+        return self._hold_records if topic in self._core.definition.by_topic else max(1, self._hold_records // 10)
+
+    def _count(self, topic: str) -> int:
+        return sum(len(batch) for batch, _ in self._batches[topic])

@@ -1,0 +1,54 @@
+"""What belongs together in the life of a ride: its start and its fare; and the rides that last too long."""
+
+from __future__ import annotations
+
+from app.domain.alert import Alert
+from app.domain.half import Half, Only
+from app.domain.join import Either, Join, JoinKind, Side, Taken
+from app.domain.source import SourceTopic
+from app.rides.lifecycle.sources import END, FARES, RIDE_EVENTS, START
+
+HOUR_SECONDS = 3600
+
+_EVENTS = RIDE_EVENTS.topics[0].name
+STARTS = Half(RIDE_EVENTS, _EVENTS, id="ride_id", at="happened_at_us", only=Only("kind", (START,)))
+ENDS = Half(RIDE_EVENTS, _EVENTS, id="ride_id", at="happened_at_us", only=Only("kind", (END,)))
+
+FARED_STARTS = Join(
+    number=1,
+    name="fared_starts",
+    kind=JoinKind.OUTER,
+    left=STARTS,
+    right=Half(FARES, FARES.topics[0].name, id="ride_id", at="paid_at_us"),
+    bound_seconds=6 * HOUR_SECONDS,
+    grace_seconds=HOUR_SECONDS,
+    columns=(
+        Either("ride_id", "ride_id", "ride_id"),
+        Taken("service", Side.LEFT, "service"),
+        Taken("taxi_id", Side.LEFT, "taxi_id"),
+        Taken("driver_id", Side.LEFT, "driver_id"),
+        Taken("zone", Side.LEFT, "zone"),
+        Taken("fare_cents", Side.RIGHT, "fare_cents"),
+        Taken("tip_cents", Side.RIGHT, "tip_cents"),
+        Taken("total_cents", Side.RIGHT, "total_cents"),
+        Taken("payment_type", Side.RIGHT, "payment_type"),
+        Taken("started_at_us", Side.LEFT, "happened_at_us"),
+        Either("known_at_us", "happened_at_us", "paid_at_us"),
+    ),
+    key="ride_id",
+    reported_at="known_at_us",
+    output=SourceTopic(7, "rides.fared"),
+    help="starts of rides with what was paid for them, and either without the other",
+)
+
+LONG_RIDES = Alert(
+    number=1,
+    name="long_rides",
+    starts=STARTS,
+    ends=ENDS,
+    longer_than_seconds=2 * HOUR_SECONDS,
+    grace_seconds=600,
+    columns=("service", "taxi_id", "driver_id", "zone"),
+    output=SourceTopic(8, "rides.long"),
+    help="rides of more than two hours, and rides that have not ended after two hours",
+)

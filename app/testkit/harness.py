@@ -1,0 +1,327 @@
+"""Views, joins and alerts of your own, tested without a broker.
+
+Records go in, and what a worker would hold and send comes out:
+
+    shop = Harness(views=[REVENUE])
+    shop.send("sales", {"sale_id": "s1", "shop": "north", "sold_at_us": 0, "cents": 250})
+    assert shop.rows(REVENUE) == [{"window_start_us": 0, "shop": "north", "revenue": 250}]
+
+The worker's own task core does the work, over a simulated cluster, and every call returns when nothing is left to do.
+Time is yours: it moves by the records' own instants, and by `advance_watermark`. See docs/testkit.md.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from app.base import names
+from app.codecs.avro_schema import Schemas
+from app.codecs.changelog import decode_rows
+from app.codecs.row_keys import decode_key, row_prefix
+from app.domain.alert import Alert
+from app.domain.branch import Branch
+from app.domain.errors import FlagfallError
+from app.domain.fold import Cells, RowKey, by_window, join_sessions, merge_rows
+from app.domain.join import Join
+from app.domain.marker import Marker
+from app.domain.records import TopicPartition, Value, with_derived
+from app.domain.source import Source
+from app.domain.view import Session, View
+from app.engine.core.batch import Headers
+from app.engine.core.definition import TaskDefinition
+from app.engine.core.task_state import TaskState
+from app.testkit import received
+from app.testkit.broker import Broker
+from app.testkit.encoding import encode, filled, schema_of
+from app.testkit.partition_log import PartitionLog, Sent
+from app.testkit.received import Late, Quarantined, Unmatched
+from app.testkit.releases import alert_over, branch_over, join_over
+from app.testkit.simulated_task import SimulatedTask, run_until_idle
+
+Row = dict[str, Any]
+
+
+class HarnessError(FlagfallError):
+    """A test asks for something that its harness does not have."""
+
+
+class Harness:
+    """One worker that owns all tasks of the sources that the views, joins, alerts and branches read.
+
+    `finals`: views that publish a final row per window; what `branches` send on, `records` gives. `partitions`: of
+    every topic, and so the number of tasks.
+    DefinitionError if the definitions do not fit together.
+    """
+
+    def __init__(
+        self,
+        views: Sequence[View] = (),
+        joins: Sequence[Join] = (),
+        finals: Sequence[View] = (),
+        *,
+        alerts: Sequence[Alert] = (),
+        branches: Sequence[Branch] = (),
+        partitions: int = 1,
+        application: str = "test",
+    ) -> None:
+        _check(views, joins, finals, alerts, branches, partitions)
+        paired = [half.source for join in joins for half in (join.left, join.right)]
+        watched = [alert.starts.source for alert in alerts]
+        told = [view.source for view in (*views, *finals)]
+        sent_on = [branch.source for branch in branches]
+        self.sources: tuple[Source, ...] = tuple(dict.fromkeys(told + paired + watched + sent_on))
+        writers: tuple[Join | Alert, ...] = (*joins, *alerts)
+        read = {source.name: number for number, source in enumerate(self.sources, 1)}
+        written = {one.output.name: len(read) + number for number, one in enumerate(writers, 1)}
+        self._schema_ids = {topic.name: read[source.name] for source in self.sources for topic in source.topics}
+        self._schemas: Schemas = {
+            **{read[source.name]: schema_of(source, read[source.name]) for source in self.sources},
+            **{written[one.output.name]: schema_of(one.source, written[one.output.name]) for one in writers},
+        }
+        self._definition = TaskDefinition(
+            application,
+            self.sources,
+            tuple(dict.fromkeys((*views, *finals))),
+            tuple(joins),
+            tuple(view.name for view in finals),
+            partitions,
+            written,
+            tuple(branches),
+            tuple(alerts),
+        )
+        self._broker = Broker(partitions)
+        self._tasks: list[SimulatedTask] = []
+        self.restart()
+
+    def send(
+        self,
+        topic: str,
+        values: Mapping[str, Value],
+        *,
+        key: bytes | None = None,
+        partition: int = 0,
+        timestamp_ms: int | None = None,
+        headers: Headers = (),
+    ) -> int:
+        """Send a record, and let it be folded; gives its offset.
+
+        Nullable columns may be left out. `timestamp_ms` is Kafka's own; if it is not told the record is punctual.
+        RecordError if the values do not fit the topic's source.
+        """
+        record = self._record(topic, values, key, timestamp_ms, headers)
+        return self._produce(topic, partition, [record])[0]
+
+    def send_all(self, topic: str, records: Sequence[Mapping[str, Value]], *, partition: int = 0) -> list[int]:
+        """Send punctual records, which the task is given as one batch; gives their offsets."""
+        return self._produce(topic, partition, [self._record(topic, values, None, None, ()) for values in records])
+
+    def send_bytes(
+        self,
+        topic: str,
+        value: bytes | None,
+        *,
+        key: bytes | None = None,
+        partition: int = 0,
+        timestamp_ms: int = 0,
+        headers: Headers = (),
+    ) -> int:
+        """Send these very bytes, whatever they are; gives their offset."""
+        self._source_of(topic)
+        return self._produce(topic, partition, [Sent(key, value, headers, timestamp_ms)])[0]
+
+    def advance_watermark(self, topic: str, watermark_us: int, *, partition: int = 0) -> None:
+        """Raise a watermark without a record, as `flagfall advance` does. It never goes back."""
+        self._source_of(topic)
+        request = {"topic": topic, "partition": partition, "watermark_us": watermark_us}
+        self._produce(self._definition.advance_requests, partition, [Sent(None, json.dumps(request).encode())])
+
+    def correct(self, document: Mapping[str, Any], *, partition: int = 0) -> Row:
+        """Send a correction (docs/formats.md) and give what became of it; HarnessError if it cannot even be read."""
+        corrections, outcomes = self._topic_of_group(names.corrections_topic), self._topic(names.corrected_topic)
+        there = len(self.records(outcomes))
+        self._produce(corrections, partition, [Sent(None, json.dumps(document).encode())])
+        told = self.records(outcomes)[there:]
+        if not told:
+            raise HarnessError(f"no correction: {document}")
+        return dict(json.loads(told[0].value or b""))
+
+    def restart(self, *, compact: bool = False, views: Sequence[View] | None = None) -> None:
+        """Kill the worker and start another, which has nothing but the changelog; `compact` that one before.
+
+        `views`: those of the new one's release, over the same sources: more, fewer, with another grace or skew.
+        """
+        if views is not None:
+            self._definition = _released(self._definition, views)
+            self.sources = self._definition.sources
+        if compact:
+            for partition in range(self._broker.partitions):
+                log = self._changelog(partition)
+                log.compact(log.end, tombstones=True)
+        self._tasks = [
+            SimulatedTask(self._broker, self._definition, partition, self._schemas, random.Random(partition))
+            for partition in range(self._broker.partitions)
+        ]
+        for task in self._tasks:
+            task.sizes = (100_000,)
+        run_until_idle(self._tasks)
+
+    def rows(self, view: View, *, partition: int | None = None) -> list[Row]:
+        """A view's rows as a query shows them, by window and group; of one task, or all tasks' rows merged."""
+        merged = by_window(view, self.cells(view, partition=partition))
+        return [received.shown(view, key, merged[key]) for key in sorted(merged, key=received.in_order)]
+
+    def cells(self, view: View, *, partition: int | None = None) -> dict[RowKey, Cells]:
+        """A view's rows as they are stored, count and fingerprint first; of a hopping view its panes."""
+        self._known(view)
+        chosen = range(self._broker.partitions) if partition is None else (partition,)
+        merged: dict[RowKey, Cells] = {}
+        for number in chosen:
+            for key, cells in received.stored_rows(self._state(number).views[view.name]).items():
+                if isinstance(view.window, Session):
+                    join_sessions(view, merged, key, cells)
+                else:
+                    merged[key] = merge_rows(view, [merged.get(key, view.neutral), cells])
+        return merged
+
+    def changelog(self, view: View, *, partition: int = 0) -> list[tuple[RowKey, Cells | None]]:
+        """What was written to a task's changelog for a view, in order; None is a row that went."""
+        self._known(view)
+        rows: list[tuple[RowKey, Cells | None]] = []
+        for entry in self._changelog(partition).committed():
+            if entry.record is not None and (key := entry.record.key or b"").startswith(row_prefix(view)):
+                value = entry.record.value
+                cells = None if value is None else tuple(decode_rows([value], len(view.cells))[0].tolist())
+                rows.append((decode_key(view, key), cells))
+        return rows
+
+    @property
+    def late(self) -> list[Late]:
+        """Records that came too late for some views or joins."""
+        return [received.late(record, self._schemas) for record in self.records(self._topic(names.late_topic))]
+
+    @property
+    def quarantined(self) -> list[Quarantined]:
+        """Records that cannot be used, and why."""
+        return [received.quarantined(record) for record in self.records(self._topic(names.quarantine_topic))]
+
+    def finals(self, view: View) -> list[Row]:
+        """Final rows that were published, as the documents of their topic."""
+        self._known(view)
+        return [json.loads(record.value or b"") for record in self.records(names.finals_topic(view.name))]
+
+    def joined(self, join: Join) -> list[Row]:
+        """Joined records, in order."""
+        return self._written(join, "a join", self._definition.joins)
+
+    def alerts(self, alert: Alert) -> list[Row]:
+        """Alerts that were told, in order."""
+        return self._written(alert, "an alert", self._definition.alerts)
+
+    def unmatched(self, join: Join) -> list[Unmatched]:
+        """Halves that nobody can meet any more."""
+        records = (
+            received.unmatched(record, self._schemas) for record in self.records(self._topic(names.unmatched_topic))
+        )
+        return [half for half in records if half.join == join.name]
+
+    def records(self, topic: str) -> list[Sent]:
+        """What a consumer sees of any topic, by partition and offset."""
+        return [entry.record for _, entry in self._broker.committed(topic) if entry.record is not None]
+
+    def marker(self, partition: int = 0) -> Marker:
+        """What a task has read, and its ledgers."""
+        return self._state(partition).marker
+
+    def watermark_us(self, topic: str, *, partition: int = 0) -> int:
+        """The watermark of an input topic-partition; -2**63 before any record."""
+        self._source_of(topic)
+        return self.marker(partition).inputs[topic].watermark_us
+
+    def _record(
+        self, topic: str, values: Mapping[str, Value], key: bytes | None, timestamp_ms: int | None, headers: Headers
+    ) -> Sent:
+        source = self._source_of(topic)
+        if not isinstance(values, Mapping):
+            raise HarnessError(f"{topic}: values are a {type(values).__name__}, not columns by name")
+        if timestamp_ms is not None and type(timestamp_ms) is not int:
+            raise HarnessError(f"{topic}: timestamp_ms {timestamp_ms!r} is no whole number of milliseconds")
+        value = encode(source, self._schema_ids[topic], values)
+        if timestamp_ms is None:
+            reported_us = with_derived(source, filled(source, values))[source.reported_at]
+            timestamp_ms = max(0, int(reported_us or 0) // 1000)
+        return Sent(key, value, headers, timestamp_ms)
+
+    def _produce(self, topic: str, partition: int, records: Sequence[Sent]) -> list[int]:
+        if not 0 <= partition < self._broker.partitions:
+            raise HarnessError(f"no partition {partition}: this harness has {self._broker.partitions}, from 0 on")
+        offsets = [self._broker.produce(TopicPartition(topic, partition), record) for record in records]
+        run_until_idle(self._tasks)
+        return offsets
+
+    def _source_of(self, topic: str) -> Source:
+        source = self._definition.by_topic.get(topic)
+        if source is None:
+            raise HarnessError(f"no source here has topic {topic!r}; there are {', '.join(self._definition.by_topic)}")
+        return source
+
+    def _known(self, view: View) -> None:
+        if self._definition.by_name.get(view.name) != view:
+            there = ", ".join(self._definition.by_name) or "none"
+            raise HarnessError(
+                f"view {view.name!r} (over source {view.source.name!r}) is not in this harness; its views: {there}"
+            )
+
+    def _written(self, one: Join | Alert, what: str, here: Sequence[Join | Alert]) -> list[Row]:
+        if one not in here:
+            there = ", ".join(each.name for each in here) or "none"
+            raise HarnessError(f"{one.name} is a {type(one).__name__}, not {what} of this harness; there: {there}")
+        return [received.values(record.value, self._schemas) for record in self.records(one.output.name)]
+
+    def _state(self, partition: int) -> TaskState:
+        core = self._tasks[partition].core
+        assert core is not None  # every call returns with all tasks taken over
+        return core.state
+
+    def _changelog(self, partition: int) -> PartitionLog:
+        return self._broker.log(self._topic_of_group(names.changelog_topic), partition)
+
+    def _topic_of_group(self, name: Callable[[str, str], str]) -> str:
+        return name(self._definition.application, self._definition.name)
+
+    def _topic(self, name: Callable[[str], str]) -> str:
+        return name(self._definition.application)
+
+
+def _released(definition: TaskDefinition, views: Sequence[View]) -> TaskDefinition:
+    """The tasks of the next release; DefinitionError if a view is over another source."""
+    changed = {view.source.name: view.source for view in views}
+    return replace(
+        definition,
+        sources=tuple(changed.get(source.name, source) for source in definition.sources),
+        views=tuple(views),
+        joins=tuple(join_over(join, changed) for join in definition.joins),
+        alerts=tuple(alert_over(alert, changed) for alert in definition.alerts),
+        branches=tuple(branch_over(branch, changed) for branch in definition.branches),
+    )
+
+
+def _check(
+    views: Sequence[View],
+    joins: Sequence[Join],
+    finals: Sequence[View],
+    alerts: Sequence[Alert],
+    branches: Sequence[Branch],
+    partitions: int,
+) -> None:
+    """HarnessError for what is no definition at all."""
+    kinds = ((View, (*views, *finals)), (Join, joins), (Alert, alerts), (Branch, branches))
+    for kind, given in kinds:
+        for one in given:
+            if not isinstance(one, kind):
+                raise HarnessError(f"{one!r} is a {type(one).__name__}, not a {kind.__name__}")
+    if partitions < 1:
+        raise HarnessError(f"partitions: {partitions}; there must be one at least")

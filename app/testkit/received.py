@@ -1,0 +1,100 @@
+"""What a harness gives back: stored rows, and the records that tasks send on, as plain Python values."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from app.codecs.avro_schema import Schemas
+from app.codecs.avro_strict import Refusal, decode_strict
+from app.codecs.changelog import decode_rows
+from app.codecs.row_keys import decode_key
+from app.domain.fold import Cells, RowKey
+from app.domain.records import Value
+from app.domain.view import SESSION_END, WINDOW_NAME, AllTime, Session, View
+from app.engine.core.refusals import JOIN, OFFSET, PARTITION, REASON, SIDE, TOPIC, VIEWS
+from app.engine.core.state import ViewState
+from app.testkit.partition_log import Sent
+
+
+class Late(NamedTuple):
+    """A record that came too late for `views` (or joins, by name): where it stands, and what it says."""
+
+    topic: str
+    partition: int
+    offset: int
+    values: dict[str, Value]
+    views: tuple[str, ...]
+
+
+class Quarantined(NamedTuple):
+    """A record that cannot be used: where it stands, why, and its bytes."""
+
+    topic: str
+    partition: int
+    offset: int
+    reason: str
+    value: bytes | None
+
+
+class Unmatched(NamedTuple):
+    """A half that nobody met: of which join and side ("left", "right"), where it stands, and what it says."""
+
+    join: str
+    side: str
+    topic: str
+    partition: int
+    offset: int
+    values: dict[str, Value]
+
+
+def stored_rows(held: ViewState) -> dict[RowKey, Cells]:
+    """The rows that a view holds, one by one."""
+    keys, values = held.stored()
+    cells = decode_rows(values, len(held.view.cells))
+    return {decode_key(held.view, k): tuple(row.tolist()) for k, row in zip(keys, cells, strict=True)}
+
+
+def shown(view: View, key: RowKey, cells: Cells) -> dict[str, Any]:
+    """A row as a query shows it: window, groups, measures."""
+    window = {} if isinstance(view.window, AllTime) else {WINDOW_NAME: key.window_start_us}
+    if isinstance(view.window, Session):
+        window[SESSION_END] = cells[view.cells.index(SESSION_END)]
+    groups = {group.name: value for group, value in zip(view.groups, key.group, strict=True)}
+    return {**window, **groups, **view.present(cells)}
+
+
+def in_order(key: RowKey) -> tuple[int, list[tuple[bool, Value]]]:
+    """Sort key: by window, then group, null before any value."""
+    return key.window_start_us or 0, [(value is not None, value) for value in key.group]
+
+
+def values(value: bytes | None, schemas: Schemas) -> dict[str, Value]:
+    """What a record says; ValueError if it cannot be read."""
+    decoded = decode_strict(value, schemas)
+    if isinstance(decoded, Refusal):
+        raise ValueError(f"the record cannot be decoded: {decoded.reason}")
+    return decoded
+
+
+def late(record: Sent, schemas: Schemas) -> Late:
+    told = _headers(record)
+    return Late(*_place(told), values(record.value, schemas), tuple(told[VIEWS].split(",")))
+
+
+def quarantined(record: Sent) -> Quarantined:
+    told = _headers(record)
+    return Quarantined(*_place(told), told[REASON], record.value)
+
+
+def unmatched(record: Sent, schemas: Schemas) -> Unmatched:
+    told = _headers(record)
+    return Unmatched(told[JOIN], told[SIDE], *_place(told), values(record.value, schemas))
+
+
+def _place(told: dict[str, str]) -> tuple[str, int, int]:
+    return told[TOPIC], int(told[PARTITION]), int(told[OFFSET])
+
+
+def _headers(record: Sent) -> dict[str, str]:
+    ours = {TOPIC, PARTITION, OFFSET, REASON, VIEWS, JOIN, SIDE}
+    return {name: value.decode() for name, value in record.headers if name in ours}

@@ -1,0 +1,119 @@
+"""Latency from produce to committed and readable, and what it costs. Nothing is left running.
+
+    python -m benchmarks.latency --report build/bench-latency.json
+    python -m benchmarks.latency --cases 1000x4 20000x4 --seconds 20
+    python -m benchmarks.latency --cases 20000x4 --sender worker
+
+A case is RATExTASKS: so many rides of 29 columns a second, over the four ride topics, to one worker with the views as
+shipped and so many tasks. Broker and registry run on the first core, the worker on the last; the sender on the broker's
+core, which two programs may fill, or with `--sender worker` on the worker's, so that the broker has its own. A ride's
+latency runs from its Kafka timestamp (CreateTime, the producer's call) to the moment in which the worker has committed
+its transaction and swapped its rows in; the worker writes these moments down (`worker_app`), and they are joined with
+the rides of the topics after the run. The settings are the worker's own, or those of the environment.
+
+`others_cores` is what others (the sender, if it is there) used of the worker's core meanwhile. `brokers_core` is what
+was used of the broker's: where it is full, what runs there is slow, and the figure an upper bound.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import psutil
+
+from app.edge.demo.lifetime import unwind_on_term
+from benchmarks.latency.committed import latencies_ms, read_commits
+from benchmarks.one_worker import commits_of, core_seconds, cpu_seconds, longest_hold_ms, place, worker
+from benchmarks.stream.place import Cores
+
+CASES = ("1000x4", "20000x4", "1000x1", "1000x16", "1000x64")
+WARM_SECONDS = 5
+FOLDER = Path("build/bench-latency")
+PERCENTILES = (50, 95, 99, 99.9, 100)
+
+
+def main(cases: list[str], seconds: int, sender: str, report: Path) -> None:
+    """Run the cases one after the other, print the figures and write them to `report`."""
+    unwind_on_term()
+    figures = {}
+    for case in cases:
+        rate, tasks = map(int, case.split("x"))
+        figures[case] = measured(rate, tasks, seconds, sender)
+        print(json.dumps({case: figures[case]}), flush=True)
+    report.parent.mkdir(parents=True, exist_ok=True)
+    report.write_text(json.dumps(figures, indent=2))
+
+
+def measured(rate: int, tasks: int, seconds: int, sender: str) -> dict[str, Any]:
+    """One case on a cluster of its own, with the sender on the core of `sender`: broker or worker."""
+    with place(FOLDER, tasks) as here, worker(*here) as (served, process):
+        settings, cores, _ = here
+        with cores.starting() if sender == "worker" else contextlib.nullcontext():
+            sending = _start_sender(rate, seconds)
+        told, window = _sent(sending, cores, process, seconds)
+        commits = read_commits(commits_of(settings))
+        told["latency_ms"] = _percentiles(latencies_ms(settings, commits, *window))
+        inside = [c for c in commits if window[0] <= c.at_seconds < window[1]]
+        told["transactions_per_second"] = round(len(inside) / (window[1] - window[0]), 1)
+        told["longest_loop_hold_ms"] = longest_hold_ms(served.url)
+    return told
+
+
+def _start_sender(rate: int, seconds: int) -> subprocess.Popen[bytes]:
+    command = [sys.executable, "-m", "benchmarks.latency.send", str(rate), str(seconds + WARM_SECONDS)]
+    return subprocess.Popen(command, stdout=subprocess.PIPE)
+
+
+def _sent(
+    sender: subprocess.Popen[bytes], cores: Cores, process: psutil.Process, seconds: int
+) -> tuple[dict[str, Any], tuple[float, float]]:
+    """Let it send; what was used while rides came, and the time that counts, in Unix seconds."""
+    with sender:
+        assert sender.stdout is not None
+        sender.stdout.readline()
+        time.sleep(WARM_SECONDS)
+        began, before = time.time(), _used(cores, process)
+        time.sleep(seconds - 1)
+        ended, after = time.time(), _used(cores, process)
+    if sender.returncode:
+        raise SystemExit(f"the sender ended with {sender.returncode}")
+    time.sleep(1)  # the last rides are committed
+    worker, workers_core, brokers_core = (
+        (now - then) / (ended - began) for now, then in zip(after, before, strict=True)
+    )
+    told = {
+        "cores": round(worker, 3),
+        "others_cores": round(workers_core - worker, 3),
+        "brokers_core": round(brokers_core, 3),
+        "memory_mb": process.memory_info().rss >> 20,
+    }
+    return told, (began, ended)
+
+
+def _used(cores: Cores, process: psutil.Process) -> tuple[float, float, float]:
+    """Seconds of the worker, of its core and of the broker's."""
+    return cpu_seconds(process), core_seconds(cores.system), core_seconds(cores.broker)
+
+
+def _percentiles(latencies: Any) -> dict[str, float]:
+    values = np.percentile(latencies, PERCENTILES)
+    named = {f"p{p:g}": round(float(v), 1) for p, v in zip(PERCENTILES, values, strict=True)}
+    return {"rides": len(latencies), **named}
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--cases", nargs="+", default=CASES)
+    parser.add_argument("--seconds", type=int, default=25)
+    parser.add_argument("--sender", choices=("broker", "worker"), default="broker", help="On whose core it runs.")
+    parser.add_argument("--report", type=Path, default=Path("build/bench-latency.json"))
+    arguments = parser.parse_args()
+    main(arguments.cases, arguments.seconds, arguments.sender, arguments.report)

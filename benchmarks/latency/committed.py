@@ -1,0 +1,78 @@
+"""What a worker wrote down of its commits, joined with the rides that the topics hold."""
+
+from __future__ import annotations
+
+import json
+import time
+from contextlib import closing
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from confluent_kafka import Consumer, TopicPartition
+
+from app.base.cluster import Cluster
+from app.base.kafka_clients import librdkafka_options
+from app.base.settings import Settings
+from app.domain.records import TopicPartition as Place
+from app.rides.ride import RIDES
+
+COMMITS = "FLAGFALL_TEST_COMMITS"
+"""The environment variable that tells a worker where to write its commits down."""
+AT_ONCE = 10_000
+LONGEST_SECONDS = 60.0
+
+Doubles = npt.NDArray[np.float64]
+Int64s = npt.NDArray[np.int64]
+
+
+class Commit(NamedTuple):
+    """A transaction of one task is committed, and its rows are readable.
+
+    `cpu_seconds` is what the worker had used by then, since its start.
+    """
+
+    at_seconds: float
+    partition: int
+    next_offsets: dict[str, int]
+    cpu_seconds: float
+
+
+def read_commits(path: Path) -> list[Commit]:
+    """The commits so far, in order."""
+    return [Commit(*json.loads(line)) for line in path.read_text().splitlines()]
+
+
+def latencies_ms(settings: Settings, commits: list[Commit], from_seconds: float, to_seconds: float) -> Doubles:
+    """Of every ride that was sent in this time. ValueError if one was never committed."""
+    parts = []
+    for place, sent in _sent(settings).items():
+        ours = [c for c in commits if c.partition == place.partition]
+        nexts = np.array([c.next_offsets[place.topic] for c in ours], np.int64)
+        readable_ms = np.array([c.at_seconds * 1000 for c in ours])
+        offsets, sent_ms = np.array(sent, np.int64).reshape(-1, 2).T
+        at = np.searchsorted(nexts, offsets, side="right")
+        if at.max(initial=-1) == len(nexts):
+            raise ValueError(f"{place}: rides behind offset {nexts[-1]} were never committed")
+        wanted = (sent_ms >= from_seconds * 1000) & (sent_ms < to_seconds * 1000)
+        parts.append(readable_ms[at[wanted]] - sent_ms[wanted])
+    return np.concatenate(parts)
+
+
+def _sent(settings: Settings) -> dict[Place, list[tuple[int, int]]]:
+    """Offsets and Kafka timestamps of all rides."""
+    places = [Place(topic.name, p) for topic in RIDES.topics for p in range(settings.topics.partitions)]
+    ends = Cluster(settings.kafka).log_ends(places, committed=True)
+    sent: dict[Place, list[tuple[int, int]]] = {place: [] for place in places}
+    options = {"group.id": "latency", "enable.auto.commit": False, "auto.offset.reset": "earliest"}
+    with closing(Consumer({**librdkafka_options(settings.kafka), **options})) as consumer:
+        consumer.assign([TopicPartition(place.topic, place.partition, 0) for place in places])
+        left, deadline = sum(ends.values()), time.monotonic() + LONGEST_SECONDS
+        while left:
+            if time.monotonic() > deadline:
+                raise ValueError(f"{left} rides could not be read again")
+            for message in consumer.consume(AT_ONCE, timeout=0.5):
+                sent[Place(message.topic(), message.partition())].append((message.offset(), message.timestamp()[1]))
+                left -= 1
+    return sent

@@ -1,0 +1,13 @@
+/** What the view reads of a ride; nullable fields are boxed. */
+record Ride(
+    long pickupAtUs, Long dropoffAtUs, Long pickupZone, Long distance, Long fareCents, Long tipCents) {
+
+  /** Drop-off, or pick-up where there is none: drives the stream's time. */
+  long reportedAtUs() {
+    return dropoffAtUs == null ? pickupAtUs : dropoffAtUs;
+  }
+
+  Long durationUs() {
+    return dropoffAtUs == null ? null : dropoffAtUs - pickupAtUs;
+  }
+}

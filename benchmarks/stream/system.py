@@ -1,0 +1,81 @@
+"""What a benched system is to the harness: how it is started, when it is done, and which rows it then has."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+import polars as pl
+
+from app.domain.view import View
+from benchmarks.stream.place import Place
+
+Finished = Callable[[], float | None]
+"""Asked again and again: when the last commit was (Unix time), None while more is to come."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run of one system: a name that no other run on the broker has, and how far to read."""
+
+    place: Place
+    name: str
+    folder: Path
+    ends: Mapping[int, int]
+    """Per partition the offset to stop before."""
+
+    @property
+    def rides(self) -> int:
+        return sum(self.ends.values())
+
+
+class System(Protocol):
+    """One line of the table."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def rides(self) -> int | None:
+        """How many rides a slow system reads, a prefix of the topic; None for all."""
+
+    @property
+    def views(self) -> tuple[View, ...]:
+        """What it keeps; () for a reader, which keeps nothing and is not compared."""
+
+    def version(self) -> str:
+        """Changes when a new measurement is needed: of its program, of what it runs on."""
+
+    def command(self, run: Run) -> tuple[str, ...]:
+        """What to start; writes first whatever that reads."""
+
+    def finished(self, run: Run) -> Finished | None:
+        """How its end is seen from outside; None if it tells itself, by the line `BENCH last_commit`."""
+
+    def rows(self, run: Run) -> Kept:
+        """What it has kept, read from its changelog after the end."""
+
+
+@dataclass(frozen=True)
+class Kept:
+    """Rows by view name, and how many row records were written to the changelog for them."""
+
+    rows: Mapping[str, pl.DataFrame]
+    changelog_records: int
+
+
+def digest(*parts: Path | str) -> str:
+    """Twelve hex digits over the contents of files and of all files below folders, and over texts."""
+    sum_of_all = hashlib.sha256()
+    for part in parts:
+        if isinstance(part, str):
+            sum_of_all.update(part.encode())
+            continue
+        files = sorted(part.rglob("*")) if part.is_dir() else [part]
+        for file in files:
+            if file.is_file() and file.suffix != ".pyc":
+                sum_of_all.update(file.read_bytes())
+    return sum_of_all.hexdigest()[:12]

@@ -1,0 +1,20 @@
+"""The topics hold exactly the acknowledged records: none lost, none made up, none doubled unless the broker may."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from app.rides.ride import RIDES
+from tests.drills.evidence import Evidence
+from tests.drills.expected import not_equal
+from tests.drills.load import Place
+
+
+def differences(evidence: Evidence) -> Iterator[str]:
+    expected = {place: (r.key, r.value) for place, r in evidence.expected.acked.items()}
+    found = {
+        Place(topic.name, message.partition(), message.offset()): (message.key(), message.value())
+        for topic in RIDES.topics
+        for message in evidence.observed.messages(topic.name)
+    }
+    yield from not_equal("acknowledged records in the topics", expected, found)

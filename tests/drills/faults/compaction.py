@@ -1,0 +1,36 @@
+"""The changelog is compacted under the workers, whatever protects it; then all start cold from what is left."""
+
+from __future__ import annotations
+
+from app.topics import topic_named
+from tests.drills.field import Field
+from tests.drills.observed import Observed
+
+AT_ONCE = {
+    "min_compaction_lag_ms": 0,
+    "delete_retention_ms": 0,
+    "segment_ms": 500,
+    "min_cleanable_dirty_ratio": 0.01,
+}
+
+
+def run(field: Field) -> None:
+    field.start_workers(2)
+    field.let_rides_pass(1, 3)
+    as_declared = topic_named(field.settings, field.changelog).settings
+    field.alter(field.changelog, **AT_ONCE)
+    field.wait(lambda: _has_lost_markers(field), "the log cleaner has removed markers of every task")
+    field.note("compacted")
+    for worker in list(field.fleet.members):
+        field.fleet.kill(worker)
+    changed = {name: as_declared[name.replace("_", ".")] for name in AT_ONCE if name.replace("_", ".") in as_declared}
+    field.alter(field.changelog, **changed)  # workers refuse a changelog that is not as declared
+    for _ in range(2):
+        field.fleet.start()
+    field.wait(field.fleet.own_all, "the workers have recovered from what is left")
+    field.let_rides_pass(0, 2)
+
+
+def _has_lost_markers(field: Field) -> bool:
+    markers = Observed(field.settings, field.fleet, field.changelog).markers
+    return all(history and len(history) < history[-1].sequence for history in markers.values())

@@ -1,0 +1,142 @@
+"""Late and damaged rides are shown, re-fed after a fix, and never doubled: the reconciliation finds them right."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+from confluent_kafka import Producer
+
+from app.base import names
+from app.base.kafka_clients import librdkafka_options
+from app.base.registry import Registry
+from app.base.settings import Settings
+from app.codecs.avro_encode import encode_block
+from app.domain.fold import fold
+from app.edge.cli.sending import close_windows
+from app.rides.generator.dirt import Dirt
+from app.rides.generator.generator import Generator
+from app.rides.ride import RIDE_COLUMNS, RIDES, avro_schema
+from app.rides.shipped import SHIPPED
+from app.rides.views import VENDOR_TRIPS, ZONE_DEMAND
+from tests.end_to_end.test_real_rides import flagfall
+from tests.support.cluster import write_rides
+from tests.support.flow import exported
+from tests.support.truth import records_of
+from tests.support.workers import Worker, wait_for
+from tests.support.world import covers, markers, messages, ready_worker
+
+RIDES_WRITTEN = 4_000
+NO_ZONE = "out_of_bounds:pickup_zone"
+
+
+def test_refused_rides_come_back_once_and_the_verdict_is_match(world: Settings, tmp_path: Path) -> None:
+    write_rides(world, 0, RIDES_WRITTEN, dirt=Dirt(late=0.02, stray_years=0, duplicates=0))
+    damage(world)
+    with ready_worker(world, tmp_path, "first") as first:
+        wait_for(lambda: covers(world, first), "every ride is covered", [first])
+        late = fold(ZONE_DEMAND, records_of(world, RIDES)).late
+        shown = told(flagfall(world, "late", "show", "--values", "--limit", "100000", "--json"))
+        assert {(c["reason"], c["view"]): c["count"] for c in shown["counts"]} == {
+            ("late", ZONE_DEMAND.name): len(late),
+            (NO_ZONE, None): 1,
+            ("undecodable", None): 1,
+        }
+        assert len(late) > 20
+
+        (cost,) = told(flagfall(world, "late", "cost", "--worker", first.url, "--json"))
+        assert (cost["late"], cost["applied"], cost["added_since"]) == (len(late), RIDES_WRITTEN - len(late), 0)
+        fares = [r.values["fare_cents"] for r in late if r.values["fare_cents"] is not None]
+        assert next(m["late"] for m in cost["measures"] if m["measure"] == "fare_cents") == sum(fares) / len(fares)
+
+        early = told(refeed(world, first.url, "--reason", "late"))
+        assert outcomes(early)[ZONE_DEMAND.name, "left", "open"] > 0
+        close(world)
+        wait_for(lambda: closed(world), "all windows have closed", [first])
+        planned = told(refeed(world, first.url, "--reason", "late", "--dry-run"))
+        assert outcomes(planned)[ZONE_DEMAND.name, "would_apply", None] > 0
+        again = told(refeed(world, first.url, "--reason", "late", "--dry-run"))
+        assert again["rows"] == planned["rows"]
+        told(refeed(world, first.url, "--reason", "late"))
+        mended = mend(shown, tmp_path)
+        fixed = told(refeed(world, first.url, "--mended", str(mended)))
+        assert outcomes(fixed) == {
+            (ZONE_DEMAND.name, "applied", None): 1,
+            (VENDOR_TRIPS.name, "left", "all_time"): 1,
+        }
+        first.kill()
+
+    with ready_worker(world, tmp_path, "second") as second:
+        for chosen in (["--reason", "late"], ["--mended", str(mended)]):
+            repeated = told(refeed(world, second.url, *chosen))
+            assert repeated["rows"] == []
+            assert outcomes(repeated)[ZONE_DEMAND.name, "left", "already_added"] > 0
+        verdict = flagfall(world, "reconcile", "--worker", second.url, "--output", str(tmp_path / "runs"), "--json")
+        assert verdict.returncode == 0, verdict.stdout + verdict.stderr
+        (report,) = (tmp_path / "runs").glob("*/report.json")
+        (zones,) = (v for v in json.loads(report.read_text())["views"] if v["view"] == ZONE_DEMAND.name)
+        assert zones["corrections"] == corrected(world) > 20
+        assert counted(world, second) == RIDES_WRITTEN + 1
+
+
+def refeed(world: Settings, url: str, *arguments: str) -> Any:
+    return flagfall(world, "late", "refeed", "--worker", url, *arguments, "--json")
+
+
+def told(ran: Any) -> dict[str, Any]:
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    document: dict[str, Any] = json.loads(ran.stdout)
+    return document
+
+
+def outcomes(document: dict[str, Any]) -> Counter[tuple[str, str, str | None]]:
+    return Counter((one["view"], one["outcome"], one["why"]) for one in document["records"])
+
+
+def damage(world: Settings) -> None:
+    """A ride in a zone that is none, and one that was cut off."""
+    ride = Generator(seed=1, dirt=Dirt.none()).rides(50, 1)
+    schema_id = Registry(world).register("rides.yellow-value", avro_schema())
+    columns = [column.name for column in RIDE_COLUMNS]
+    wrong = ride.with_columns(pickup_zone=pl.lit(9_999, pl.Int64)).select(columns)
+    (nowhere,), (good,) = (encode_block(r, avro_schema(), schema_id) for r in (wrong, ride.select(columns)))
+    producer = Producer(librdkafka_options(world.kafka))
+    for value in (bytes(nowhere), bytes(good)[:-3]):
+        producer.produce("rides.yellow", value, partition=0, timestamp=int(ride["clock_ms"][0]))
+    assert producer.flush(30) == 0
+
+
+def mend(shown: dict[str, Any], folder: Path) -> Path:
+    """The file that a user makes of what was shown: the wrong zone corrected."""
+    (record,) = (one for one in shown["records"] if one["reason"] == NO_ZONE)
+    record["values"]["pickup_zone"] = 132
+    file = folder / "mended.json"
+    file.write_text(json.dumps([record]))
+    return file
+
+
+def close(world: Settings) -> None:
+    latest_us = max(int(record.values["pickup_at_us"] or 0) for record in records_of(world, RIDES))
+    close_windows(world, SHIPPED.group("rides"), latest_us // 1000 + 86_400_000)
+
+
+def closed(world: Settings) -> bool:
+    """Whether every task has closed all windows."""
+    last = [markers(world, partition)[-1] for partition in range(world.topics.partitions)]
+    raised = {marker.inputs[topic.name].watermark_us for marker in last for topic in RIDES.topics}
+    return len(raised) == 1
+
+
+def corrected(world: Settings) -> int:
+    """Corrections that tasks have applied."""
+    return sum(
+        json.loads(m.value())["outcome"] == "applied" for m in messages(world, names.corrected_topic(world.app_id))
+    )
+
+
+def counted(world: Settings, started: Worker) -> int:
+    """Rides in all rows of the zones."""
+    return sum(cells[0] for cells in exported(ZONE_DEMAND, [started], world.topics.partitions).values())

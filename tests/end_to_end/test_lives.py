@@ -1,0 +1,90 @@
+"""Starts meet their fares and long rides are told, each once, through kill -9 of the worker that does it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+from app.base.settings import Settings
+from app.base.topic_admin import create_topics
+from app.domain.alert import END_ORIGIN, START_ORIGIN
+from app.domain.alert_fold import fold_alert
+from app.domain.join import LEFT_ORIGIN, RIGHT_ORIGIN, Side
+from app.domain.join_fold import fold_join
+from app.domain.records import Record
+from app.edge.cli.lifecycle_sending import send_lifecycle
+from app.rides.lifecycle.lifecycle import Lifecycle
+from app.rides.lifecycle.pairing import FARED_STARTS, LONG_RIDES
+from app.rides.lifecycle.sources import FARES, RIDE_EVENTS
+from app.topics import needed_topics
+from tests.support.truth import log_ends, records_of
+from tests.support.workers import Worker, wait_for
+from tests.support.world import delete_records, markers
+
+RIDES_EACH = 700
+LIVES = Lifecycle(5, rides_per_day=3_000)
+"""So few a day that hours pass, in which halves that nobody meets leave, and rides that have no end are told."""
+
+Pairs = Counter[tuple[int | None, int | None]]
+
+
+def test_every_start_meets_its_fare_once_and_long_rides_are_told(world: Settings, tmp_path: Path) -> None:
+    on = world.model_copy(update={"lifecycle": True})
+    create_topics(on.kafka, needed_topics(on))
+    for source in (RIDE_EVENTS, FARES, FARED_STARTS.source, LONG_RIDES.source):
+        delete_records(on, log_ends(on, source))
+    started = [Worker(on, tmp_path / f"{i}.log", {"FLAGFALL_LIFECYCLE": "true"}) for i in range(2)]
+    try:
+        wait_for(lambda: all(one.is_ready() for one in started), "workers are ready", started)
+        send_lifecycle(on, LIVES, 0, RIDES_EACH, None, quiet=True)
+        wait_for(lambda: bool(told(on)[0]), "starts have met fares", started)
+        send_lifecycle(on, LIVES, RIDES_EACH, RIDES_EACH, None, quiet=True)
+        started[0].kill()  # while they are under way
+        expected = due(on)
+        wait_for(lambda: covers(on) and told(on) == expected, "all is told", started[1:])
+    finally:
+        for one in started:
+            one.kill()
+    pairs, alerts = expected
+    assert {left is None or right is None for left, right in pairs} == {True, False}
+    assert alerts
+    assert set(pairs.values()) == set(alerts.values()) == {1}
+
+
+def due(settings: Settings) -> tuple[Pairs, Pairs]:
+    """Origins of what the join and the alert must give, by the naive folds."""
+    pairs, alerts = Pairs(), Pairs()
+    records = [*records_of(settings, RIDE_EVENTS), *records_of(settings, FARES)]
+    for partition in range(settings.topics.partitions):
+        mine = [record for record in records if record.partition == partition]
+        joined = fold_join(FARED_STARTS, mine)
+        pairs.update(joined.pairs)
+        pairs.update((origin, None) for origin in joined.unmatched[Side.LEFT])
+        pairs.update((None, origin) for origin in joined.unmatched[Side.RIGHT])
+        alerts.update((one.start, one.end) for one in fold_alert(LONG_RIDES, mine).told)
+    return pairs, alerts
+
+
+def told(settings: Settings) -> tuple[Pairs, Pairs]:
+    """Origins of what stands in the topics of the join and the alert."""
+    joined, alerts = records_of(settings, FARED_STARTS.source), records_of(settings, LONG_RIDES.source)
+    return _origins(joined, LEFT_ORIGIN, RIGHT_ORIGIN), _origins(alerts, START_ORIGIN, END_ORIGIN)
+
+
+def _origins(records: list[Record], first: str, second: str) -> Pairs:
+    pairs = Pairs()
+    for record in records:
+        left, right = record.values[first], record.values[second]
+        assert left is None or isinstance(left, int)
+        assert right is None or isinstance(right, int)
+        pairs[left, right] += 1
+    return pairs
+
+
+def covers(settings: Settings) -> bool:
+    """Whether the markers of all tasks are at the ends of their topics."""
+    ends = log_ends(settings, RIDE_EVENTS) | log_ends(settings, FARES)
+    return all(
+        (found := markers(settings, partition, RIDE_EVENTS)) and found[-1].inputs[topic].next_offset >= end
+        for (topic, partition), end in ends.items()
+    )

@@ -1,0 +1,291 @@
+"""The public kit: what a user feeds, what comes out, and what is said when it does not fit."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from app.domain.errors import DefinitionError
+from app.domain.event_time import NO_WATERMARK
+from app.domain.fold import RowKey
+from app.domain.source import SourceTopic
+from app.rides.views import ZONE_DEMAND
+from app.testkit.encoding import RecordError
+from app.testkit.harness import Harness, HarnessError
+from app.testkit.parcels import CARRIERS, HUB_LOAD, MINUTE_US, PARCELS, RECEIPTS, ROUNDS, SIGNED, STARS
+from app.testkit.samples import START_US
+
+AIR, ROAD = "parcels.air", "parcels.road"
+
+
+def parcel(minute: int, name: str = "p", **values: object) -> dict[str, object]:
+    return {"parcel_id": name, "scanned_at_us": START_US + minute * MINUTE_US, **values}
+
+
+def test_all_topics_of_a_source_meet_in_a_row() -> None:
+    kit = Harness(views=[HUB_LOAD])
+    kit.send(AIR, parcel(0, hub=3, weight_grams=10))
+    kit.send(ROAD, parcel(9, hub=3, weight_grams=30))
+    assert kit.rows(HUB_LOAD) == [
+        {
+            "window_start_us": START_US,
+            "hub": 3,
+            "parcels": 2,
+            "grams": 40,
+            "grams_values": 2,
+            "heaviest": 30,
+            "heaviest_values": 2,
+        }
+    ]
+
+
+def test_one_by_one_and_all_at_once_give_the_same_rows() -> None:
+    parcels = [parcel(minute, hub=minute % 2 + 1) for minute in (0, 29, 1, 50, 2)]
+    one_by_one, at_once = Harness(views=[HUB_LOAD, CARRIERS]), Harness(views=[HUB_LOAD, CARRIERS])
+    for values in parcels:
+        one_by_one.send(AIR, values)
+    assert at_once.send_all(AIR, parcels) == [0, 1, 2, 3, 4]
+    for view in (HUB_LOAD, CARRIERS):
+        assert one_by_one.cells(view) == at_once.cells(view)
+    assert [late.offset for late in one_by_one.late] == [late.offset for late in at_once.late] == [4]
+
+
+def test_a_watermark_moves_by_hand_and_never_back() -> None:
+    kit = Harness(views=[HUB_LOAD])
+    assert kit.watermark_us(AIR) == NO_WATERMARK
+    kit.advance_watermark(AIR, START_US + MINUTE_US)
+    kit.advance_watermark(AIR, START_US)
+    assert kit.watermark_us(AIR) == START_US + MINUTE_US
+    assert kit.watermark_us(ROAD) == NO_WATERMARK
+
+
+def test_rows_expire_as_time_is_advanced_and_the_changelog_says_so() -> None:
+    kit = Harness(views=[ROUNDS])
+    kit.send(AIR, parcel(0, delivered_at_us=START_US))
+    for topic in (AIR, ROAD):
+        kit.advance_watermark(topic, START_US + 2 * 60 * MINUTE_US)
+    assert kit.rows(ROUNDS) == []
+    (came, gone) = kit.changelog(ROUNDS)
+    assert came[0] == gone[0] == RowKey(START_US, (None,))
+    assert came[1] is not None
+    assert gone[1] is None
+
+
+def test_finals_come_when_every_task_has_closed_the_window() -> None:
+    kit = Harness(finals=[HUB_LOAD], partitions=2)
+    kit.send(AIR, parcel(0, hub=1), partition=0)
+    kit.send(AIR, parcel(1, hub=1), partition=1)
+    for partition in (0, 1):
+        assert kit.finals(HUB_LOAD) == []
+        for topic in (AIR, ROAD):
+            kit.advance_watermark(topic, START_US + 30 * MINUTE_US, partition=partition)
+    (final,) = kit.finals(HUB_LOAD)
+    assert (final["window_start_us"], final["hub"], final["parcels"]) == (START_US, 1, 2)
+
+
+def test_a_window_that_ends_at_the_epoch_is_closed_once() -> None:
+    """Closed to instant 0 is another thing than closed to none."""
+    kit = Harness(finals=[HUB_LOAD])
+    for topic in (AIR, ROAD):
+        kit.advance_watermark(topic, HUB_LOAD.grace_us)
+    assert kit.marker().views[HUB_LOAD.name].closed_to_us == 0
+
+
+def test_a_grace_changed_by_another_release_opens_no_window_that_was_closed() -> None:
+    kit, longer = Harness(finals=[HUB_LOAD]), replace(HUB_LOAD, grace_seconds=7200)
+    kit.send(AIR, parcel(0, hub=1))
+    for topic in (AIR, ROAD):
+        kit.advance_watermark(topic, START_US + 30 * MINUTE_US)
+    assert len(kit.finals(HUB_LOAD)) == 1
+    kit.restart(views=[longer])
+    kit.send(AIR, parcel(9, hub=1))  # of the window that was published
+    kit.send(AIR, parcel(10, hub=1))  # of the next one, which the watermark had not closed
+    assert [late.views for late in kit.late] == [(HUB_LOAD.name,)]
+    assert [row["parcels"] for row in kit.rows(longer)] == [1, 1]
+    for topic in (AIR, ROAD):
+        kit.advance_watermark(topic, START_US + 20 * MINUTE_US + longer.grace_us)
+    assert len(kit.finals(longer)) == 2
+
+
+def test_a_release_with_views_over_another_source_is_refused() -> None:
+    with pytest.raises(DefinitionError, match="'stars' is over source 'receipts', which is not of these tasks"):
+        Harness(views=[HUB_LOAD]).restart(views=[STARS])
+
+
+def test_a_join_is_fed_by_two_sources_and_kept_by_a_new_worker() -> None:
+    kit = Harness(views=[STARS], joins=[SIGNED])
+    kit.send(ROAD, parcel(0, "a", delivered_at_us=START_US))
+    kit.restart(compact=True)
+    kit.send("receipts", {"parcel_id": "a", "signed_at_us": START_US + MINUTE_US, "stars": 5})
+    (signed,) = kit.joined(SIGNED)
+    assert (signed["parcel_id"], signed["stars"]) == ("a", 5)
+    assert [row["stars"] for row in kit.rows(STARS)] == [5]
+
+
+def test_records_keep_their_key_timestamp_and_headers() -> None:
+    kit = Harness(views=[CARRIERS])
+    kit.send(AIR, parcel(0), key=b"k", timestamp_ms=0, headers=(("trace", b"\xff"),))
+    (refused,) = kit.records("test.quarantine")
+    assert (refused.key, refused.headers[0]) == (b"k", ("trace", b"\xff"))
+    (told,) = kit.quarantined
+    assert (told.topic, told.partition, told.offset, told.reason) == (AIR, 0, 0, "skewed")
+
+
+def test_the_marker_tells_the_ledgers() -> None:
+    kit = Harness(views=[CARRIERS])
+    kit.send(AIR, parcel(0))
+    kit.send_bytes(AIR, None)
+    position = kit.marker().inputs[AIR]
+    assert (position.next_offset, position.decoded, position.quarantined) == (2, 1, 1)
+    assert json.loads(json.dumps(kit.marker().next_offsets))[AIR] == 2
+
+
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        ({"colour": "red"}, "no column 'colour'; there are carrier, delivered_at_us"),
+        ({"parcel_id": None}, "column 'parcel_id' may not be null"),
+        ({"hub": "three"}, "column 'hub' is identifier: expected int, got 'three'"),
+        ({"hub": True}, "column 'hub' is identifier: expected int, got True"),
+        ({"fragile": 1}, "column 'fragile' is flag: expected bool, got 1"),
+        ({"weight_grams": 1 << 63}, "column 'weight_grams': 9223372036854775808 does not fit into 64 bits"),
+        ({"transit_us": 5}, "column 'transit_us' is derived from others; leave it out"),
+    ],
+)
+def test_a_record_that_does_not_fit_its_source_is_refused_in_words(values: dict[str, object], said: str) -> None:
+    kit = Harness(views=[HUB_LOAD])
+    with pytest.raises(RecordError) as refused:
+        kit.send(AIR, parcel(0) | values)
+    assert said in str(refused.value)
+    assert kit.marker().next_offsets[AIR] == 0
+
+
+def test_every_mistake_of_a_record_is_told_at_once() -> None:
+    with pytest.raises(RecordError) as refused:
+        Harness(views=[HUB_LOAD]).send(AIR, {"hub": "x", "colour": 1})
+    assert str(refused.value).count("\n  - ") == 4
+
+
+def test_a_view_over_another_source_is_refused_in_words() -> None:
+    kit = Harness(views=[HUB_LOAD])
+    with pytest.raises(HarnessError, match=r"view 'zone_demand' \(over source 'rides'\) is not in this harness"):
+        kit.rows(ZONE_DEMAND)
+
+
+def test_another_definition_of_a_view_is_not_taken_for_it() -> None:
+    with pytest.raises(HarnessError, match="its views: hub_load"):
+        Harness(views=[HUB_LOAD]).rows(replace(HUB_LOAD, grace_seconds=1))
+
+
+def test_an_unknown_topic_is_refused_in_words() -> None:
+    kit = Harness(views=[HUB_LOAD])
+    for call in (
+        lambda: kit.send("parcels.sea", parcel(0)),
+        lambda: kit.advance_watermark("parcels.sea", 0),
+        lambda: kit.watermark_us("parcels.sea"),
+    ):
+        with pytest.raises(
+            HarnessError, match=r"no source here has topic 'parcels.sea'; there are parcels.air, parcels"
+        ):
+            call()
+
+
+def test_a_partition_that_is_not_there_is_refused_in_words() -> None:
+    with pytest.raises(HarnessError, match="no partition 1: this harness has 1, from 0 on"):
+        Harness(views=[HUB_LOAD]).send(AIR, parcel(0), partition=1)
+
+
+def test_a_harness_of_nothing_is_refused_in_words() -> None:
+    with pytest.raises(DefinitionError, match="there is no source: neither a view nor a join reads one"):
+        Harness()
+
+
+def test_sources_that_cannot_form_one_task_are_refused() -> None:
+    twin = replace(RECEIPTS, topics=PARCELS.topics)
+    with pytest.raises(DefinitionError, match=r"topic 'parcels.air' is in two sources"):
+        Harness(views=[HUB_LOAD, replace(STARS, source=twin)])
+
+
+def test_what_shares_a_number_or_a_name_is_refused_for_both_stand_for_stored_rows() -> None:
+    with pytest.raises(DefinitionError, match="twin and hub_load are both 1: numbers and names are never shared"):
+        Harness(views=[HUB_LOAD, replace(HUB_LOAD, name="twin")])
+    with pytest.raises(DefinitionError, match="hub_load and hub_load are both 'hub_load'"):
+        Harness(views=[HUB_LOAD, replace(HUB_LOAD, number=77)])
+    with pytest.raises(DefinitionError, match="again and signed_parcels are both 1"):
+        Harness(joins=[SIGNED, replace(SIGNED, name="again", output=SourceTopic(99, "again"))])
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        (lambda: Harness(views=[HUB_LOAD], partitions=0), "partitions: 0"),
+        (lambda: Harness(views=["hub_load"]), "'hub_load' is a str, not a View"),
+        (lambda: Harness(finals=["hub_load"]), "'hub_load' is a str, not a View"),
+        (lambda: Harness(views=[HUB_LOAD]).send(AIR, ["p1"]), "values are a list, not columns by name"),
+        (lambda: Harness(views=[HUB_LOAD]).send(AIR, parcel(0), timestamp_ms="x"), "timestamp_ms 'x' is no whole"),
+        (lambda: Harness(views=[HUB_LOAD]).joined(HUB_LOAD), "hub_load is a View, not a join of this harness"),
+    ],
+)
+def test_a_test_s_own_mistake_is_told_in_words(wrong: Callable[[], object], said: str) -> None:
+    with pytest.raises(HarnessError, match=re.escape(said)):
+        wrong()
+
+
+@pytest.mark.parametrize(
+    ("changed", "why"),
+    [
+        ({"row": [1 << 63] * len(HUB_LOAD.cells)}, "unreadable"),
+        ({"group": [1 << 63], "expected": None}, "unreadable"),
+        ({"window_start_us": 1 << 63, "expected": None}, "unreadable"),
+        ({"window_start_us": -(1 << 63), "expected": None}, "unreadable"),
+        ({"window_start_us": True, "expected": None}, "unreadable"),
+        ({"window_start_us": START_US - 600_000_000 + 1, "expected": None}, "unreadable"),
+        ({"group": [-(1 << 63)], "expected": None}, "unreadable"),
+    ],
+    ids=["cells", "group", "window", "window before time", "flag", "between two panes", "null's number"],
+)
+def test_a_correction_of_what_cannot_be_is_refused_and_stops_nothing(changed: dict[str, object], why: str) -> None:
+    kit = Harness(views=[HUB_LOAD])
+    kit.send(AIR, parcel(0, hub=1))
+    for topic in (AIR, ROAD):
+        kit.advance_watermark(topic, START_US + 35 * MINUTE_US)
+    ((key, cells),) = kit.cells(HUB_LOAD).items()
+    right = {
+        "run": "r",
+        "view": HUB_LOAD.name,
+        "version": HUB_LOAD.version,
+        "window_start_us": key.window_start_us,
+        "group": list(key.group),
+        "expected": list(cells),
+        "row": [cell + 1 for cell in cells],
+    }
+    outcome = kit.correct(right | changed)
+    assert (outcome["outcome"], outcome["why"]) == ("refused", why)
+    assert kit.cells(HUB_LOAD) == {key: cells}
+    assert kit.correct(right)["outcome"] == "applied"
+
+
+def test_a_correction_is_applied_to_a_row_that_can_no_longer_change() -> None:
+    kit = Harness(views=[CARRIERS, HUB_LOAD])
+    kit.send(AIR, parcel(0, hub=1))
+    ((key, cells),) = kit.cells(HUB_LOAD).items()
+    corrected = (2, *cells[1:])
+    told = {
+        "run": "r",
+        "view": HUB_LOAD.name,
+        "version": HUB_LOAD.version,
+        **key._asdict(),
+        "expected": cells,
+        "row": corrected,
+    }
+    assert kit.correct(told)["why"] == "open"
+    for topic in (AIR, ROAD):
+        kit.advance_watermark(topic, START_US + 35 * MINUTE_US)
+    assert kit.correct(told)["outcome"] == "applied"
+    assert kit.correct(told)["why"] == "moved_on"
+    kit.restart()
+    assert kit.cells(HUB_LOAD) == {key: corrected}

@@ -1,0 +1,67 @@
+"""Tasks over a simulated log, through crashes, zombies, rebalances and compaction, end as the naive fold says."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+
+import pytest
+
+from app.testkit.history import run_script
+from app.testkit.script import draw_script
+from app.testkit.simulate import failure_text
+from tests.streaming.mutants import Plant, plants
+
+HISTORIES = int(os.environ.get("FLAGFALL_SIMULATED_HISTORIES", "200"))
+SLICES = 10
+MOST_SEEDS = 600
+"""Histories in which a planted fault must have been seen at the latest."""
+
+
+@pytest.fixture(scope="module")
+def tally() -> Counter[str]:
+    """What the histories below came to."""
+    return Counter()
+
+
+@pytest.mark.parametrize("part", range(SLICES))
+def test_every_history_ends_as_the_naive_fold_says(part: int, tally: Counter[str], pytestconfig: pytest.Config) -> None:
+    """The first seed is the run's own, which pytest prints; `make simulate` runs more of them."""
+    first = int(pytestconfig.getoption("hypothesis_seed"))
+    for seed in range(first + part, first + HISTORIES, SLICES):
+        script = draw_script(seed)
+        ended = run_script(script)
+        if ended.problems:
+            pytest.fail(failure_text(script), pytrace=False)
+        tally += ended.tally
+
+
+def test_the_histories_went_where_it_hurts(tally: Counter[str]) -> None:
+    """A simulation in which nothing happens would pass, too."""
+    assert HISTORIES < 100 or all(
+        tally[what]
+        for what in (
+            "workers fenced",
+            "killed in a transaction",
+            "late",
+            "quarantined",
+            "joined",
+            "unmatched",
+            "branched",
+            "alerts",
+            "views closed",
+            "views expired",
+            "graces changed",
+            "windows kept closed",
+            "skews changed",
+        )
+    ), tally
+
+
+@pytest.mark.parametrize(("fault", "plant"), plants().items(), ids=plants().keys())
+def test_a_planted_fault_is_seen(fault: str, plant: Plant, monkeypatch: pytest.MonkeyPatch) -> None:
+    scripts = map(draw_script, range(MOST_SEEDS))
+    plant(monkeypatch)
+    needs = {"halves": lambda script: script.receipts, "alert": lambda script: script.alerts}
+    fitting = (script for script in scripts if all(need(script) for what, need in needs.items() if what in fault))
+    assert any(run_script(script).problems for script in fitting), fault

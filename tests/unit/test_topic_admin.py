@@ -1,0 +1,57 @@
+"""What a cluster says of its topics while its brokers do not know the same ones yet."""
+
+from __future__ import annotations
+
+from concurrent.futures import Future
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from confluent_kafka import KafkaError, KafkaException
+
+from app.base import topic_admin
+from app.base.errors import KafkaUnavailable
+from app.base.settings import KafkaSettings
+from app.base.topic import Topic
+
+YELLOW = Topic("rides.yellow", "zone", "ride", partitions=2, replication_factor=1, cleanup="delete", help="rides")
+
+
+class Brokers:
+    """The first knows the topic; those that are asked to describe it fail with these codes first."""
+
+    def __init__(self, *codes: int) -> None:
+        self.codes = list(codes)
+
+    def list_topics(self, timeout: float) -> Any:
+        return SimpleNamespace(topics={YELLOW.name: None})
+
+    def describe_topics(self, _: object) -> dict[str, Future[Any]]:
+        return {YELLOW.name: self._answer(SimpleNamespace(partitions=[SimpleNamespace(replicas=[1])] * 2))}
+
+    def describe_configs(self, resources: list[Any]) -> dict[Any, Future[Any]]:
+        future: Future[Any] = Future()
+        future.set_result({name: SimpleNamespace(value=value) for name, value in YELLOW.settings.items()})
+        return dict.fromkeys(resources, future)
+
+    def _answer(self, told: object) -> Future[Any]:
+        future: Future[Any] = Future()
+        if self.codes:
+            future.set_exception(KafkaException(KafkaError(self.codes.pop(0))))
+        else:
+            future.set_result(told)
+        return future
+
+
+def test_a_topic_that_another_broker_does_not_know_yet_is_asked_for_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    brokers = Brokers(*[KafkaError.UNKNOWN_TOPIC_OR_PART] * 2)
+    monkeypatch.setattr(topic_admin, "admin_client", lambda _: brokers)
+    (state,) = topic_admin.topic_states(KafkaSettings(), [YELLOW])
+    assert (state.exists, state.differences, brokers.codes) == (True, (), [])
+
+
+def test_what_else_a_broker_answers_is_told_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    brokers = Brokers(KafkaError.TOPIC_AUTHORIZATION_FAILED)
+    monkeypatch.setattr(topic_admin, "admin_client", lambda _: brokers)
+    with pytest.raises(KafkaUnavailable, match="does not describe its topics: "):
+        topic_admin.topic_states(KafkaSettings(), [YELLOW])

@@ -1,0 +1,22 @@
+"""`flagfall worker` hands over to Faust, on the event loop that it was measured with."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+SCRIPT = """
+import asyncio, os
+import faust.cli.faust
+faust.cli.faust.cli.main = lambda arguments, **_: print(
+    type(asyncio.new_event_loop()).__module__, os.environ["FLAGFALL_WORKER_HTTP_PORT"], *arguments
+)
+from app.edge.cli.worker import command
+command.main(["--http-port", "18082", "--log-level", "warn"], standalone_mode=False)
+"""
+
+
+def test_a_worker_runs_on_uvloop_with_what_it_was_told() -> None:
+    """Faust reads its own `--loop` only from the arguments that the process began with."""
+    ran = subprocess.run([sys.executable, "-c", SCRIPT], capture_output=True, text=True, check=True, timeout=60)
+    assert ran.stdout.split() == ["uvloop", "18082", "-A", "app.edge.worker", "--quiet", "worker", "-l", "warn"]
