@@ -197,8 +197,6 @@ class Settings(BaseSettings):
     registry_password: SecretStr = SecretStr("")
     lifecycle: bool = False
     """Have the topics of rides' starts, ends and fares (``flagfall generate --lifecycle``)."""
-    questions: bool = False
-    """Keep the views that answer the taxi domain's questions (``docs/questions.md``)."""
     branches: bool = False
     """Send every usable ride on by its amount, to ``amounts.high`` or ``amounts.low``. The same for all workers."""
 

@@ -10,8 +10,6 @@ from app.rides.branches import AMOUNTS
 from app.rides.lifecycle.pairing import FARED_STARTS, LONG_RIDES
 from app.rides.lifecycle.sources import FARES, RIDE_EVENTS
 from app.rides.lifecycle.views import LIFE_VIEWS
-from app.rides.questions.spans import SPAN_VIEWS
-from app.rides.questions.trips import TRIP_VIEWS
 from app.rides.ride import RIDES
 from app.rides.views import VIEWS
 
@@ -23,9 +21,8 @@ SHIPPED = Catalogue((TaskGroup((RIDES,), VIEWS),))
 
 
 def shipped(settings: Settings) -> Catalogue:
-    """The rides; and, where the settings switch them on, their branches, their questions and the life cycles."""
+    """The rides; and, where the settings switch them on, their branches and the life cycles."""
     (rides,) = SHIPPED.groups
-    asked = (*TRIP_VIEWS, *SPAN_VIEWS) if settings.questions else ()
-    rides = replace(rides, views=(*rides.views, *asked), branches=(AMOUNTS,) if settings.branches else ())
+    rides = replace(rides, branches=(AMOUNTS,) if settings.branches else ())
     lives = TaskGroup((RIDE_EVENTS, FARES), LIFE_VIEWS, joins=(FARED_STARTS,), alerts=(LONG_RIDES,))
     return Catalogue((rides, lives) if settings.lifecycle else (rides,))

@@ -45,7 +45,6 @@ def up(settings: Settings, tell: Tell = lambda text: None, owner_fd: int | None 
     ``owner_fd``: see :func:`supervised`. What was started here is stopped again when something fails.
     Raises ServicesError.
     """
-    deadline = monotonic() + settings.services.start_timeout_seconds
     begun: list[tuple[Daemon, Callable[[Settings], bool]]] = []
     with _only_one(settings.data_dir):
         try:
@@ -55,6 +54,7 @@ def up(settings: Settings, tell: Tell = lambda text: None, owner_fd: int | None 
                     begun.append((daemon, module.answers))
                     process = processes.start(daemon, settings.services.stop_timeout_seconds, owner_fd)
                     tell(f"{module.NAME}: started, pid {process.pid}, log {daemon.log}")
+            deadline = monotonic() + settings.services.start_timeout_seconds  # jars were fetched before
             for daemon, answers in begun:
                 started = processes.find(daemon.pid_file)
                 if started is None:
