@@ -4,7 +4,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .ONESHELL:
 .DEFAULT_GOAL := help
-.PHONY: help setup demo up down test test-fast check lint types imports bench bench-recovery bench-stream simulate drill agreement lock clean
+.PHONY: help setup demo up down test test-fast check lint types imports bench bench-recovery bench-stream simulate drill agreement laws jars lock clean
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -13,8 +13,6 @@ RIDES ?=
 DRILL ?= list
 SEEDS ?=
 RUNS ?= 3
-# Each has a broker, a registry and a Spark of its own: 3 GB.
-TEST_PROCESSES ?= 2
 SYSTEMS ?= all
 export UV_PYTHON_DOWNLOADS = never
 # A worker's start reads 1,900 modules: 2 s of bytecode, 5 s of source where Python may not write it itself.
@@ -31,7 +29,7 @@ $(READY): requirements.bootstrap.lock requirements.lock
 	@$(PYTHON) scripts/preflight.py
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.bootstrap.lock
-	$(BIN)/uv pip install --python $(BIN)/python --no-build-isolation --require-hashes -r requirements.lock
+	$(BIN)/uv pip sync --python $(BIN)/python --no-build-isolation --require-hashes requirements.bootstrap.lock requirements.lock
 	$(BIN)/uv pip install --python $(BIN)/python --quiet --no-deps --no-build-isolation --editable .
 	$(BIN)/python -m compileall -q app agents tables spark_batch
 	$(BIN)/python -c "import app.edge.worker"  # compiles the engine's loops, else the first worker would
@@ -50,8 +48,16 @@ down: setup  ## stop what `make up` started
 test-fast: setup  ## one minute, no Java: units, laws, agreement without Spark, tasks over a log
 	$(BIN)/pytest -q -m "(unit or laws or agreement or streaming) and not spark"
 
-test: setup  ## every test, on real services, in TEST_PROCESSES=2 processes at once
-	$(BIN)/pytest -n $(TEST_PROCESSES) --dist loadfile --no-loadscope-reorder
+test: setup jars  ## every test, on real services, in two lanes; what it found is in build/ci (ARGS= for pytest)
+	$(PYTHON) -m scripts.gate tests -- $(ARGS)
+
+laws: setup  ## laws, agreement and simulation with seeds that are drawn (SEEDS= how many, SEED= again with one)
+	for seed in $(or $(SEED),$$(shuf -i 1-4294967295 -n $(or $(SEEDS),5))); do
+	  $(BIN)/pytest -q -m "(laws or agreement or streaming) and not spark" --hypothesis-seed=$$seed
+	done
+
+jars: setup  ## Kafka, the registry and Spark's connectors into the cache, each compared with its sha256
+	$(BIN)/flagfall services fetch
 
 lint: setup
 	$(BIN)/ruff check .
@@ -63,7 +69,8 @@ types: setup
 imports: setup
 	$(BIN)/lint-imports
 
-check: lint types imports test  ## what CI runs: lint, types, import rules, every test
+check:  ## what CI runs: set-up, lint, types, import rules, jars, every test; build/ci says why it is red
+	$(PYTHON) -m scripts.gate
 
 bench: setup  ## rides per second through producer, one worker and Spark, into build/bench.json
 	@mkdir -p build

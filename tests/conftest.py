@@ -1,44 +1,55 @@
-"""Settings of all tests: levels by folder, seeds that are printed, real data that says when it is missing."""
+"""Fixtures and settings of every test level."""
 
 from __future__ import annotations
 
 import os
-import random
+from collections.abc import Generator
 from pathlib import Path
-from typing import Any
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
+
+from tests.support.told import FACTS, Teller, facts_of
+from tests.support.waiting import PATIENCE
 
 SEED = "hypothesis_seed"
+GATE_SEED = "20261122"
+"""The gate judges the code, so nothing in it is drawn anew: `make laws` and `make simulate` draw."""
 LEVELS = ("unit", "laws", "agreement", "streaming", "integration", "batch", "end_to_end", "browser", "drills")
 TESTS = Path(__file__).parent
 REAL_DATA_VARIABLE = "FLAGFALL_TEST_TLC_DATA"
 REAL_DATA_BESIDE = TESTS.parent.parent / "shared" / "data"
-"""Files of the TLC in a directory that checkouts beside each other share."""
+EXAMPLES = 60
 
-settings.register_profile("fast", deadline=None, print_blob=True, max_examples=40)
-settings.register_profile("ci", deadline=None, print_blob=True, max_examples=60)
-settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "fast"))
+# Said in full, and loaded whatever CI says: with CI set, Hypothesis puts settings of its own in the place of defaults.
+COMMON = settings(
+    deadline=None, print_blob=True, max_examples=EXAMPLES, suppress_health_check=[HealthCheck.too_slow], database=None
+)
+settings.register_profile("gate", COMMON, derandomize=True)
+settings.register_profile("drawn", COMMON, derandomize=False)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    group = parser.getgroup("flagfall")
+    group.addoption("--told", type=Path, help="append what the gate wants to know of each test to this file")
+    group.addoption("--reverse", action="store_true", help="run the tests in the opposite order")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Give Hypothesis a seed of ours where none was asked for: one that can be printed."""
-    if config.getoption(SEED, None) is None:
-        told = getattr(config, "workerinput", {}).get(SEED)
-        config.option.hypothesis_seed = told or str(random.SystemRandom().getrandbits(32))
-
-
-@pytest.hookimpl(optionalhook=True)
-def pytest_configure_node(node: Any) -> None:
-    """One seed for all processes of a run on several (`pytest -n 2`): they draw the same tests."""
-    node.workerinput[SEED] = node.config.getoption(SEED)
+    """Fixed examples and seeds, unless a seed is asked for: then everything is drawn from that."""
+    asked = config.getoption(SEED, None)
+    settings.load_profile("gate" if asked in (None, GATE_SEED) else "drawn")
+    config.option.hypothesis_seed = asked or GATE_SEED
+    if (told := config.getoption("--told")) and not hasattr(config, "workerinput"):
+        config.pluginmanager.register(Teller(told))
 
 
 def pytest_report_header(config: pytest.Config) -> list[str]:
     seed = config.getoption(SEED)
+    drawn = f"drawn from seed {seed}" if seed != GATE_SEED else "the same every time, whatever CI says"
     return [
-        f"seed: {seed} (again: pytest --hypothesis-seed={seed})",
+        f"examples: {EXAMPLES} a law, {drawn} (others: make laws SEEDS=n)",
+        f"patience: {PATIENCE} (FLAGFALL_TEST_PATIENCE)",
         f"real TLC data: {_real_data() or 'none'}",
     ]
 
@@ -49,6 +60,19 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         item.add_marker(_level(item))
     if hasattr(config, "workerinput"):
         items.sort(key=lambda item: LEVELS.index(_level(item)), reverse=True)
+    if config.getoption("--reverse"):
+        items.reverse()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    report = yield
+    if report.failed and call.excinfo is not None:
+        facts = facts_of(_level(item), call.excinfo.value, call.excinfo.exconly())
+        report.user_properties.append((FACTS, facts))
+    return report
 
 
 def _level(item: pytest.Item) -> str:

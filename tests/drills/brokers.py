@@ -21,7 +21,7 @@ from app.base.services.java import find_java
 from app.base.services.processes import Daemon
 from app.base.settings import LOOPBACK, KafkaSettings, Settings, TopicSettings
 from tests.support.services import local_settings
-from tests.support.workers import wait_for
+from tests.support.waiting import wait_for
 
 START_SECONDS = 120.0
 STOP_SECONDS = 30.0

@@ -27,9 +27,10 @@ from app.rides.shipped import SHIPPED
 from app.rides.views import VIEWS
 from app.topics import application_topics, finals_topics, source_topics
 from tests.drills.brokers import Brokers
-from tests.drills.drill import Drill, DrillBroken, Size
+from tests.drills.drill import Drill, Size
 from tests.drills.fleet import Fleet
 from tests.drills.load import Load
+from tests.support.waiting import NotInTime, patient
 from tests.support.world import delete_topics, own_world
 
 LIMIT_SECONDS = 240.0
@@ -75,11 +76,11 @@ class Field:
         threading.Event().wait(self.rng.uniform(least_seconds, most_seconds))
 
     def wait(self, condition: Callable[[], bool], what: str, *, mend: bool = False) -> None:
-        """Ask until it holds. `mend`: workers that end meanwhile are started anew. DrillBroken if it never does."""
-        deadline = time.monotonic() + LIMIT_SECONDS
+        """Ask until it holds. `mend`: workers that end meanwhile are started anew. NotInTime if it never does."""
+        deadline = time.monotonic() + patient(LIMIT_SECONDS)
         while not condition():
             if time.monotonic() > deadline:
-                raise DrillBroken(f"not within {LIMIT_SECONDS:.0f} s: {what}")
+                raise NotInTime(f"not within {patient(LIMIT_SECONDS):.0f} s: {what}")
             if mend:
                 self.fleet.mend()
             threading.Event().wait(ASK_AGAIN_SECONDS)

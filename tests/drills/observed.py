@@ -16,11 +16,11 @@ from app.codecs.export import ExportMetadata
 from app.codecs.marker import decode_marker
 from app.domain.marker import Marker
 from app.domain.view import View
-from tests.drills.drill import DrillBroken
 from tests.drills.fleet import Fleet
 from tests.support.truth import read
+from tests.support.waiting import NotInTime, patient
 
-READ_SECONDS = 60.0
+READ_SECONDS = patient(60.0)
 LOOK_AGAIN_SECONDS = 0.5
 
 
@@ -78,7 +78,7 @@ class Observed:
         deadline = time.monotonic() + READ_SECONDS
         while (found := self.fleet.export(view.name, partition)) is None:
             if time.monotonic() > deadline:
-                raise DrillBroken(f"no worker exports {view.name} of task {partition} within {READ_SECONDS:.0f} s")
+                raise NotInTime(f"no worker exports {view.name} of task {partition}")
             threading.Event().wait(LOOK_AGAIN_SECONDS)
         return found
 

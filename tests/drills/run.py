@@ -19,12 +19,16 @@ from tests.drills.expected import Expected
 from tests.drills.field import Field, field_of
 from tests.drills.load import Acked, Place
 from tests.drills.observed import Observed
+from tests.support.waiting import NotInTime
 
 MOST_DIFFERENCES = 20
 
 
 def run_drill(drill: Drill, brokers: Brokers, seed: int, size: Size, folder: Path) -> dict[str, Any]:
-    """The run's facts; `verdict` is exact, differs, or broken (it did not come to its end). Logs stay unless exact."""
+    """The run's facts; logs stay unless `verdict` is exact.
+
+    It can be: differs; broken, if the run did not come to its end; not in time, if it waited for that in vain.
+    """
     began = time.monotonic()
     facts: dict[str, Any] = {"drill": drill.name, "seed": seed}
     faults: list[dict[str, Any]] = []
@@ -40,7 +44,10 @@ def run_drill(drill: Drill, brokers: Brokers, seed: int, size: Size, folder: Pat
             facts |= {"rides": field.load.count, "acked": acked, "doubled": doubled}
     except Exception as error:  # whatever it is, the series goes on and the record tells it
         told = traceback.format_exception_only(error)
-        facts |= {"verdict": "broken", "differences": ["".join(told).strip(), traceback.format_exc(limit=-3)]}
+        facts |= {
+            "verdict": "not in time" if isinstance(error, NotInTime) else "broken",
+            "differences": ["".join(told).strip(), traceback.format_exc(limit=-3)],
+        }
     else:
         facts |= {"verdict": "differs" if found else "exact", "differences": found[:MOST_DIFFERENCES]}
         if not found:

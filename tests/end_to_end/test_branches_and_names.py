@@ -17,7 +17,8 @@ from app.rides.zones import Zone, zones
 from app.topics import branch_topics, zones_topic
 from tests.support.cluster import write_rides
 from tests.support.truth import read, records_of
-from tests.support.workers import Worker, wait_for
+from tests.support.waiting import wait_for
+from tests.support.workers import Worker
 from tests.support.world import assert_exact, covers, delete_topics, markers
 
 RIDES_EACH = 2_000

@@ -21,7 +21,8 @@ from tests.support.cluster import write_rides
 from tests.support.flow import ByTask, exported, in_changelog
 from tests.support.noon import RELEASE, RULES
 from tests.support.truth import records_of
-from tests.support.workers import Worker, wait_for
+from tests.support.waiting import wait_for
+from tests.support.workers import Worker
 from tests.support.world import assert_ledgers, covers, markers, messages
 
 APPLICATION = "tests.support.noon"

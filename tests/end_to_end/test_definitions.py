@@ -17,7 +17,8 @@ from tests.support.bike_trips import EXAMPLE, SECOND_US, START_US, write_trips
 from tests.support.cluster import write_rides
 from tests.support.flow import by_task
 from tests.support.truth import records_of
-from tests.support.workers import FLAGFALL, Worker, environment_of, wait_for, workers
+from tests.support.waiting import wait_for
+from tests.support.workers import FLAGFALL, Worker, environment_of, workers
 from tests.support.world import assert_exact, covers, messages, worker
 
 TRIPS = 600
@@ -67,7 +68,7 @@ def test_a_schema_that_does_not_have_the_columns_is_refused_in_words(defined: Se
     refused = run(changed, "schemas", "register")
     assert refused.returncode == 1
     with worker(changed, tmp_path) as started:
-        assert started.process.wait(60) != 0
+        assert started.ended() != 0
     for said in (refused.stderr, started.log.read_text()):
         assert "bikes.trips-value, version 1: there is no field distance; did you mean 'distance_m'?" in said
         assert "field member: it is boolean, and text columns are read from string" in said

@@ -8,7 +8,8 @@ from pathlib import Path
 
 from app.base.settings import Settings
 from tests.support.cluster import write_rides
-from tests.support.workers import Worker, wait_for, workers
+from tests.support.waiting import wait_for
+from tests.support.workers import Worker, workers
 from tests.support.world import assert_exact, covers, seconds_until, tasks_of
 
 SEED = 20_260_105

@@ -19,7 +19,8 @@ from app.base.settings import LOOPBACK, Settings
 from app.domain.records import TopicPartition
 from app.rides.ride import RIDES
 from tests.support.cluster import write_rides
-from tests.support.workers import Worker, wait_for
+from tests.support.waiting import patient, wait_for
+from tests.support.workers import Worker
 from tests.support.world import (
     assert_exact,
     committed_offsets,
@@ -34,8 +35,6 @@ from tests.support.world import (
 )
 
 ROWS = "/v1/views/vendor_trips/rows"
-STOP_SECONDS = 8
-"""Of which two are Faust's own waiting; the rest is for a busy machine."""
 
 
 class Answer(NamedTuple):
@@ -79,7 +78,7 @@ def test_a_worker_that_is_told_to_stop_under_load_leaves_nothing_to_read_again(w
         began = sum((position(first) or {}).values())
         wait_for(lambda: sum((position(first) or {}).values()) > began + 1_000, "it is at work", [first])
         first.send(signal.SIGTERM)
-        assert first.process.wait(STOP_SECONDS) == 0, first.log.read_text()
+        assert first.ended() == 0, first.log.read_text()
     left_at = next_offsets(world)
     committed = committed_offsets(world)
     assert {place: committed[place] for place in committed if place in left_at} == {
@@ -107,7 +106,7 @@ def test_a_frozen_worker_writes_nothing_when_it_wakes(world: Settings, tmp_path:
         wait_for(lambda: _closings_are_read(world), "every closing is read", [other])
         before = next_offsets(world)
         assert_exact(world, [other])
-        asked = HTTPConnection(LOOPBACK, frozen.port, timeout=30)
+        asked = HTTPConnection(LOOPBACK, frozen.port, timeout=patient(30))
         asked.request("GET", ROWS)  # waits for it to wake: what is asked later may find its tasks taken over again
         frozen.send(signal.SIGCONT)
         statuses = [asked.getresponse().status, *_statuses_until_ready(frozen, both)]
@@ -126,7 +125,7 @@ def polled(started: Sequence[Worker]) -> Iterator[list[list[Answer]]]:
     stop = threading.Event()
 
     def poll(one: Worker, answers: list[Answer]) -> None:
-        with httpx.Client(timeout=10) as client:
+        with httpx.Client(timeout=patient(10)) as client:
             while not stop.wait(0.02):
                 with suppress(httpx.HTTPError):
                     answers.append(_answer(client.get(one.url + ROWS)))

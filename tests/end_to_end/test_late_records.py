@@ -26,7 +26,8 @@ from tests.end_to_end.test_real_rides import flagfall
 from tests.support.cluster import write_rides
 from tests.support.flow import exported
 from tests.support.truth import records_of
-from tests.support.workers import Worker, wait_for
+from tests.support.waiting import wait_for
+from tests.support.workers import Worker
 from tests.support.world import covers, markers, messages, ready_worker
 
 RIDES_WRITTEN = 4_000

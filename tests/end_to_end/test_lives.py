@@ -18,7 +18,8 @@ from app.rides.lifecycle.pairing import FARED_STARTS, LONG_RIDES
 from app.rides.lifecycle.sources import FARES, RIDE_EVENTS
 from app.topics import needed_topics
 from tests.support.truth import log_ends, records_of
-from tests.support.workers import Worker, wait_for
+from tests.support.waiting import wait_for
+from tests.support.workers import Worker
 from tests.support.world import delete_records, markers
 
 RIDES_EACH = 700

@@ -16,7 +16,8 @@ from tests.support.cluster import fresh_topics
 from tests.support.expiry import kept
 from tests.support.flow import by_task, covers_all, exported, in_changelog
 from tests.support.truth import records_of
-from tests.support.workers import FLAGFALL, environment_of, wait_for, workers
+from tests.support.waiting import wait_for
+from tests.support.workers import FLAGFALL, environment_of, workers
 from tests.support.world import log_ends_of, markers
 
 FILES = (

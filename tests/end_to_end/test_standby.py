@@ -9,7 +9,8 @@ from app.base import names
 from app.base.settings import Settings
 from app.rides.ride import RIDES
 from tests.support.cluster import write_rides
-from tests.support.workers import Worker, wait_for
+from tests.support.waiting import wait_for
+from tests.support.workers import Worker
 from tests.support.world import assert_exact, covers, log_ends_of, ready_worker, tasks_of, worker
 
 ALL = [0, 1, 2, 3]

@@ -17,7 +17,8 @@ from app.rides.ride import RIDES, SERVICES
 from app.rides.views import VENDOR_TRIPS
 from tests.support.cluster import write_rides
 from tests.support.two_sources import POOLED, POOLED_TOPIC, POOLED_VIEWS, two_sources_topics
-from tests.support.workers import Worker, wait_for, workers
+from tests.support.waiting import wait_for
+from tests.support.workers import Worker, workers
 from tests.support.world import assert_exact, covers, markers, tasks_of
 
 APPLICATION = "tests.support.two_sources"

@@ -17,6 +17,7 @@ from app.base.kafka_clients import aiokafka_options, librdkafka_options
 from app.base.settings import Settings
 from app.engine.core.batch import Batch
 from app.engine.drive.fetch import drain, next_fetch
+from tests.support.waiting import patient
 
 PARTITIONS = 3
 ISOLATION = ("read_committed", "read_uncommitted")
@@ -38,8 +39,8 @@ def topic(services: Settings, request: pytest.FixtureRequest) -> str:
     """Committed and aborted transactions, compressed and plain batches, nulls, headers; control records at the end."""
     name = f"fetch-{next(_numbers)}"
     admin = AdminClient(librdkafka_options(services.kafka))
-    new = NewTopic(name, PARTITIONS, 1, config={"message.timestamp.type": request.param})
-    admin.create_topics([new])[name].result(10)
+    new = NewTopic(name, PARTITIONS, 1, config={"message.timestamp.type": request.param, "retention.ms": "-1"})
+    admin.create_topics([new])[name].result(patient(10))
     asyncio.run(_fill(services, name))
     return name
 

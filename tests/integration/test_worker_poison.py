@@ -23,7 +23,8 @@ from app.rides.ride import RIDE_COLUMNS, RIDES, avro_schema
 from app.rides.views import VIEWS as DECLARED
 from tests.support.cluster import write_rides
 from tests.support.truth import log_ends, read, records_of
-from tests.support.workers import Worker, wait_for
+from tests.support.waiting import wait_for
+from tests.support.workers import Worker
 from tests.support.world import Place, assert_exact, count_of, covers, messages, next_offsets, ready_worker, worker
 
 UNKNOWN_ID = 987_654

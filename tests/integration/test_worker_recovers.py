@@ -22,7 +22,8 @@ from tests.drills.faults.changelog_writer import layout_1_row, write
 from tests.support.cluster import write_rides
 from tests.support.flow import ByTask, by_task, exported, exported_task
 from tests.support.truth import records_of
-from tests.support.workers import Worker, wait_for
+from tests.support.waiting import wait_for
+from tests.support.workers import Worker
 from tests.support.world import covers, ready_worker, tasks_of, worker
 
 PANE_US, ZONES = 300_000_000, 250

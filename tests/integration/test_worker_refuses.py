@@ -25,7 +25,7 @@ from app.topics import application_topics, source_topics
 from tests.support.cluster import write_rides
 from tests.support.services import free_ports
 from tests.support.truth import log_ends
-from tests.support.workers import wait_for
+from tests.support.waiting import wait_for
 from tests.support.world import covers, delete_records, delete_topics, ends_in_words, ready_worker
 
 Ended = CompletedProcess[str]
@@ -81,7 +81,7 @@ def test_records_deleted_under_a_running_worker_stop_it(world: Settings, tmp_pat
         delete_records(world, log_ends(world, RIDES))
         write_rides(world, 1_200, 100)
         running.send(signal.SIGCONT)
-        code = running.process.wait(120)
+        code = running.ended()
     _said(CompletedProcess([], code, running.log.read_text()), "LOG_LOSS: the log begins at offset")
 
 

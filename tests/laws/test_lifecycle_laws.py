@@ -71,7 +71,7 @@ def test_nothing_is_sent_before_it_happened(lifecycle: Lifecycle, first: int) ->
     assert fares.filter(pl.col("clock_ms") < pl.col("paid_at_us") // 1000).is_empty()
 
 
-@given(LIFECYCLES, FIRSTS, st.integers(1, 200), st.integers(1, 60))
+@given(LIFECYCLES, FIRSTS, st.integers(1, 60), st.integers(1, 20))
 def test_the_order_of_sending_does_not_depend_on_the_blocks(
     lifecycle: Lifecycle, first: int, count: int, block_rides: int
 ) -> None:

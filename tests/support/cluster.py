@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import time
 from collections.abc import Mapping
 
 from confluent_kafka import KafkaException, Producer
@@ -18,18 +17,19 @@ from app.rides.generator.dirt import Dirt
 from app.rides.generator.generator import Generator
 from app.rides.ride import RIDE_COLUMNS, SERVICES, avro_schema
 from app.topics import topics
+from tests.support.waiting import patient, wait_for
 
 
 def fresh_topics(settings: Settings) -> None:
     """All topics of the application, new and empty, with their schemas."""
     admin = AdminClient(librdkafka_options(settings.kafka))
     wanted = topics(settings)
-    existing = set(admin.list_topics(timeout=10).topics)
+    existing = set(admin.list_topics(timeout=patient(10)).topics)
     for future in admin.delete_topics([t.name for t in wanted if t.name in existing] or ["none"]).values():
         with contextlib.suppress(KafkaException):
-            future.result(10)
-    while set(admin.list_topics(timeout=10).topics) & {t.name for t in wanted}:
-        time.sleep(0.05)
+            future.result(patient(10))
+    names = {t.name for t in wanted}
+    wait_for(lambda: not set(admin.list_topics(timeout=patient(10)).topics) & names, "the topics are gone")
     create_topics(settings.kafka, wanted)
     registry = Registry(settings)
     for topic in SERVICES.values():
@@ -58,4 +58,4 @@ def write_rides(
             key = str(264 if zone is None else zone)
             producer.produce(topics[str(service)], value=bytes(value), key=key, timestamp=clock_ms)
             producer.poll(0)
-    assert producer.flush(30) == 0
+    assert producer.flush(patient(30)) == 0

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
+
+import httpx
 
 from app.base.settings import Settings
 from app.codecs.changelog import ROW, decode_rows, kind_of, marker_key
@@ -14,6 +17,7 @@ from app.domain.records import Record
 from app.domain.view import View
 from app.rides.ride import RIDES
 from tests.support.truth import changelog_of, log_ends
+from tests.support.waiting import wait_for
 from tests.support.workers import Worker
 
 ByTask = dict[tuple[int, RowKey], Cells]
@@ -55,13 +59,16 @@ def exported(view: View, started: list[Worker], partitions: int = 4) -> ByTask:
 
 
 def exported_task(view: View, started: list[Worker], partition: int) -> ByTask:
-    """Rows of one task, of whichever of the workers has it."""
-    answer = started[0].get(f"/v1/views/{view.name}/export", partition=partition)
-    if answer.is_redirect:
-        answer = next(
-            a for w in started if (a := w.get(f"/v1/views/{view.name}/export", partition=partition)).is_success
-        )
-    _, table = read_export(answer.content)
+    """Rows of one task, of whichever of the workers has it: waits for one that answers."""
+    answers: list[httpx.Response] = []
+
+    def somebody_has_it() -> bool:
+        with contextlib.suppress(httpx.HTTPError):
+            answers[:] = [worker.get(f"/v1/views/{view.name}/export", partition=partition) for worker in started]
+        return any(answer.is_success for answer in answers)
+
+    wait_for(somebody_has_it, f"task {partition} of {view.name} is exported", started)
+    _, table = read_export(next(answer.content for answer in answers if answer.is_success))
     groups = [table[group.name].to_pylist() for group in view.groups]
     windows = table["window_start_us"].to_pylist()
     cells = [table[name].to_pylist() for name in view.cells]

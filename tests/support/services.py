@@ -14,6 +14,7 @@ from pydantic import SecretStr
 from app.base.services.local import supervised
 from app.base.settings import LOOPBACK, ServicesSettings, Settings, WorkerSettings
 from app.edge.demo.place import BELOW_EPHEMERAL
+from tests.support.waiting import patient
 
 
 def free_ports(count: int) -> list[int]:
@@ -37,9 +38,10 @@ def local_settings(tmp_dir: Path, *, sasl: bool = False, **overrides: Any) -> Se
         registry_port=registry,
         sasl_port=sasl_port if sasl else None,
         sasl_password=SecretStr('a "quoted" \\ password' if sasl else ""),
-        stop_timeout_seconds=10,
+        start_timeout_seconds=patient(60),
+        stop_timeout_seconds=patient(10),
     )
-    fast = WorkerSettings(http_port=worker, session_timeout_seconds=3, heartbeat_interval_seconds=0.5)
+    fast = WorkerSettings(http_port=worker, session_timeout_seconds=patient(3), heartbeat_interval_seconds=0.5)
     return Settings.load(**{"data_dir": tmp_dir, "services": services, "worker": fast, **overrides})
 
 

@@ -40,6 +40,7 @@ from app.domain.view import AllTime, View
 from app.rides.ride import RIDES, avro_schema
 from app.rides.views import VIEWS
 from tests.support.histories import SCHEMA, random_log
+from tests.support.waiting import patient, wait_for
 
 PARTITIONS = 2
 ABORTED_AT_ONCE = 3
@@ -93,10 +94,10 @@ class World:
             new.append(NewTopic(self.changelog_topic, PARTITIONS, 1, config=compacted))
             new.append(NewTopic(advances_topic(self.settings.app_id), 1, 1))
         for future in self.admin.create_topics(new).values():
-            future.result(30)
+            future.result(patient(30))
 
     def delete_topic(self, name: str) -> None:
-        self.admin.delete_topics([name])[name].result(30)
+        self.admin.delete_topics([name])[name].result(patient(30))
 
     def write_rides(self, seed: int, count: int, *, aborted: bool = True) -> None:
         """Made-up rides with poison into every topic-partition, in committed and aborted transactions."""
@@ -189,6 +190,7 @@ class World:
 
     def _position(self, folded: Folded, topic: str, partition: int, topic_id: str) -> InputPosition:
         at = TopicPartition(topic, partition)
+        wait_for(lambda: not self._is_open(at), f"every transaction of {at} is closed in its log")
         end = self.cluster.log_ends([at], committed=True)[at]
         read = sum(TopicPartition(r.topic, r.partition) == at for r in self.records)
         refused = sum(TopicPartition(r.topic, r.partition) == at for r in folded.quarantined)
@@ -202,6 +204,10 @@ class World:
             quarantined=refused + poisoned,
             not_records=end - read - poisoned,
         )
+
+    def _is_open(self, at: TopicPartition) -> bool:
+        """A commit is told before its markers are in the log: until then the last stable offset is behind."""
+        return self.cluster.log_ends([at], committed=True) != self.cluster.log_ends([at], committed=False)
 
     def write_changelog(self) -> None:
         """Rows in several transactions, with older values and tombstones before and newer state after the cut."""
@@ -247,7 +253,7 @@ class World:
     def producer(self) -> Iterator[Producer]:
         name = f"{self.settings.app_id}-{next(_names)}"
         producer = Producer(dict(self.client) | {"transactional.id": name})
-        producer.init_transactions(30)
+        producer.init_transactions(patient(30))
         yield producer
 
     def export(self, view: View, partition: int) -> bytes:
@@ -316,9 +322,9 @@ def transaction(producer: Producer, *, commit: bool = True) -> Iterator[None]:
     yield
     producer.flush()
     if commit:
-        producer.commit_transaction(30)
+        producer.commit_transaction(patient(30))
     else:
-        producer.abort_transaction(30)
+        producer.abort_transaction(patient(30))
 
 
 def read_report(output: Path) -> dict[str, Any]:

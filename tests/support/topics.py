@@ -9,8 +9,9 @@ from confluent_kafka import Consumer, KafkaException, TopicPartition
 from app.base.cluster import NOT_NOW
 from app.base.kafka_clients import librdkafka_options
 from app.base.settings import KafkaSettings
+from tests.support.waiting import patient
 
-READ_SECONDS = 120.0
+READ_SECONDS = patient(60.0)
 
 
 def read_partition(kafka: KafkaSettings, topic: str, partition: int) -> list[tuple[bytes | None, bytes | None, int]]:

@@ -7,8 +7,7 @@ import os
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,14 +15,18 @@ import httpx
 
 from app.base.settings import LOOPBACK, Settings
 from tests.support.services import free_ports
+from tests.support.waiting import NotInTime, last_words, patient, wait_for
 
 FLAGFALL = Path(sys.executable).with_name("flagfall")
+FAUST = FLAGFALL.with_name("faust")
+ANSWER_SECONDS = 10.0
+END_SECONDS = 120.0
 
 
 class Worker:
     """One worker process; `log` is what it printed. `application`: another module than `flagfall worker` runs.
 
-    `port`: where it answers; None for a free one.
+    `port`: where it answers; None for a free one. `command`: what starts it, if it is neither of these two.
     """
 
     def __init__(
@@ -34,25 +37,28 @@ class Worker:
         *,
         application: str | None = None,
         port: int | None = None,
+        command: Sequence[str | Path] = (),
     ) -> None:
         self.port = port or free_ports(1)[0]
         self.url = f"http://{LOOPBACK}:{self.port}"
         self.log = log
-        self._out = log.open("ab")
-        faust = [FLAGFALL.with_name("faust"), "-A", application, "-L", "uvloop", "--quiet", "worker", "-l", "info"]
-        self.process = subprocess.Popen(
-            faust if application else [FLAGFALL, "worker"],
-            env=os.environ
-            | environment_of(settings)
-            | {"FLAGFALL_WORKER_HTTP_PORT": str(self.port)}
-            | (environment or {}),
-            stdout=self._out,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-        )
+        self._told_to_end = False
+        self._asking = httpx.Client(timeout=patient(ANSWER_SECONDS), trust_env=False)
+        faust = [FAUST, "-A", application, "-L", "uvloop", "--quiet", "worker", "-l", "info"]
+        with log.open("ab") as out:
+            self.process = subprocess.Popen(
+                command or (faust if application else [FLAGFALL, "worker"]),
+                env=os.environ
+                | environment_of(settings)
+                | {"FLAGFALL_WORKER_HTTP_PORT": str(self.port)}
+                | (environment or {}),
+                stdout=out,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
 
     def get(self, path: str, **parameters: Any) -> httpx.Response:
-        return httpx.get(self.url + path, params=parameters, timeout=10)
+        return self._asking.get(self.url + path, params=parameters)
 
     def is_ready(self) -> bool:
         with contextlib.suppress(httpx.HTTPError):
@@ -65,19 +71,30 @@ class Worker:
         self.process.wait()
 
     def send(self, number: signal.Signals) -> None:
+        self._told_to_end |= number in (signal.SIGTERM, signal.SIGINT, signal.SIGKILL)
         if self.process.poll() is None:
             self.process.send_signal(number)
 
+    def broke(self) -> str:
+        """How it ended, if nobody has told it to; else nothing."""
+        ended = not self._told_to_end and self.process.poll() is not None
+        return f"{self.log.stem} has ended with {self.process.returncode}." if ended else ""
+
     def stop(self) -> int:
-        """TERM; the exit code. KILL after a minute, which is a failure."""
+        """TERM; the exit code. KILL if it does not end, which is a failure."""
         self.send(signal.SIGTERM)
         try:
-            return self.process.wait(60)
-        except subprocess.TimeoutExpired:
+            return self.ended()
+        except NotInTime:
             self.kill()
             raise
-        finally:
-            self._out.close()
+
+    def ended(self) -> int:
+        """The exit code of a worker that ends by itself. NotInTime if it does not."""
+        try:
+            return self.process.wait(patient(END_SECONDS))
+        except subprocess.TimeoutExpired:
+            raise NotInTime(f"{self.log.stem} has not ended\n{last_words([self])}") from None
 
 
 @contextlib.contextmanager
@@ -104,15 +121,3 @@ def environment_of(settings: Settings) -> dict[str, str]:
         "FLAGFALL_WORKER_SESSION_TIMEOUT_SECONDS": str(settings.worker.session_timeout_seconds),
         "FLAGFALL_WORKER_HEARTBEAT_INTERVAL_SECONDS": str(settings.worker.heartbeat_interval_seconds),
     }
-
-
-def wait_for(
-    condition: Callable[[], bool], what: str, started: list[Worker] | None = None, seconds: float = 180
-) -> None:
-    """Ask until it holds; AssertionError with the workers' last words if it does not in time."""
-    deadline = time.monotonic() + seconds
-    while not condition():
-        if time.monotonic() > deadline:
-            tails = "\n".join(f"--- {w.log.name}\n{w.log.read_text()[-3000:]}" for w in started or [])
-            raise AssertionError(f"not within {seconds} s: {what}\n{tails}")
-        time.sleep(0.05)

@@ -35,7 +35,8 @@ from app.topics import finals_topics, source_topics, topics
 from tests.support.cluster import write_rides
 from tests.support.flow import by_task, exported, in_changelog
 from tests.support.truth import log_ends, read, records_of
-from tests.support.workers import FLAGFALL, Worker, environment_of, wait_for
+from tests.support.waiting import NotInTime, patient, wait_for
+from tests.support.workers import FLAGFALL, Worker, environment_of
 
 BROKEN_IN_WORDS_SECONDS = 180
 
@@ -68,8 +69,8 @@ def delete_topics(settings: Settings, wanted: Sequence[str]) -> None:
     admin = AdminClient(librdkafka_options(settings.kafka))
     if wanted:
         for future in admin.delete_topics(list(wanted)).values():
-            future.result(10)
-    wait_for(lambda: not set(admin.list_topics(timeout=10).topics) & set(wanted), "topics are gone")
+            future.result(patient(10))
+    wait_for(lambda: not set(admin.list_topics(timeout=patient(10)).topics) & set(wanted), "topics are gone")
 
 
 def delete_records(settings: Settings, ends: dict[tuple[str, int], int]) -> None:
@@ -78,7 +79,7 @@ def delete_records(settings: Settings, ends: dict[tuple[str, int], int]) -> None
     below = [TopicPartition(topic, partition, end) for (topic, partition), end in ends.items() if end]
     if below:
         for future in admin.delete_records(below).values():
-            future.result(10)
+            future.result(patient(10))
 
 
 @contextlib.contextmanager
@@ -121,19 +122,22 @@ def rides_under_way(settings: Settings, first: int, *, block: int = 100) -> Iter
 
 
 def ends_in_words(settings: Settings, **variables: object) -> subprocess.CompletedProcess[str]:
-    """A worker that is expected to end by itself; its output, and its exit code."""
-    return subprocess.run(
-        [FLAGFALL, "worker"],
-        env=os.environ
-        | environment_of(settings)
-        | {"FLAGFALL_WORKER_HTTP_PORT": str(settings.worker.http_port)}
-        | {key: str(value) for key, value in variables.items()},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        timeout=BROKEN_IN_WORDS_SECONDS,
-        check=False,
-    )
+    """A worker that is expected to end by itself; its output, and its exit code. NotInTime if it does not end."""
+    try:
+        return subprocess.run(
+            [FLAGFALL, "worker"],
+            env=os.environ
+            | environment_of(settings)
+            | {"FLAGFALL_WORKER_HTTP_PORT": str(settings.worker.http_port)}
+            | {key: str(value) for key, value in variables.items()},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            timeout=patient(BROKEN_IN_WORDS_SECONDS),
+            check=False,
+        )
+    except subprocess.TimeoutExpired as waited:
+        raise NotInTime(f"the worker has not ended; it said {(waited.stdout or b'')[-3000:]!r}") from None
 
 
 def position(started: Worker, view: View = VENDOR_TRIPS) -> dict[str, int] | None:
@@ -202,7 +206,7 @@ def committed_offsets(settings: Settings) -> dict[tuple[str, int], int]:
     """What the group has committed, as Kafka's own tools show it."""
     admin = AdminClient(librdkafka_options(settings.kafka))
     (asked,) = admin.list_consumer_group_offsets([ConsumerGroupTopicPartitions(settings.app_id)]).values()
-    return {(at.topic, at.partition): at.offset for at in asked.result(10).topic_partitions}
+    return {(at.topic, at.partition): at.offset for at in asked.result(patient(10)).topic_partitions}
 
 
 def messages(settings: Settings, topic: str) -> list:
@@ -221,7 +225,7 @@ def count_of(settings: Settings, topic: str) -> int:
     consumer = Consumer({**librdkafka_options(settings.kafka), "group.id": "count"})
     try:
         ends = [
-            consumer.get_watermark_offsets(TopicPartition(topic, p), timeout=10)
+            consumer.get_watermark_offsets(TopicPartition(topic, p), timeout=patient(10))
             for p in range(settings.topics.partitions)
         ]
     finally:

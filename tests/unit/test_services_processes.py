@@ -113,9 +113,8 @@ def test_a_port_in_use_is_named_with_its_holder_and_variable(tmp_path: Path) -> 
 
 def test_a_service_that_ends_shows_its_log(tmp_path: Path) -> None:
     failing = make(tmp_path, "import sys; sys.exit('no space left')")
-    process = processes.start(failing, 5)
-    with pytest.raises(StartFailed, match="no space left"):
-        processes.await_answer(failing, process, lambda: False, deadline=float("inf"))
+    with pytest.raises(StartFailed, match="no space left"):  # by whichever of the two is there to see it
+        processes.await_answer(failing, processes.start(failing, 5), lambda: False, deadline=float("inf"))
 
 
 def test_a_program_that_is_not_there_shows_the_reason(tmp_path: Path) -> None:

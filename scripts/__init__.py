@@ -1,0 +1,1 @@
+"""Programs of the checkout itself; no part of the product."""

@@ -1,0 +1,59 @@
+"""The stage of the tests: two lanes side by side, then a second chance for what only came too late."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from scripts.gate.stages import TESTS_EXIT_CODE, TESTS_LIMIT_SECONDS, Ran, Stage, run
+from scripts.gate.verdict import Told, read_told
+
+LANES = os.environ.get("FLAGFALL_TEST_LANES", "2")
+"""Each has a broker, a registry and a Spark of its own: 3 GB."""
+TEST_LIMIT_SECONDS = 600
+"""Of one test's body on an idle machine: for what hangs."""
+MOST_LOG_BYTES = 5_000_000
+
+
+def run_tests(name: str, folder: Path, environment: Mapping[str, str], *arguments: str) -> tuple[Ran, Told]:
+    """One run of pytest, its logs kept if anything failed."""
+    told = folder / f"{name}.jsonl"
+    told.unlink(missing_ok=True)
+    with tempfile.TemporaryDirectory(prefix="flagfall-tests-", ignore_cleanup_errors=True) as scratch:
+        limit = TEST_LIMIT_SECONDS * float(environment["FLAGFALL_TEST_PATIENCE"])
+        command = (
+            ".venv/bin/pytest",
+            *arguments,
+            f"--told={told}",
+            f"--junitxml={folder / name}.xml",
+            f"--basetemp={scratch}/t",
+            f"--timeout={limit:.0f}",
+            "--durations=20",
+        )
+        ran = run(Stage(name, TESTS_EXIT_CODE, command, TESTS_LIMIT_SECONDS), folder, environment)
+        if ran.code:
+            keep_logs(Path(scratch), folder / "logs" / name)
+    return ran, read_told(told.read_text().splitlines() if told.exists() else ())
+
+
+def lanes(arguments: Sequence[str]) -> tuple[str, ...]:
+    """Arguments of a run in lanes: a file's tests stay together."""
+    return ("-n", LANES, "--dist", "loadfile", "--no-loadscope-reorder", *arguments)
+
+
+def keep_logs(scratch: Path, kept: Path) -> None:
+    """Copies of the logs of services, workers and Spark below a directory; of long ones the end."""
+    for log in sorted(scratch.rglob("*.log")):
+        if "kafka/data" in log.as_posix():
+            continue
+        copy = kept / log.relative_to(scratch)
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        if log.stat().st_size <= MOST_LOG_BYTES:
+            shutil.copyfile(log, copy)
+        else:
+            with log.open("rb") as file:
+                file.seek(-MOST_LOG_BYTES, os.SEEK_END)
+                copy.write_bytes(file.read())
