@@ -19,6 +19,7 @@ from app.codecs.avro_strict import Refusal, decode_strict
 from app.domain.records import Record
 from app.domain.records import TopicPartition as Place
 from app.domain.source import Source
+from tests.support.waiting import wait_for
 
 
 def records_of(settings: Settings, source: Source) -> list[Record]:
@@ -49,7 +50,14 @@ def _schema(registry: Registry, schema_id: int) -> WriterSchema | None:
 
 
 def read(settings: Settings, topic: str, partition: int) -> list[Message]:
-    """All committed messages of a topic-partition."""
+    """All committed messages of a topic-partition, as far as it goes now.
+
+    A commit is told to the writer before its markers are in the log. So first every transaction that has a record
+    here now is waited for: what somebody has answered from would be missing otherwise.
+    """
+    at, cluster = Place(topic, partition), Cluster(settings.kafka)
+    (end,) = cluster.log_ends([at], committed=False).values()
+    wait_for(lambda: cluster.log_ends([at], committed=True)[at] >= end, f"all of {topic}-{partition} is decided")
     return list(committed(librdkafka_options(settings.kafka), topic, partition))
 
 
