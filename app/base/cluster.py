@@ -111,13 +111,19 @@ class Cluster:
         core, until the time is over; then it gives an impossible offset and no error. One that lives it asks with an
         old epoch. While no broker is there it knows no topic-partition, and for half a minute after one has come back
         it may not answer. So what a client says that was kept is an error only if a new one says it too.
+
+        Asked for offsets before it has connected, one in five does not notice that it has, and tells of a timeout.
+        So a new one is asked for the cluster first.
         """
         left_seconds, patience_seconds = self._timeout, FIRST_PATIENCE_SECONDS
         deadline = time.monotonic() + left_seconds
         while True:
             client, is_new = self._choose()
+            seconds = min(patience_seconds, left_seconds)
             try:
-                return ask(client, min(patience_seconds, left_seconds))
+                if is_new:
+                    self._answer(client.describe_cluster(request_timeout=seconds), "the cluster", seconds)
+                return ask(client, seconds)
             except ClusterError as error:
                 self._drop(client)
                 left_seconds = deadline - time.monotonic() - ASK_AGAIN_SECONDS
@@ -133,7 +139,7 @@ class Cluster:
         """
         with self._choosing:
             is_new = self._client is None
-            client = self._client or AdminClient(self._options)
+            client = AdminClient(self._options) if is_new else self._client  # a client's truth is its queue's length
             self._client = client
             return client, is_new
 

@@ -40,7 +40,9 @@ class Producer:
         self.failed = 0
         self._address = kafka.bootstrap_server
         self._first_failure = ""
-        self._client = client or Client({**librdkafka_options(kafka), **OPTIONS, "on_delivery": self._note_failure})
+        if client is None:  # its truth is its queue's length
+            client = Client({**librdkafka_options(kafka), **OPTIONS, "on_delivery": self._note_failure})
+        self._client = client
 
     def send(
         self,

@@ -28,14 +28,24 @@ class Clients:
         self.answers = list(answers)
         self.made = 0
         self.waits: list[float] = []
+        self.connected = 0
 
     def __call__(self, _: object) -> Clients:
         self.made += 1
         return self
 
+    def __len__(self) -> int:
+        """As librdkafka's: what waits to be sent, and so nothing."""
+        return 0
+
+    def describe_cluster(self, **_: object) -> Future[Any]:
+        self.connected += 1
+        return _given(None)
+
     def list_offsets(
         self, wanted: dict[TopicPartition, Any], *, request_timeout: float, **_: object
     ) -> dict[TopicPartition, Future[Any]]:
+        assert self.connected == self.made, "a client that has not connected yet may lose the question"
         self.waits.append(request_timeout)
         return dict.fromkeys(wanted, self._next())
 
@@ -51,6 +61,12 @@ class Clients:
         else:
             future.set_exception(answer)
         return future
+
+
+def _given(result: object) -> Future[Any]:
+    future: Future[Any] = Future()
+    future.set_result(result)
+    return future
 
 
 def asking(monkeypatch: pytest.MonkeyPatch, clients: Clients, timeout_seconds: float = 30.0) -> Cluster:
@@ -136,6 +152,9 @@ def test_whoever_waits_for_an_answer_keeps_its_client_though_another_thread_give
         def __init__(self, _: object) -> None:
             self.number = len(self.made)
             self.made.append(weakref.ref(self))
+
+        def describe_cluster(self, **_: object) -> Future[Any]:
+            return _given(None)
 
         def list_offsets(self, wanted: dict[TopicPartition, Any], **_: object) -> dict[TopicPartition, Future[Any]]:
             if self.number == 0 and not first_asked.is_set():
