@@ -20,6 +20,8 @@ TESTS = Path(__file__).parent
 REAL_DATA_VARIABLE = "FLAGFALL_TEST_TLC_DATA"
 REAL_DATA_BESIDE = TESTS.parent.parent / "shared" / "data"
 EXAMPLES = 60
+LIGHT_JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+"""Of every Java process that a test starts: each lives a minute, which is no time to compile well in."""
 
 # Said in full, and loaded whatever CI says: with CI set, Hypothesis puts settings of its own in the place of defaults.
 COMMON = settings(
@@ -33,6 +35,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("flagfall")
     group.addoption("--told", type=Path, help="append what the gate wants to know of each test to this file")
     group.addoption("--reverse", action="store_true", help="run the tests in the opposite order")
+
+
+os.environ["JDK_JAVA_OPTIONS"] = LIGHT_JAVA
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -14,11 +14,11 @@ from typing import Any, NamedTuple
 import httpx
 
 from app.base import names
-from app.base.cluster import Cluster
 from app.base.settings import LOOPBACK, Settings
 from app.domain.records import TopicPartition
 from app.rides.ride import RIDES
 from tests.support.cluster import write_rides
+from tests.support.truth import cluster_of
 from tests.support.waiting import patient, wait_for
 from tests.support.workers import Worker
 from tests.support.world import (
@@ -160,7 +160,7 @@ def _closings_are_read(world: Settings) -> bool:
     topic = names.closing_topic(world.app_id, RIDES.name)
     places = [TopicPartition(topic, p) for p in range(world.topics.partitions)]
     at = next_offsets(world)
-    return all(at[place] == end for place, end in Cluster(world.kafka).log_ends(places, committed=True).items())
+    return all(at[place] == end for place, end in cluster_of(world.kafka).log_ends(places, committed=True).items())
 
 
 def _statuses_until_ready(one: Worker, both: list[Worker]) -> list[int]:

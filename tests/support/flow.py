@@ -41,13 +41,17 @@ def by_task(view: View, records: Sequence[Record]) -> ByTask:
     return {(partition, key): cells for partition, rows in result.rows.items() for key, cells in rows.items()}
 
 
-def in_changelog(settings: Settings, view: View) -> ByTask:
-    rows = {}
+def in_changelog(settings: Settings, views: Sequence[View]) -> dict[str, ByTask]:
+    """The stored rows of views of one group, by the view's name."""
+    rows: dict[str, ByTask] = {view.name: {} for view in views}
+    of_prefix = {row_prefix(view): view for view in views}
     for partition in range(settings.topics.partitions):
-        for key, value in changelog_of(settings, view.source, partition).items():
-            if value is not None and kind_of(key) == ROW and key.startswith(row_prefix(view)):
+        for key, value in changelog_of(settings, views[0].source, partition).items():
+            if value is None or kind_of(key) != ROW:
+                continue
+            for view in (view for prefix, view in of_prefix.items() if key.startswith(prefix)):
                 cells = decode_rows([value], len(view.cells))[0]
-                rows[partition, decode_key(view, key)] = tuple(int(c) for c in cells)
+                rows[view.name][partition, decode_key(view, key)] = tuple(int(c) for c in cells)
     return rows
 
 

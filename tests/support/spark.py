@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 from app.base.services.jars import fetch
 from app.base.services.java import find_java
 from app.base.settings import Settings
-from spark_batch.session import QUICK_START, spark_session
+from spark_batch.session import spark_session
 
 _held = contextlib.ExitStack()
 _sessions: list[SparkSession] = []
@@ -26,9 +26,7 @@ def spark() -> SparkSession:
         jars = fetch("spark", Settings.load().cache_dir)
         _sessions.append(
             _held.enter_context(
-                spark_session(
-                    jars, scratch, scratch / "spark.log", java_home=find_java().home, cores=2, java_options=QUICK_START
-                )
+                spark_session(jars, scratch, scratch / "spark.log", java_home=find_java().home, cores=2)
             )
         )
     return _sessions[0]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import struct
+from functools import lru_cache
 
 from confluent_kafka import Message
 
@@ -13,13 +14,19 @@ from app.base.committed import committed
 from app.base.errors import UnknownSchema
 from app.base.kafka_clients import librdkafka_options
 from app.base.registry import Registry
-from app.base.settings import Settings
+from app.base.settings import KafkaSettings, Settings
 from app.codecs.avro_schema import WriterSchema
 from app.codecs.avro_strict import Refusal, decode_strict
 from app.domain.records import Record
 from app.domain.records import TopicPartition as Place
 from app.domain.source import Source
 from tests.support.waiting import wait_for
+
+
+@lru_cache(maxsize=1)
+def cluster_of(kafka: KafkaSettings) -> Cluster:
+    """One for all questions to a cluster: each new one connects anew, and conditions are asked many times a second."""
+    return Cluster(kafka)
 
 
 def records_of(settings: Settings, source: Source) -> list[Record]:
@@ -55,7 +62,7 @@ def read(settings: Settings, topic: str, partition: int) -> list[Message]:
     A commit is told to the writer before its markers are in the log. So first every transaction that has a record
     here now is waited for: what somebody has answered from would be missing otherwise.
     """
-    at, cluster = Place(topic, partition), Cluster(settings.kafka)
+    at, cluster = Place(topic, partition), cluster_of(settings.kafka)
     (end,) = cluster.log_ends([at], committed=False).values()
     wait_for(lambda: cluster.log_ends([at], committed=True)[at] >= end, f"all of {topic}-{partition} is decided")
     return list(committed(librdkafka_options(settings.kafka), topic, partition))
@@ -64,7 +71,8 @@ def read(settings: Settings, topic: str, partition: int) -> list[Message]:
 def log_ends(settings: Settings, source: Source) -> dict[tuple[str, int], int]:
     """Where each topic-partition of the source ends now."""
     places = [Place(t.name, p) for t in source.topics for p in range(settings.topics.partitions)]
-    return {(p.topic, p.partition): end for p, end in Cluster(settings.kafka).log_ends(places, committed=True).items()}
+    ends = cluster_of(settings.kafka).log_ends(places, committed=True)
+    return {(p.topic, p.partition): end for p, end in ends.items()}
 
 
 def changelog_of(settings: Settings, source: Source, partition: int) -> dict[bytes, bytes]:
