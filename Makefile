@@ -4,7 +4,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .ONESHELL:
 .DEFAULT_GOAL := help
-.PHONY: help setup demo up down test test-fast check lint types imports bench bench-recovery bench-stream simulate drill agreement laws jars lock clean
+.PHONY: help setup demo up down test test-fast check lint types imports bench bench-recovery bench-stream simulate drill soak agreement laws jars lock clean
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -48,7 +48,7 @@ down: setup  ## stop what `make up` started
 test-fast: setup  ## one minute, no Java: units, laws, agreement without Spark, tasks over a log
 	$(BIN)/pytest -q -m "(unit or laws or agreement or streaming) and not spark"
 
-test: setup jars  ## every test, on real services, in two lanes; what it found is in build/ci (ARGS= for pytest)
+test: setup jars  ## every test, on real services, in lanes side by side; what it found is in build/ci (ARGS= for pytest)
 	$(PYTHON) -m scripts.gate tests -- $(ARGS)
 
 laws: setup  ## laws, agreement and simulation with seeds that are drawn (SEEDS= how many, SEED= again with one)
@@ -94,6 +94,10 @@ simulate: setup  ## histories of a simulated cluster against the naive fold, int
 drill: setup  ## faults on real brokers and workers: DRILL=name SEEDS=n, SEED= again with one; DRILL=list
 	@mkdir -p build
 	exec $(BIN)/python -m tests.drills $(DRILL) --seeds $(or $(SEEDS),1) $(if $(SEED),--seed $(SEED))
+
+soak: setup  ## every drill, one after the other, in its long form: hours (SEEDS= runs of each); build/drills.jsonl
+	@mkdir -p build
+	exec $(BIN)/python -m tests.drills all --seeds $(or $(SEEDS),1)
 
 lock: setup  ## resolve the dependencies anew
 	$(BIN)/uv pip compile --universal --generate-hashes --no-annotate --no-header --no-emit-index-url \

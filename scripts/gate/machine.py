@@ -13,6 +13,10 @@ MOST_PATIENCE = 8.0
 USUAL_LOOP_SECONDS = 0.1
 """`_loop_seconds` on the machine that the tests' limits were chosen on, idle."""
 LOOPS = 3
+MOST_LANES = 3
+"""More wait for the two processors that the gate is made for; with fewer these wait for brokers and workers."""
+LANE_BYTES = 4_000_000_000
+"""A broker, a registry, a Spark and some workers, all of them busy: 3 GB. The rest is the machine's."""
 KEPT = ("FLAGFALL_CACHE_DIR",)
 """Where the jars are: no test depends on it."""
 STRANGERS = re.compile(r"kafka\.Kafka|apicurio|SparkSubmit|flagfall\S* (worker|demo|up)|faust .*worker|\bpytest\b")
@@ -22,6 +26,12 @@ def patience() -> float:
     """By how much the tests' waits are stretched: twice what an idle machine needs, more where this one is slow."""
     slowness = min(_loop_seconds() for _ in range(LOOPS)) / USUAL_LOOP_SECONDS
     return round(min(MOST_PATIENCE, max(LEAST_PATIENCE, LEAST_PATIENCE * slowness)), 1)
+
+
+def lanes(memory_bytes: int | None = None) -> int:
+    """How many processes the tests are spread over, each with services of its own: as many as memory holds."""
+    held = memory_bytes or os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    return max(1, min(MOST_LANES, held // LANE_BYTES))
 
 
 def environment_of_tests(environ: Mapping[str, str], patience: float) -> dict[str, str]:

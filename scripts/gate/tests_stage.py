@@ -1,4 +1,4 @@
-"""The stage of the tests: two lanes side by side, then a second chance for what only came too late."""
+"""The stage of the tests: lanes side by side, then a second chance for what only came too late."""
 
 from __future__ import annotations
 
@@ -8,11 +8,10 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from scripts.gate import machine
 from scripts.gate.stages import TESTS_EXIT_CODE, TESTS_LIMIT_SECONDS, Ran, Stage, run
 from scripts.gate.verdict import Told, read_told
 
-LANES = os.environ.get("FLAGFALL_TEST_LANES", "2")
-"""Each has a broker, a registry and a Spark of its own: 3 GB."""
 TEST_LIMIT_SECONDS = 600
 """Of one test's body on an idle machine: for what hangs."""
 MOST_LOG_BYTES = 5_000_000
@@ -41,7 +40,14 @@ def run_tests(name: str, folder: Path, environment: Mapping[str, str], *argument
 
 def lanes(arguments: Sequence[str]) -> tuple[str, ...]:
     """Arguments of a run in lanes: a file's tests stay together."""
-    return ("-n", LANES, "--dist", "loadfile", "--no-loadscope-reorder", *arguments)
+    return (
+        "-n",
+        os.environ.get("FLAGFALL_TEST_LANES") or str(machine.lanes()),
+        "--dist",
+        "loadfile",
+        "--no-loadscope-reorder",
+        *arguments,
+    )
 
 
 def keep_logs(scratch: Path, kept: Path) -> None:

@@ -10,10 +10,10 @@ from typing import Any
 
 from tests.drills.brokers import running_brokers
 from tests.drills.drill import Drill
+from tests.drills.results import RESULTS, all_runs, append
 from tests.drills.run import run_drill
 
-BUILD = Path("build")
-RESULTS = BUILD / "drills.jsonl"
+BUILD = RESULTS.parent
 SUMMARY = BUILD / "drill.json"
 CODE = ("app", "agents", "tables")
 
@@ -35,7 +35,7 @@ def run_series(drill: Drill, count: int, seed: int | None, *, short: bool) -> di
             )
             facts = run_drill(drill, brokers, seeds[number], size, folder / str(seeds[number]))
             facts |= {"series": series, "of": len(seeds), "number": number, "commit": commit, "short": short}
-            _append(facts)
+            append(facts)
             done.append(facts)
             summary = _summarize(drill, done, commit)
             print(f"{facts['verdict']} in {facts['seconds']} s", *facts["differences"], sep="\n    ", flush=True)
@@ -50,8 +50,7 @@ def commit_now() -> str:
 
 def _unfinished(name: str, commit: str, count: int, short: bool) -> tuple[int, list[dict[str, Any]]]:
     """The last series of this drill at this commit, and its results, if some are missing; else a new one."""
-    runs = [json.loads(line) for line in RESULTS.read_text().splitlines()] if RESULTS.exists() else []
-    same = [r for r in runs if (r["drill"], r["commit"], r["of"], r["short"]) == (name, commit, count, short)]
+    same = [r for r in all_runs() if (r["drill"], r["commit"], r["of"], r["short"]) == (name, commit, count, short)]
     done = [r for r in same if r["series"] == same[-1]["series"]]
     if done and len(done) < count:
         return done[0]["series"], done
@@ -61,12 +60,6 @@ def _unfinished(name: str, commit: str, count: int, short: bool) -> tuple[int, l
 def _seeds(series: int, count: int) -> list[int]:
     rng = random.Random(series)
     return [rng.getrandbits(32) for _ in range(count)]
-
-
-def _append(facts: dict[str, Any]) -> None:
-    BUILD.mkdir(exist_ok=True)
-    with RESULTS.open("a") as file:
-        file.write(json.dumps(facts) + "\n")
 
 
 def _summarize(drill: Drill, done: list[dict[str, Any]], commit: str) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from pydantic import SecretStr
 from app.base.services.local import supervised
 from app.base.settings import LOOPBACK, ServicesSettings, Settings, WorkerSettings
 from app.edge.demo.place import BELOW_EPHEMERAL
+from tests.support.truth import cluster_of
 from tests.support.waiting import patient
 
 
@@ -50,4 +51,7 @@ def running_services(tmp_dir: Path, *, sasl: bool = False, **overrides: Any) -> 
     """A broker and a registry that answer, with the settings that reach them."""
     settings = local_settings(tmp_dir, sasl=sasl, **overrides)
     with supervised(settings):
-        yield settings
+        try:
+            yield settings
+        finally:
+            cluster_of.cache_clear()  # a client outlives its broker, and looks for it ten times a second

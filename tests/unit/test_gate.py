@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from app.base.services.errors import StartFailed
-from scripts.gate.machine import LEAST_PATIENCE, MOST_PATIENCE, environment_of_tests, patience
+from scripts.gate.machine import LEAST_PATIENCE, MOST_LANES, MOST_PATIENCE, environment_of_tests, lanes, patience
 from scripts.gate.stages import Stage, run
 from scripts.gate.tests_stage import keep_logs
 from scripts.gate.verdict import LINES, Failure, read_told, red_lines
@@ -101,6 +101,11 @@ def test_variables_that_change_the_product_do_not_reach_the_tests() -> None:
 
 def test_patience_is_bounded() -> None:
     assert LEAST_PATIENCE <= patience() <= MOST_PATIENCE
+
+
+@pytest.mark.parametrize(("gigabytes", "expected"), [(2, 1), (8, 2), (11, 2), (16, MOST_LANES), (512, MOST_LANES)])
+def test_lanes_are_as_many_as_memory_holds(gigabytes: int, expected: int) -> None:
+    assert lanes(gigabytes * 1_000_000_000) == expected
 
 
 def test_a_stage_is_tried_as_often_as_it_may_be(tmp_path: Path) -> None:
