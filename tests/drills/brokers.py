@@ -21,6 +21,7 @@ from app.base.services.java import find_java
 from app.base.services.processes import Daemon
 from app.base.settings import LOOPBACK, KafkaSettings, Settings, TopicSettings
 from tests.support.services import local_settings
+from tests.support.truth import cluster_of
 from tests.support.waiting import wait_for
 
 START_SECONDS = 120.0
@@ -95,6 +96,7 @@ def running_brokers(folder: Path, nodes: int = 1) -> Iterator[Brokers]:
         registry.set_compatibility(settings)
         yield brokers
     finally:
+        cluster_of.cache_clear()
         for daemon in (registry_daemon, *brokers._daemons):
             process = processes.find(daemon.pid_file)
             if process is not None:
