@@ -19,7 +19,8 @@ from app.rides.views import VIEWS
 from spark_batch.reconcile import reconcile
 from spark_batch.report import Report, Verdict
 from tests.support.histories import START_US, encode
-from tests.support.services import free_ports, running_services
+from tests.support.ports import free_ports
+from tests.support.services import running_services
 from tests.support.stored_world import Table, World, new_world, read_report, serving
 from tests.support.views import DAYS, HOPPING, SHIFTED, UNEVEN
 

@@ -25,7 +25,7 @@ from app.rides.ride import RIDES
 from app.rides.views import VIEWS
 from tests.support.cluster import write_rides
 from tests.support.flow import exported
-from tests.support.services import free_ports
+from tests.support.ports import free_ports
 from tests.support.truth import log_ends, records_of
 from tests.support.waiting import patient, wait_for
 from tests.support.workers import FAUST, FLAGFALL, Worker, environment_of

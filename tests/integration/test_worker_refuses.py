@@ -23,7 +23,7 @@ from app.domain.marker import InputPosition, Marker
 from app.rides.ride import RIDES
 from app.topics import application_topics, source_topics
 from tests.support.cluster import write_rides
-from tests.support.services import free_ports
+from tests.support.ports import free_ports
 from tests.support.truth import log_ends
 from tests.support.waiting import wait_for
 from tests.support.world import covers, delete_records, delete_topics, ends_in_words, ready_worker

@@ -8,7 +8,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from tests.support.services import free_ports
+from tests.support.ports import free_ports
 from tests.support.waiting import NotInTime, patient
 
 CHECKOUT = Path(__file__).parents[2]

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import random
-import socket
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,22 +10,10 @@ from typing import Any
 from pydantic import SecretStr
 
 from app.base.services.local import supervised
-from app.base.settings import LOOPBACK, ServicesSettings, Settings, WorkerSettings
-from app.edge.demo.place import BELOW_EPHEMERAL
+from app.base.settings import ServicesSettings, Settings, WorkerSettings
+from tests.support.ports import free_ports
 from tests.support.truth import cluster_of
 from tests.support.waiting import patient
-
-
-def free_ports(count: int) -> list[int]:
-    """Ports that are free now, chosen at random so that tests that run beside each other differ."""
-    with contextlib.ExitStack() as held:
-        ports: list[int] = []
-        while len(ports) < count:
-            probe = held.enter_context(socket.socket())
-            with contextlib.suppress(OSError):
-                probe.bind((LOOPBACK, random.choice(BELOW_EPHEMERAL)))
-                ports.append(probe.getsockname()[1])
-    return ports
 
 
 def local_settings(tmp_dir: Path, *, sasl: bool = False, **overrides: Any) -> Settings:

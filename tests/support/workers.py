@@ -14,7 +14,7 @@ from typing import Any
 import httpx
 
 from app.base.settings import LOOPBACK, Settings
-from tests.support.services import free_ports
+from tests.support.ports import free_ports
 from tests.support.waiting import NotInTime, last_words, patient, wait_for
 
 FLAGFALL = Path(sys.executable).with_name("flagfall")
