@@ -84,8 +84,13 @@ class Team:
         self._made = 0
 
     def start(self, count: int, stage: str, failpoint: str = "") -> None:
-        """More workers; returns when all answer, or are gone (as a fail-point may have it)."""
-        variables = {MORE: stage, "FLAGFALL_WORKER_IDLE_AFTER_SECONDS": "2", "FLAGFALL_TEST_FAILPOINT": failpoint}
+        """More workers; returns when all answer, or are gone (as a fail-point may have it).
+
+        Those with the new view advance what is idle: rows that are looked at before may else expire on the way.
+        """
+        variables = {MORE: stage, "FLAGFALL_TEST_FAILPOINT": failpoint}
+        if stage == WITH_NEW_VIEW:
+            variables["FLAGFALL_WORKER_IDLE_AFTER_SECONDS"] = "2"
         for _ in range(count):
             self._made += 1
             log = self.folder / f"worker-{self._made}.log"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -26,12 +26,13 @@ from app.domain.fold import Advance, Cells, Folded, RowKey, fold, merge_rows
 from app.domain.join import LEFT_ORIGIN, RIGHT_ORIGIN, Join, Side
 from app.domain.join_fold import Joined, fold_join
 from app.domain.marker import LIVE, Marker
-from app.domain.records import Record
+from app.domain.records import Record, TopicPartition
 from app.domain.view import View
 from tests.support.every_stage import DEMAND, MEETING, STAGED, WAITING, definition
 from tests.support.expiry import end_of, kept
 from tests.support.flow import exported, in_changelog
-from tests.support.truth import records_of
+from tests.support.truth import cluster_of, records_of
+from tests.support.waiting import wait_for
 from tests.support.workers import Worker
 from tests.support.world import assert_ledgers, log_ends_of, markers, messages
 
@@ -153,7 +154,33 @@ def _marker(view: View, started: list[Worker], partition: int) -> Marker | None:
 
 
 def assert_every_stage_exact(settings: Settings, started: list[Worker], *, more: bool) -> None:
-    """Rows, finals, joined and unmatched halves, ledgers: all that the naive rules say, nothing twice."""
+    """Rows, finals, joined and unmatched halves, ledgers: all that the naive rules say, nothing twice.
+
+    Judged as they stood while nothing moved: what is idle is advanced seconds after all has been read.
+    """
+    wait_for(lambda: _is_exact_while_still(settings, started, more=more), "all stands still for a look", started)
+
+
+def _is_exact_while_still(settings: Settings, started: list[Worker], *, more: bool) -> bool:
+    """False if something was written meanwhile, by transactions that are open still among them."""
+    before = _written(settings)
+    try:
+        _assert_exact(settings, started, more=more)
+    except AssertionError:
+        if _written(settings) == before:
+            raise
+        return False
+    return _written(settings) == before
+
+
+def _written(settings: Settings) -> Mapping[TopicPartition, int]:
+    """Where the changelog ends: every transaction writes to it before it shows anywhere."""
+    topic = names.changelog_topic(settings.app_id, STAGED.name)
+    places = [TopicPartition(topic, p) for p in range(settings.topics.partitions)]
+    return cluster_of(settings.kafka).log_ends(places, committed=False)
+
+
+def _assert_exact(settings: Settings, started: list[Worker], *, more: bool) -> None:
     truth = Truth(settings, more)
     stored = in_changelog(settings, truth.views)
     for view in truth.views:
