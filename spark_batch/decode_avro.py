@@ -4,6 +4,9 @@
 decoded only if it has a known schema id and, encoded again, gives the very same bytes; Java passes text that
 is no UTF-8 through both ways, so that is asked for too. All others are *suspects*,
 which `app.codecs.avro_strict` looks at one by one. A suspect may turn out well (an unusual but legal encoding).
+
+The JVM is given each writer's types under names of our own: it is stricter about names and defaults than those who
+registered them may have been, and Spark's columns do not tell upper from lower case.
 """
 
 from __future__ import annotations
@@ -17,6 +20,8 @@ from pyspark.sql import functions as F  # noqa: N812 - as everywhere in Spark
 from pyspark.sql.avro.functions import from_avro, to_avro
 
 from app.codecs.avro_schema import HEADER_BYTES, WriterSchema
+from app.codecs.schema_admission import is_readable
+from app.codecs.schema_fit import can_give
 from app.domain import source as s
 from app.domain.epochs import AS_DECLARED, Rules
 from app.domain.records import Reason
@@ -28,7 +33,7 @@ MICROS_PER_MILLI = 1000
 
 def decode(raw: DataFrame, source: s.Source, writer_schemas: Sequence[WriterSchema]) -> DataFrame:
     """`raw` with one column per column of the source, and `suspect`; a suspect's columns are all null."""
-    plain = [schema for schema in writer_schemas if is_plain(json.loads(schema.text))]
+    plain = [schema for schema in writer_schemas if is_plain(schema, source.columns)]
     framed = raw.withColumns(
         {
             "header": F.expr(f"substring(value, 1, {HEADER_BYTES})"),
@@ -56,9 +61,15 @@ def judge(decoded: DataFrame, source: s.Source, rules: Rules = AS_DECLARED) -> D
     return full.withColumn("reason", F.when(within, in_time).otherwise(F.col("reason"))).drop("skew_us")
 
 
-def is_plain(schema: Any) -> bool:
-    """Whether the JVM's round trip can be trusted for a writer schema: a record of plain, perhaps nullable, fields."""
-    return isinstance(schema, dict) and schema.get("type") == "record" and all(map(_is_plain_field, schema["fields"]))
+def is_plain(schema: WriterSchema, columns: Sequence[s.Column]) -> bool:
+    """Whether the JVM's round trip can be trusted: of plain, perhaps nullable, fields that the columns can take."""
+    if not is_readable(schema, columns):
+        return False
+    declared, by_name = schema.declared["fields"], {column.name: column for column in columns}
+    if not all(map(_is_plain_field, declared)):
+        return False
+    given = [(by_name[field["name"]], _kinds(field)) for field in declared if field["name"] in by_name]
+    return all(can_give(column, kind) for column, (kind,) in given)
 
 
 def sql_type(column: s.Column) -> str:
@@ -67,10 +78,12 @@ def sql_type(column: s.Column) -> str:
 
 
 def _is_plain_field(field: Mapping[str, Any]) -> bool:
-    branches = _branches(field)
-    named = [branch for branch in branches if isinstance(branch, str)]
-    kinds = [branch for branch in named if branch != "null"]
-    return len(named) == len(branches) and len(kinds) == 1 and kinds[0] in PLAIN_TYPES
+    kinds = _kinds(field)
+    return len(kinds) == 1 and isinstance(kinds[0], str) and kinds[0] in PLAIN_TYPES
+
+
+def _kinds(field: Mapping[str, Any]) -> list[Any]:
+    return [branch for branch in _branches(field) if branch != "null"]
 
 
 def _branches(field: Mapping[str, Any]) -> list[Any]:
@@ -88,24 +101,30 @@ def _is_of(schema: WriterSchema) -> Column:
 
 
 def _parsed(schema: WriterSchema) -> Column:
-    return from_avro(F.when(_is_of(schema), F.col("body")), schema.text, {"mode": "PERMISSIVE"})
+    return from_avro(F.when(_is_of(schema), F.col("body")), _for_java(schema), {"mode": "PERMISSIVE"})
+
+
+def _for_java(schema: WriterSchema) -> str:
+    fields = [{"name": f"f{at}", "type": field["type"]} for at, field in enumerate(schema.declared["fields"])]
+    return json.dumps({"type": "record", "name": "Written", "fields": fields})
 
 
 def _unchanged(schema: WriterSchema) -> Column:
     """Whether a value was decoded by this schema and gives its bytes back. A broken one is a struct of nulls, which
     `to_avro` refuses where a field may not be null: asked only if such a field was found."""
-    record, fields = F.col(_record(schema)), json.loads(schema.text)["fields"]
-    required = [field["name"] for field in fields if not isinstance(field["type"], list)]
-    found = _all([record[name].isNotNull() for name in required])
-    texts = [field["name"] for field in fields if "string" in _branches(field)]
-    legible = _all([F.coalesce(F.is_valid_utf8(record[name]), F.lit(True)) for name in texts])
-    same = (to_avro(record, schema.text) == F.col("body")) & legible
+    record, fields = F.col(_record(schema)), list(enumerate(schema.declared["fields"]))
+    found = _all([record[f"f{at}"].isNotNull() for at, field in fields if not isinstance(field["type"], list)])
+    texts = [record[f"f{at}"] for at, field in fields if "string" in _branches(field)]
+    legible = _all([F.coalesce(F.is_valid_utf8(text), F.lit(True)) for text in texts])
+    same = (to_avro(record, _for_java(schema)) == F.col("body")) & legible
     return F.coalesce(F.when(_is_of(schema), F.when(found, same)), F.lit(False))
 
 
 def _value(column: s.Column, schemas: Sequence[WriterSchema]) -> Column:
-    holding = [one for one in schemas if column.name in {f["name"] for f in json.loads(one.text)["fields"]}]
-    found = [F.col(_record(schema))[column.name].cast(sql_type(column)) for schema in holding]
+    places = [
+        (schema, at) for schema in schemas for at, f in enumerate(schema.declared["fields"]) if f["name"] == column.name
+    ]
+    found = [F.col(_record(schema))[f"f{at}"].cast(sql_type(column)) for schema, at in places]
     return F.coalesce(*found) if found else F.lit(None).cast(sql_type(column))
 
 
@@ -116,7 +135,9 @@ def _out_of_bounds(source: s.Source) -> Column:
 def _outside(column: s.Column) -> Column:
     value = F.col(column.name)
     outside = F.lit(False) if column.nullable else value.isNull()
-    if column.kind in (s.Kind.TEXT, s.Kind.FLAG):
+    if column.kind is s.Kind.TEXT:
+        return outside | F.coalesce(F.octet_length(value) > s.MAX_TEXT_BYTES, F.lit(False))
+    if column.kind is s.Kind.FLAG:
         return outside
     if column.low is not None:
         outside = outside | F.coalesce(value < column.low, F.lit(False))

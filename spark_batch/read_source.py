@@ -17,7 +17,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as everywhere in Spark
 
 from app.codecs.avro_schema import Schemas
-from app.codecs.avro_strict import Refusal, decode_strict
+from app.codecs.avro_strict import Refusal, StrictDecoder
 from app.domain.epochs import AS_DECLARED, Rules
 from app.domain.fold import refusal
 from app.domain.records import Record, with_derived
@@ -82,16 +82,15 @@ def judge_suspects(
 def _judged(
     rows: Iterator[Any], topics: dict[int, str], view: View, schemas: Schemas, rules: Rules
 ) -> Iterator[dict[str, Any]]:
-    nothing = dict.fromkeys(view.source.by_name)
+    nothing, strict = dict.fromkeys(view.source.by_name), StrictDecoder(view.source.columns)
     for number, partition, offset, timestamp_ms, value in rows:
         place = dict(zip(_PLACE, (number, partition, offset, timestamp_ms), strict=True))
-        told = decode_strict(None if value is None else bytes(value), schemas)
+        told = strict.decode(None if value is None else bytes(value), schemas)
         if isinstance(told, Refusal):
-            yield nothing | place | {"reason": told.reason.value}
+            yield nothing | place | {"reason": told.reason}
             continue
-        values = {column.name: told.get(column.name) for column in view.source.columns}
-        record = Record(topics[number], partition, offset, timestamp_ms, values)
-        full = with_derived(view.source, values)
+        record = Record(topics[number], partition, offset, timestamp_ms, told)
+        full = with_derived(view.source, told)
         reason = refusal(view.source, record, full, rules)
         yield (nothing if reason else full) | place | {"reason": reason}
 

@@ -23,9 +23,11 @@ from pyspark.sql import DataFrame, SparkSession
 
 from app.base.cluster import Cluster
 from app.base.committed import LogRefused, LogSilent
-from app.base.errors import KafkaUnavailable
+from app.base.errors import KafkaUnavailable, RegistryUnavailable
 from app.base.kafka_clients import java_options, librdkafka_options
 from app.base.names import advances_topic, changelog_topic
+from app.base.registry import Registry
+from app.base.registry_schemas import RegistrySchemas
 from app.base.settings import Settings
 from app.base.topic_admin import admin_client, topic_states
 from app.domain.difference import Difference
@@ -48,7 +50,6 @@ from spark_batch.read_source import read_source
 from spark_batch.recount import Recount, counted, epoch_floors, recount
 from spark_batch.report import Report, Verdict, ViewReport, new_run_id, write_report
 from spark_batch.watermark import with_watermark
-from spark_batch.writer_schemas import WriterSchemas
 
 ROWS_NAMED = 1000
 """Differing rows per view that are looked into; more are counted as residual."""
@@ -104,7 +105,7 @@ def reconcile(
         for source, of_source in _by_source(views):
             report.views += _reconcile_source(run, source, of_source)
         report.verdict = Verdict.MATCH if all(view.is_right for view in report.views) else Verdict.MISMATCH
-    except (NoVerdict, LogSilent, LogRefused) as error:
+    except (NoVerdict, LogSilent, LogRefused, RegistryUnavailable) as error:
         report.verdict = Verdict.INVALID if isinstance(error, Invalid | LogRefused) else Verdict.INCONCLUSIVE
         report.reason = str(error)
     finally:
@@ -211,7 +212,7 @@ def _advances(run: Run, cuts: Sequence[TaskCut]) -> list[Advance]:
 
 def _records(run: Run, source: Source, views: Sequence[View], cuts: Sequence[TaskCut]) -> DataFrame:
     spans = joined(span for cut in cuts for span in cut.source_spans)
-    schemas = WriterSchemas(run.settings, [topic.name for topic in source.topics])
+    schemas = RegistrySchemas(Registry(run.settings), [f"{topic.name}-value" for topic in source.topics])
     raw = read_spans(run.spark, java_options(run.settings.kafka), spans)
     with run.report.timed("decode"):
         rules = rules_of(views[0], [cut.marker for cut in cuts])

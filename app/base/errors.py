@@ -7,7 +7,6 @@ FlagfallError
 ├── DeliveryFailed        the broker refused records, or never confirmed them
 ├── RegistryUnavailable   cannot be asked now: wait and ask again, decide nothing
 ├── SchemaRefused         the registry knows the subject and will not take this schema
-└── UnknownSchema         the registry was asked and says there is no such id: a definite answer
 """
 
 from __future__ import annotations
@@ -37,11 +36,3 @@ class RegistryUnavailable(FlagfallError):
 
 class SchemaRefused(FlagfallError):
     """The registry will not take a schema under its subject's compatibility rule. Change the schema."""
-
-
-class UnknownSchema(FlagfallError):
-    """The registry says that it has no schema of this id. Records that name it can be quarantined."""
-
-    def __init__(self, schema_id: int, url: str) -> None:
-        self.schema_id = schema_id
-        super().__init__(f"the registry at {url} has no schema of id {schema_id}")

@@ -9,11 +9,14 @@ from typing import Any, Literal, NamedTuple
 from confluent_kafka.schema_registry import Schema, SchemaRegistryClient
 from confluent_kafka.schema_registry.error import SchemaRegistryError
 
-from app.base.errors import RegistryUnavailable, SchemaRefused, UnknownSchema
+from app.base.errors import RegistryUnavailable, SchemaRefused
 from app.base.settings import Settings
+from app.codecs.avro_schema import AVRO, WriterSchema
 
 COMPATIBILITY = "FULL_TRANSITIVE"
 """Every reader, old or new, reads every record, old or new: a replay may hold all of them."""
+SCHEMA_IDS = range(1, 2**31)
+"""What an id may be: the framing's four bytes hold more, which registries answer in ways of their own."""
 SUBJECT_NOT_FOUND, SCHEMA_NOT_FOUND = 40401, 40403
 CONFLICT = INCOMPATIBLE = 409
 UNPROCESSABLE = 422
@@ -24,11 +27,10 @@ SubjectState = Literal["registered", "other schema", "missing"]
 
 
 class Version(NamedTuple):
-    """One schema of a subject. `number` counts within the subject, `schema_id` in the whole registry."""
+    """One schema of a subject. `number` counts within the subject, the schema's id in the whole registry."""
 
     number: int
-    schema_id: int
-    schema: Any
+    schema: WriterSchema
 
 
 class Registry:
@@ -38,7 +40,7 @@ class Registry:
         self.url = settings.registry_url
         self._client = client or SchemaRegistryClient(_client_options(settings))
         self._ids: dict[tuple[str, str], int] = {}
-        self._schemas: dict[int, dict[str, Any]] = {}
+        self._schemas: dict[int, WriterSchema] = {}
 
     def register(self, subject: str, schema: Mapping[str, Any]) -> int:
         """The schema's id under the subject, registered if it was not. Raises SchemaRefused, RegistryUnavailable.
@@ -50,18 +52,23 @@ class Registry:
             self._ids[subject, text] = self._register(subject, text)
         return self._ids[subject, text]
 
-    def schema_by_id(self, schema_id: int) -> dict[str, Any]:
-        """The schema that was registered under the id. Raises UnknownSchema, RegistryUnavailable."""
+    def writer_schema(self, schema_id: int) -> WriterSchema | None:
+        """What was registered under the id. Raises RegistryUnavailable.
+
+        None is the registry's own word that there is no such id, now; it may be given to a schema tomorrow.
+        """
+        if schema_id not in SCHEMA_IDS:
+            return None
         if schema_id not in self._schemas:
             try:
-                text = self._client.get_schema(schema_id).schema_str
+                told = self._client.get_schema(schema_id)
             except SchemaRegistryError as error:
                 if error.error_code == SCHEMA_NOT_FOUND:
-                    raise UnknownSchema(schema_id, self.url) from error
+                    return None
                 raise self._unavailable(error) from error
             except Exception as error:  # the client lets its HTTP library's own errors through
                 raise self._unavailable(error) from error
-            self._schemas[schema_id] = json.loads(text or "")
+            self._schemas[schema_id] = _writer_schema(schema_id, told)
         return self._schemas[schema_id]
 
     def state(self, subject: str, schema: Mapping[str, Any]) -> SubjectState:
@@ -85,7 +92,7 @@ class Registry:
             told = self._client.get_version(subject, number)
         except Exception as error:  # the client lets its HTTP library's own errors through
             raise self._unavailable(error) from error
-        return Version(number, int(told.schema_id or 0), json.loads(told.schema.schema_str or "null"))
+        return Version(number, _writer_schema(int(told.schema_id or 0), told.schema))
 
     def _register(self, subject: str, text: str) -> int:
         first = not self._versions(subject)
@@ -130,6 +137,10 @@ class Registry:
             f"the registry at {self.url} does not answer as one ({error}): start it with `flagfall services up`, "
             f"or set FLAGFALL_REGISTRY_URL to a running one"
         )
+
+
+def _writer_schema(schema_id: int, told: Schema) -> WriterSchema:
+    return WriterSchema(schema_id, told.schema_str or "", told.schema_type or AVRO)
 
 
 def _client_options(settings: Settings) -> dict[str, Any]:

@@ -19,13 +19,13 @@ import numpy.typing as npt
 import polars as pl
 import pyarrow as pa
 
-from app.codecs.avro_program import Program, plain_schema, program_of
+from app.codecs.avro_program import plain_schema, program_of
 from app.codecs.avro_schema import HEADER_BYTES, Schemas, WriterSchema
-from app.codecs.avro_strict import Refusal, decode_strict
+from app.codecs.avro_strict import Refusal, StrictDecoder
 from app.codecs.avro_walk import NO_SCHEMA, ODD, Ints, header_ids, overlapping_words, walk
 from app.codecs.blobs import Blobs
 from app.codecs.column_arrays import ColumnArrays, Int64s, Layout
-from app.domain.records import Reason, Value
+from app.domain.records import Value
 
 MAX_BLOCK_BYTES = 2**31 - 1
 """Arrow's views address 32 bits; a block of more is refused."""
@@ -66,7 +66,7 @@ class Decoded:
 
     columns: ColumnArrays
     fates: Ints
-    refused: list[tuple[int, Reason]]
+    refused: list[tuple[int, str]]
 
     @property
     def kept(self) -> npt.NDArray[np.intp]:
@@ -85,13 +85,14 @@ class BlockDecoder:
 
     def __init__(self, layout: Layout) -> None:
         self._layout = layout
-        self._programs: dict[WriterSchema, Program | None] = {}
+        self._strict = StrictDecoder(layout.columns)
+        self._programs: dict[WriterSchema, Int64s | None] = {}
         self._plain = WriterSchema(0, json.dumps(plain_schema(layout.columns)))
 
     def decode(self, packed: Packed, schemas: Schemas) -> Decoded:
         """Values to columns; `schemas` has an entry for each of `packed.schema_ids`.
 
-        A column that a writer's schema lacks is null. ValueError if a schema gives a column another type.
+        A column that a writer's schema lacks is null.
         """
         columns = ColumnArrays(self._layout, len(packed), [packed.buffer])
         fates = np.full(len(packed), ODD, np.int32)
@@ -104,18 +105,18 @@ class BlockDecoder:
         odd = np.flatnonzero(fates == ODD)
         return Decoded(columns, fates, self._read_odd(packed, odd, schemas, columns, fates) if len(odd) else [])
 
-    def _program(self, schema: WriterSchema) -> Program | None:
+    def _program(self, schema: WriterSchema) -> Int64s | None:
         if schema not in self._programs:
-            self._programs[schema] = program_of(schema, self._layout)
+            self._programs[schema] = program_of(schema, self._layout) if self._strict.can_read(schema) else None
         return self._programs[schema]
 
     def _read_odd(
         self, packed: Packed, odd: Int64s, schemas: Schemas, columns: ColumnArrays, fates: Ints
-    ) -> list[tuple[int, Reason]]:
+    ) -> list[tuple[int, str]]:
         """Which of the odd values the strict decoder refuses, and why; the others are written anew and walked."""
         refused, accepted, rewritten = [], [], []
         for row in odd.tolist():
-            told = decode_strict(packed.values[row], schemas)
+            told = self._strict.decode(packed.values[row], schemas)
             if isinstance(told, Refusal):
                 refused.append((row, told.reason))
             else:
@@ -131,15 +132,14 @@ class BlockDecoder:
     def _rewrite(self, values: Mapping[str, Value]) -> bytes:
         out = io.BytesIO(self._plain.header)
         out.seek(HEADER_BYTES)
-        row = {column.name: values.get(column.name) for column in self._layout.columns}
-        fastavro.schemaless_writer(out, self._plain.parsed, row)
+        fastavro.schemaless_writer(out, self._plain.parsed, values)
         return out.getvalue()
 
 
-def _walk(packed: Packed, chosen: Int64s, rows: Int64s, program: Program, columns: ColumnArrays, fates: Ints) -> None:
+def _walk(packed: Packed, chosen: Int64s, rows: Int64s, program: Int64s, columns: ColumnArrays, fates: Ints) -> None:
     """Into `columns`, whose last buffer must be that of `packed`."""
     buffer = len(columns.buffers) - 1
     walk(
         packed.data, packed.words, packed.starts, packed.lengths, chosen, rows, buffer,
-        program.fields, program.first_missing, columns.cells, columns.present, fates,
+        program, columns.cells, columns.present, fates,
     )  # fmt: skip

@@ -24,39 +24,23 @@ _PASSED_OVER = {
 _FIELD_KINDS = {Kind.TEXT: walk.TEXT, Kind.FLAG: walk.FLAG}
 
 
-class Program(NamedTuple):
-    """`fields` has `avro_walk.FIELD_WIDTH` numbers for each field of the writer, in its order."""
+def program_of(schema: WriterSchema, layout: Layout) -> Int64s | None:
+    """How to walk a readable schema's bodies into these columns; None if it takes the strict decoder.
 
-    fields: Int64s
-    first_missing: int
-
-
-def program_of(schema: WriterSchema, layout: Layout) -> Program | None:
-    """How to walk a schema's bodies into these columns; None if it takes the strict decoder.
-
-    Plain are records of distinct fields, each a primitive or `fixed` or a union of one with null. ValueError if a
-    field has another type than the source's column of that name.
+    `avro_walk.FIELD_WIDTH` numbers for each field of the writer, in its order. Each must be a primitive or `fixed` or a
+    union of one with null, and be walked as its column is.
     """
-    record = schema.record
-    if not isinstance(record, dict) or record.get("type") != "record":
-        return None
     columns = {column.name: at for at, column in enumerate(layout.columns)}
     rows = []
-    for field in record["fields"]:
+    for field in schema.record["fields"]:
         plain = _plain(field["type"])
         if plain is None:
             return None
         at = columns.pop(field["name"], None)
         if at is not None and plain.kind != _FIELD_KINDS.get(layout.columns[at].kind, walk.LONG):
-            column = layout.columns[at]
-            raise ValueError(
-                f"schema {schema.id}: {column.name} is {field['type']}, and the source's column is a {column.kind}"
-            )
+            return None
         rows.append(_row(plain, at, layout))
-    if len({field["name"] for field in record["fields"]}) < len(rows):
-        return None
-    required = [at for at in columns.values() if not layout.columns[at].nullable]
-    return Program(np.array(rows, np.int64).reshape(-1, walk.FIELD_WIDTH), min(required, default=walk.SOUND))
+    return np.array(rows, np.int64).reshape(-1, walk.FIELD_WIDTH)
 
 
 class _Plain(NamedTuple):

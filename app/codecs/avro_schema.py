@@ -14,17 +14,31 @@ import fastavro
 HEADER_BYTES = 5
 
 
+AVRO = "AVRO"
+
+
 @dataclass(frozen=True)
 class WriterSchema:
-    """A schema under its id."""
+    """What a registry holds under an id, whatever that is: `schema_admission` says whether it can be read."""
 
     id: int
     text: str
+    kind: str = AVRO
+    """As the registry calls it; others hold PROTOBUF and JSON beside Avro."""
+
+    @cached_property
+    def declared(self) -> Any:
+        """The schema as JSON; None if it is none, or of another kind."""
+        try:
+            return json.loads(self.text) if self.kind == AVRO else None
+        except (ValueError, RecursionError):
+            return None
 
     @cached_property
     def record(self) -> Any:
-        """The schema as JSON, without logical types: an instant is the number that was written."""
-        return _without_logical_types(json.loads(self.text))
+        """The schema as JSON, without what reading takes no notice of: defaults, which writers have used already, and
+        logical types, so an instant is the number that was written."""
+        return _for_reading(self.declared)
 
     @cached_property
     def parsed(self) -> Any:
@@ -41,9 +55,9 @@ Schemas = Mapping[int, WriterSchema | None]
 """Schemas by id; None where the registry says for certain that there is no such id."""
 
 
-def _without_logical_types(schema: Any) -> Any:
+def _for_reading(schema: Any) -> Any:
     if isinstance(schema, list):
-        return [_without_logical_types(part) for part in schema]
+        return [_for_reading(part) for part in schema]
     if isinstance(schema, dict):
-        return {name: _without_logical_types(part) for name, part in schema.items() if name != "logicalType"}
+        return {name: _for_reading(part) for name, part in schema.items() if name not in ("logicalType", "default")}
     return schema

@@ -4,36 +4,76 @@ from __future__ import annotations
 
 import io
 import struct
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import fastavro
 
 from app.codecs.avro_schema import HEADER_BYTES, Schemas, WriterSchema
+from app.codecs.schema_admission import is_readable
 from app.domain.records import Reason, Value
+from app.domain.source import Column, Kind
+
+_PYTHON_TYPES: dict[Kind, type] = {Kind.TEXT: str, Kind.FLAG: bool}
 
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
     """Why a value could not be decoded."""
 
-    reason: Reason
+    reason: str
 
 
-def decode_strict(value: bytes | None, schemas: Schemas) -> dict[str, Value] | Refusal:
-    """One value, decoded on its own; every byte must be accounted for."""
-    schema = _read_header(value, schemas)
-    if isinstance(schema, Refusal):
-        return schema
-    assert value is not None  # or the header had been refused
-    body = io.BytesIO(value)
-    body.seek(HEADER_BYTES)
-    try:
-        decoded = fastavro.schemaless_reader(body, schema.parsed, None)
-    except (EOFError, IndexError, ValueError, OverflowError, UnicodeDecodeError, TypeError, MemoryError):
-        return Refusal(Reason.UNDECODABLE)  # every error fastavro was seen to raise on damaged bytes
-    if body.tell() != len(value):
-        return Refusal(Reason.TRAILING_BYTES)
-    return dict(decoded)  # type: ignore[arg-type]
+class StrictDecoder:
+    """Decodes values of any writer as the columns of one source; remembers which schemas can be read so."""
+
+    def __init__(self, columns: Sequence[Column]) -> None:
+        self._columns = columns
+        self._readable: dict[WriterSchema, bool] = {}
+
+    def can_read(self, schema: WriterSchema) -> bool:
+        """Whether values of the schema are decoded at all."""
+        if schema not in self._readable:
+            self._readable[schema] = is_readable(schema, self._columns)
+        return self._readable[schema]
+
+    def decode(self, value: bytes | None, schemas: Schemas) -> dict[str, Value] | Refusal:
+        """One value on its own, by column; every byte must be accounted for. It raises nothing, whatever the bytes.
+
+        A column that the writer does not have is null.
+        """
+        schema = _read_header(value, schemas)
+        if isinstance(schema, Refusal):
+            return schema
+        if not self.can_read(schema):
+            return Refusal(Reason.INCOMPATIBLE_SCHEMA)
+        assert value is not None  # or the header had been refused
+        body = io.BytesIO(value)
+        body.seek(HEADER_BYTES)
+        try:
+            decoded = fastavro.schemaless_reader(body, schema.parsed, None)
+        except (EOFError, IndexError, ValueError, OverflowError, TypeError, MemoryError):
+            return Refusal(Reason.UNDECODABLE)  # every error fastavro was seen to raise on damaged bytes
+        except Exception as error:
+            return Refusal(f"{Reason.UNDECODABLE}:{type(error).__name__}")
+        if body.tell() != len(value):
+            return Refusal(Reason.TRAILING_BYTES)
+        return self._as_columns(decoded)  # type: ignore[arg-type]
+
+    def _as_columns(self, decoded: dict[str, object]) -> dict[str, Value] | Refusal:
+        """UNDECODABLE if a value is of a union's branch that the column cannot take."""
+        values: dict[str, Value] = {}
+        for column in self._columns:
+            value = decoded.get(column.name)
+            if isinstance(value, bytes) and column.kind is Kind.TEXT:
+                try:
+                    value = value.decode()
+                except UnicodeDecodeError:
+                    return Refusal(Reason.UNDECODABLE)
+            if value is not None and type(value) is not _PYTHON_TYPES.get(column.kind, int):
+                return Refusal(Reason.UNDECODABLE)
+            values[column.name] = value  # type: ignore[assignment]
+        return values
 
 
 def _read_header(value: bytes | None, schemas: Schemas) -> WriterSchema | Refusal:

@@ -107,7 +107,7 @@ def _unzigzagged(bits: np.uint64) -> np.int64:
 
 
 @compiled(
-    f"void({_READABLE}, {_WORDS}, {_PLACES}, {_PLACES}, int64[::1], int64[::1], int64, int64[:, ::1], int64,"
+    f"void({_READABLE}, {_WORDS}, {_PLACES}, {_PLACES}, int64[::1], int64[::1], int64, int64[:, ::1],"
     " int64[:, ::1], boolean[:, ::1], int32[::1])"
 )
 def walk(  # noqa: PLR0912, PLR0915 - in parts it takes twice as long (decision 7)
@@ -119,7 +119,6 @@ def walk(  # noqa: PLR0912, PLR0915 - in parts it takes twice as long (decision 
     rows: Int64s,
     buffer: int,
     program: Int64s,
-    first_missing: int,
     cells: Int64s,
     present: npt.NDArray[np.bool_],
     fates: Ints,
@@ -127,8 +126,7 @@ def walk(  # noqa: PLR0912, PLR0915 - in parts it takes twice as long (decision 
     """Reads value `chosen[i]` into row `rows[i]` of `cells` and `present`, and says in `fates` what it is.
 
     Value `j` is `data[starts[j]:starts[j] + lengths[j]]`, `words` are the overlapping words of `data`, and `buffer` is
-    the number by which Arrow's views know it; `first_missing` is the first column that the source requires and the
-    writer does not know (SOUND: none). Rows of odd bodies hold what was read before.
+    the number by which Arrow's views know it. Rows of odd bodies hold what was read before.
 
     Whether a field is null and how long a number is changes from ride to ride, and a processor that guesses wrong
     loses more than the work costs: so both are computed, never asked, and a null is a number of no bytes.
@@ -137,7 +135,7 @@ def walk(  # noqa: PLR0912, PLR0915 - in parts it takes twice as long (decision 
     for i in range(len(chosen)):
         row, value_of = _U(rows[i]), _U(chosen[i])
         at, end = starts[value_of] + HEADER_BYTES, starts[value_of] + lengths[value_of]
-        fate, sound = first_missing, True
+        fate, sound = SOUND, True
         for field in range(len(program)):
             kind, null_branch = program[field, KIND], program[field, NULL_BRANCH]
             place, unit = program[field, PLACE], _U(program[field, UNIT])

@@ -10,8 +10,23 @@ from app.domain.suggestion import did_you_mean
 
 FITTING: Mapping[Kind, tuple[str, ...]] = {Kind.TEXT: ("string",), Kind.FLAG: ("boolean",)}
 NUMBERS = ("long", "int")
+READABLE: Mapping[Kind, tuple[str, ...]] = {**FITTING, Kind.TEXT: ("string", "bytes")}
+"""What a value is read from, if need be: Avro lets a reader of strings read bytes."""
 INSTANTS = ("timestamp-micros", "local-timestamp-micros")
 """The logical types that a column of microseconds may have; others count something else."""
+
+
+def can_give(column: Column, declared: Any) -> bool:
+    """Whether a field of this type (as JSON) can hold the column's values, in one of its branches at least."""
+    branches = declared if isinstance(declared, list) else [declared]
+    return any(_can_give(column, branch) for branch in branches)
+
+
+def _can_give(column: Column, branch: Any) -> bool:
+    plain, logical = _parts(branch)
+    if plain == "null":
+        return column.nullable
+    return plain in READABLE.get(column.kind, NUMBERS) and _counts_alike(column, logical) and logical != "decimal"
 
 
 def misfits(source: Source, schema: Any, *, absent_is_null: bool = False) -> Iterable[str]:
@@ -36,10 +51,17 @@ def _misfit(column: Column, declared: Any) -> Iterable[str]:
     if len(kinds) < len(branches) and not column.nullable:
         yield "it may be null, and the column may not: give the column nullable = true"
     fitting = FITTING.get(column.kind, NUMBERS)
-    kind = kinds[0] if len(kinds) == 1 else None
-    logical = kind.get("logicalType") if isinstance(kind, Mapping) else None
-    plain = kind.get("type") if isinstance(kind, Mapping) else kind
+    plain, logical = _parts(kinds[0] if len(kinds) == 1 else None)
     if plain not in fitting:
         yield f"it is {declared}, and {column.kind} columns are read from {' or '.join(fitting)}"
-    elif logical is not None and column.kind not in (Kind.TEXT, Kind.FLAG) and logical not in INSTANTS:
+    elif not _counts_alike(column, logical):
         yield f"it counts {logical}, and instants are microseconds since the epoch"
+
+
+def _parts(branch: Any) -> tuple[Any, Any]:
+    """Type and logical type."""
+    return (branch.get("type"), branch.get("logicalType")) if isinstance(branch, Mapping) else (branch, None)
+
+
+def _counts_alike(column: Column, logical: Any) -> bool:
+    return logical is None or column.kind in (Kind.TEXT, Kind.FLAG) or logical in INSTANTS

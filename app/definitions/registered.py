@@ -31,7 +31,7 @@ def register_schemas(settings: Settings, catalogue: Catalogue) -> dict[str, int]
     for subject, source in _subjects(catalogue).items():
         versions = [] if source in OWN_SOURCES else registry.versions(subject)
         problems += _misfits(subject, source, versions)
-        ids[subject] = versions[-1].schema_id if versions else registry.register(subject, record_schema(source))
+        ids[subject] = versions[-1].schema.id if versions else registry.register(subject, record_schema(source))
     _refuse(settings, problems)
     return ids
 
@@ -72,7 +72,7 @@ def _misfits(subject: str, source: Source, versions: Sequence[Version]) -> list[
     return [
         f"source {source.name}: {subject}, version {version.number}: {problem}"
         for version in versions
-        for problem in misfits(source, version.schema, absent_is_null=version is not versions[-1])
+        for problem in misfits(source, version.schema.declared, absent_is_null=version is not versions[-1])
     ]
 
 

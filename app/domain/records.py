@@ -50,6 +50,7 @@ class Reason(StrEnum):
     TOO_SHORT = "too_short"
     BAD_MAGIC = "bad_magic"
     UNKNOWN_SCHEMA = "unknown_schema"
+    INCOMPATIBLE_SCHEMA = "incompatible_schema"
     UNDECODABLE = "undecodable"
     TRAILING_BYTES = "trailing_bytes"
     OUT_OF_BOUNDS = "out_of_bounds"

@@ -7,7 +7,6 @@ faust -A app.edge.worker worker
 from __future__ import annotations
 
 import errno
-import json
 import logging
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
@@ -17,7 +16,7 @@ from aiohttp import web
 
 from agents.fold import Fold
 from app.base.cluster import Cluster
-from app.base.errors import RegistryUnavailable, UnknownSchema
+from app.base.errors import RegistryUnavailable
 from app.base.kafka_clients import aiokafka_options
 from app.base.registry import Registry
 from app.base.settings import Settings, variable
@@ -95,7 +94,7 @@ def create_worker(
     connections = Connections(
         aiokafka_options(settings.kafka),
         Cluster(settings.kafka),
-        SchemaCache(_look_up(Registry(settings)), RegistryUnavailable),
+        SchemaCache(Registry(settings).writer_schema, RegistryUnavailable),
     )
     for agent in agents:
         agent.attach(app, app.keep(agent.define(settings), connections))
@@ -110,16 +109,6 @@ def create_catalogue_worker(settings: Settings) -> FlagfallApp:
     catalogue = catalogue_of(settings)
     agents, needed = [Fold(group) for group in catalogue.groups], needed_topics(settings, catalogue)
     return create_worker(settings, agents, needed, [lambda: require_fit(settings, catalogue)])
-
-
-def _look_up(registry: Registry) -> Any:
-    def look_up(schema_id: int) -> str | None:
-        try:
-            return json.dumps(registry.schema_by_id(schema_id))
-        except UnknownSchema:
-            return None
-
-    return look_up
 
 
 app = create_catalogue_worker(Settings.load())

@@ -201,7 +201,7 @@ class Harness:
     @property
     def late(self) -> list[Late]:
         """Records that came too late for some views or joins."""
-        return [received.late(record, self._schemas) for record in self.records(self._topic(names.late_topic))]
+        return [received.late(record, self._read) for record in self.records(self._topic(names.late_topic))]
 
     @property
     def quarantined(self) -> list[Quarantined]:
@@ -224,7 +224,7 @@ class Harness:
     def unmatched(self, join: Join) -> list[Unmatched]:
         """Halves that nobody can meet any more."""
         records = (
-            received.unmatched(record, self._schemas) for record in self.records(self._topic(names.unmatched_topic))
+            received.unmatched(record, self._read) for record in self.records(self._topic(names.unmatched_topic))
         )
         return [half for half in records if half.join == join.name]
 
@@ -279,7 +279,11 @@ class Harness:
         if one not in here:
             there = ", ".join(each.name for each in here) or "none"
             raise HarnessError(f"{one.name} is a {type(one).__name__}, not {what} of this harness; there: {there}")
-        return [received.values(record.value, self._schemas) for record in self.records(one.output.name)]
+        columns = one.source.columns
+        return [received.values(record.value, columns, self._schemas) for record in self.records(one.output.name)]
+
+    def _read(self, topic: str, value: bytes | None) -> Row:
+        return received.values(value, self._definition.by_topic[topic].columns, self._schemas)
 
     def _state(self, partition: int) -> TaskState:
         core = self._tasks[partition].core

@@ -10,7 +10,7 @@ from typing import Any
 
 from app.base import names
 from app.codecs.avro_schema import WriterSchema
-from app.codecs.avro_strict import Refusal, decode_strict
+from app.codecs.avro_strict import Refusal, StrictDecoder
 from app.codecs.record_schema import record_schema
 from app.domain.alert import AT_OFFSET, BEGAN_AT, END_ORIGIN, ENDED_AT, START_ORIGIN, TOLD_AT, Alert
 from app.domain.alert_fold import Alerted, Told
@@ -202,8 +202,8 @@ def _fate_problems(expected: Expected, topic: str, wanted: Joined | Alerted, fat
 
 def _sent_on(world: World, of: Join | Alert) -> Counter[Any]:
     schema = WriterSchema(world.definition.schema_ids[of.output.name], json.dumps(record_schema(of.source)))
-    told = _written(world, of.output.name).elements()
-    return Counter(_comparable(decode_strict(value, {schema.id: schema})) for _, value, _ in told)
+    strict, told = StrictDecoder(of.source.columns), _written(world, of.output.name).elements()
+    return Counter(_comparable(strict.decode(value, {schema.id: schema})) for _, value, _ in told)
 
 
 def _joined_values(expected: Expected, join: Join, left: int | None, right: int | None) -> Any:

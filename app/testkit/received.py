@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from app.codecs.avro_schema import Schemas
-from app.codecs.avro_strict import Refusal, decode_strict
+from app.codecs.avro_strict import Refusal, StrictDecoder
 from app.codecs.changelog import decode_rows
 from app.codecs.row_keys import decode_key
 from app.domain.fold import Cells, RowKey
 from app.domain.records import Value
+from app.domain.source import Column
 from app.domain.view import SESSION_END, WINDOW_NAME, AllTime, Session, View
 from app.engine.core.refusals import JOIN, OFFSET, PARTITION, REASON, SIDE, TOPIC, VIEWS
 from app.engine.core.state import ViewState
@@ -68,17 +70,21 @@ def in_order(key: RowKey) -> tuple[int, list[tuple[bool, Value]]]:
     return key.window_start_us or 0, [(value is not None, value) for value in key.group]
 
 
-def values(value: bytes | None, schemas: Schemas) -> dict[str, Value]:
+def values(value: bytes | None, columns: Sequence[Column], schemas: Schemas) -> dict[str, Value]:
     """What a record says; ValueError if it cannot be read."""
-    decoded = decode_strict(value, schemas)
+    decoded = StrictDecoder(columns).decode(value, schemas)
     if isinstance(decoded, Refusal):
         raise ValueError(f"the record cannot be decoded: {decoded.reason}")
     return decoded
 
 
-def late(record: Sent, schemas: Schemas) -> Late:
+Read = Callable[[str, bytes | None], dict[str, Value]]
+"""What a record of a topic says."""
+
+
+def late(record: Sent, read: Read) -> Late:
     told = _headers(record)
-    return Late(*_place(told), values(record.value, schemas), tuple(told[VIEWS].split(",")))
+    return Late(*_place(told), read(told[TOPIC], record.value), tuple(told[VIEWS].split(",")))
 
 
 def quarantined(record: Sent) -> Quarantined:
@@ -86,9 +92,9 @@ def quarantined(record: Sent) -> Quarantined:
     return Quarantined(*_place(told), told[REASON], record.value)
 
 
-def unmatched(record: Sent, schemas: Schemas) -> Unmatched:
+def unmatched(record: Sent, read: Read) -> Unmatched:
     told = _headers(record)
-    return Unmatched(told[JOIN], told[SIDE], *_place(told), values(record.value, schemas))
+    return Unmatched(told[JOIN], told[SIDE], *_place(told), read(told[TOPIC], record.value))
 
 
 def _place(told: dict[str, str]) -> tuple[str, int, int]:

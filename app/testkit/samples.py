@@ -6,6 +6,7 @@ Each knows what it says, or why it cannot be used: the truth that the worker is 
 from __future__ import annotations
 
 import random
+import struct
 from dataclasses import dataclass
 
 from app.codecs.avro_schema import Schemas
@@ -26,13 +27,26 @@ SCHEMAS: Schemas = {
 START_US = 1_767_589_200_000_000
 """2026-01-05T05:00:00Z."""
 
-_DAMAGED: tuple[tuple[bytes | None, Reason], ...] = (
-    (None, Reason.NULL_VALUE),
-    (b"", Reason.TOO_SHORT),
-    (b"\x01\x00\x00\x00\x07abc", Reason.BAD_MAGIC),
-    (b"\x00\x00\x00\x00\x63abcdef", Reason.UNKNOWN_SCHEMA),
-    (b"\x00\x00\x00\x00\x07\x02", Reason.UNDECODABLE),
-)
+
+def _damaged(schema_id: int, foreign_id: int) -> tuple[tuple[bytes | None, Reason], ...]:
+    return (
+        (None, Reason.NULL_VALUE),
+        (b"", Reason.TOO_SHORT),
+        (b"\x01\x00\x00\x00\x07abc", Reason.BAD_MAGIC),
+        (_framed(UNKNOWN_ID, b"abcdef"), Reason.UNKNOWN_SCHEMA),
+        (_framed(foreign_id, b"abcdef"), Reason.INCOMPATIBLE_SCHEMA),
+        (_framed(schema_id, b"\x02"), Reason.UNDECODABLE),
+    )
+
+
+def _framed(schema_id: int, body: bytes) -> bytes:
+    return struct.pack(">BI", 0, schema_id) + body
+
+
+_DAMAGED = {
+    PARCELS.name: _damaged(SCHEMA_IDS[PARCELS.name], SCHEMA_IDS[RECEIPTS.name]),
+    RECEIPTS.name: _damaged(SCHEMA_IDS[RECEIPTS.name], SCHEMA_IDS[PARCELS.name]),
+}
 _DELAYS_MINUTES = (1, 9, 10, 11, 29, 30, 31, 90, 24 * 60)
 _AHEAD_SECONDS = (0, 1, 599, 600, 601, 1200, 1201, 50 * 365 * 86_400)
 
@@ -58,7 +72,7 @@ def draw_sample(draws: random.Random, source: Source, clock_us: int) -> Sample:
     headers = draws.choice(((), (), (("trace", b"\xff\x00"),)))
     roll = draws.random()
     if roll < 0.04:
-        value, reason = draws.choice(_DAMAGED)
+        value, reason = draws.choice(_DAMAGED[source.name])
         return Sample(source, Sent(key, value, headers, clock_us // 1000), None, reason)
     timestamp_ms = -1 if roll < 0.05 else clock_us // 1000
     reported_us = clock_us

@@ -213,7 +213,7 @@ def write_job(run: Run, variant: Mapping[str, str]) -> Path:
         "ends": {str(partition): end for partition, end in run.ends.items()},
         "pane_seconds": PANE_SECONDS,
         "grace_seconds": GRACE_SECONDS,
-        "schema": json.dumps(Registry(settings).schema_by_id(run.place.schema_id)),
+        "schema": Registry(settings).writer_schema(run.place.schema_id).text,
         "state_dir": str(run.folder / "state"),
         "variant": dict(variant),
     }

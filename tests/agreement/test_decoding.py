@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from app.codecs.avro_decode import BlockDecoder, Packed
 from app.codecs.avro_schema import WriterSchema
-from app.codecs.avro_strict import Refusal, decode_strict
+from app.codecs.avro_strict import Refusal, StrictDecoder
 from app.codecs.avro_walk import SOUND
 from app.codecs.column_arrays import Layout
 from app.domain.records import out_of_bounds
@@ -21,6 +21,7 @@ from app.rides.ride import RIDE_COLUMNS, RIDES, avro_schema
 from tests.support.histories import POISON, SCHEMAS, START_US, encode, random_ride
 
 DECODER = BlockDecoder(Layout(RIDE_COLUMNS))
+STRICT = StrictDecoder(RIDE_COLUMNS)
 
 
 def damaged(rng: random.Random, value: bytes) -> bytes:
@@ -54,7 +55,7 @@ def test_a_block_is_decoded_as_its_values_are_one_by_one(seed: int, count: int, 
     rng = random.Random(seed)
     values = [random_value(rng, number, damage) for number in range(count)]
     found = DECODER.decode(Packed(values), SCHEMAS)
-    strict = [decode_strict(value, SCHEMAS) for value in values]
+    strict = [STRICT.decode(value, SCHEMAS) for value in values]
     assert found.refused == [(i, told.reason) for i, told in enumerate(strict) if isinstance(told, Refusal)]
     good = {i: told for i, told in enumerate(strict) if not isinstance(told, Refusal)}
     assert found.kept.tolist() == list(good)
@@ -68,7 +69,7 @@ def test_one_damaged_value_between_two_good_ones_is_decoded_as_alone(seed: int) 
     for number in range(8):
         good = encode(random_ride(rng, number, START_US))
         value = damaged(rng, encode(random_ride(rng, number, START_US)))
-        alone = decode_strict(value, SCHEMAS)
+        alone = STRICT.decode(value, SCHEMAS)
         found = DECODER.decode(Packed([good, value, good]), SCHEMAS)
         if isinstance(alone, Refusal):
             assert found.refused == [(1, alone.reason)]
@@ -125,7 +126,7 @@ def test_any_plain_schema_is_walked_as_it_is_decoded(
 ) -> None:
     schema, columns, values = drawn
     found = BlockDecoder(Layout(columns)).decode(Packed(values), {7: schema})
-    strict = [decode_strict(value, {7: schema}) for value in values]
+    strict = [StrictDecoder(columns).decode(value, {7: schema}) for value in values]
     assert found.refused == [(i, told.reason) for i, told in enumerate(strict) if isinstance(told, Refusal)]
     rows = [{c.name: told.get(c.name) for c in columns} for told in strict if not isinstance(told, Refusal)]
     assert found.frame.to_dicts() == rows
@@ -149,7 +150,7 @@ def test_records_of_several_schemas_are_decoded_in_one_block_as_alone(seed: int,
             value = out.getvalue()
         values.append(value)
     found = DECODER.decode(Packed(values), schemas)
-    strict = [decode_strict(value, schemas) for value in values]
+    strict = [STRICT.decode(value, schemas) for value in values]
     assert found.refused == [(i, told.reason) for i, told in enumerate(strict) if isinstance(told, Refusal)]
     rows = [{c.name: told.get(c.name) for c in RIDE_COLUMNS} for told in strict if not isinstance(told, Refusal)]
     assert found.frame.to_dicts() == rows

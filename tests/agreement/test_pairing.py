@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.base import names
-from app.codecs.avro_strict import decode_strict
+from app.codecs.avro_strict import StrictDecoder
 from app.domain.alert import AT_OFFSET, END_ORIGIN, START_ORIGIN, TOLD_AT, Alert
 from app.domain.alert_fold import Told, fold_alert
 from app.domain.fingerprint import mix, signed
@@ -51,7 +51,9 @@ def told(of: Join | Alert, done: list[Transaction]) -> list[dict[str, Any]]:
     """What a join or alert has sent on, in order."""
     schema_id = SCHEMA_IDS[of.output.name]
     schemas = {schema_id: schema_of(of.source, schema_id)}
-    decoded = [decode_strict(output.value, schemas) for output in outputs(done, of.output.name)]
+    decoded = [
+        StrictDecoder(of.source.columns).decode(output.value, schemas) for output in outputs(done, of.output.name)
+    ]
     assert all(isinstance(values, dict) for values in decoded)
     return [values for values in decoded if isinstance(values, dict)]
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
-from app.codecs.avro_strict import Refusal, decode_strict
+from app.codecs.avro_strict import Refusal, StrictDecoder
 from app.domain.event_time import NO_WATERMARK, ends_at_us
 from app.domain.fingerprint import Origin, mix, pack
 from app.domain.fold import Advance, Cells, Folded, RowKey, fold, refusal
@@ -163,9 +163,9 @@ def damaged(rng: random.Random, value: bytes) -> bytes:
 
 def expected_of(log: Log, offset: int, timestamp_ms: int, value: bytes | None) -> tuple[str | None, dict[str, Value]]:
     """Reason and values by the strict decoder and the oracle's own rules."""
-    told = decode_strict(value, UNKNOWN_TO_NONE)
+    told = StrictDecoder(RIDES.columns).decode(value, UNKNOWN_TO_NONE)
     if isinstance(told, Refusal):
-        return told.reason.value, {}
+        return told.reason, {}
     record = Record(log.topic, log.partition, offset, timestamp_ms, told)
     values = with_derived(RIDES, told)
     return refusal(VIEWS[0].source, record, values), values

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from app.base import names
 from app.codecs.avro_schema import WriterSchema
-from app.codecs.avro_strict import decode_strict
+from app.codecs.avro_strict import StrictDecoder
 from app.codecs.record_schema import record_schema
 from app.domain.correction import Correction, judge
 from app.domain.event_time import NO_WATERMARK, ends_at_us
@@ -158,7 +158,7 @@ def test_a_join_depends_on_the_two_prefixes_and_not_on_their_interleaving(seed: 
     expected = fold_join(join, [record for log in logs for record in log.records], advances)
     met = outputs(done, "rides.met")
     schema = {MET_ID: WriterSchema(MET_ID, orjson.dumps(record_schema(MEETING.source)).decode())}
-    told = [decode_strict(output.value, schema) for output in met]
+    told = [StrictDecoder(MEETING.source.columns).decode(output.value, schema) for output in met]
     assert sorted((t[LEFT_ORIGIN], t[RIGHT_ORIGIN]) for t in told if isinstance(t, dict)) == sorted(expected.pairs)
     unmatched = outputs(done, names.unmatched_topic("app"))
     assert len(unmatched) == sum(map(len, expected.unmatched.values()))

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from functools import cache, cached_property
 
 from app.codecs.avro_schema import WriterSchema
-from app.codecs.avro_strict import Refusal, decode_strict
+from app.codecs.avro_strict import Refusal, StrictDecoder
 from app.domain.fingerprint import Origin, mix, pack, signed
 from app.domain.fold import Advance, Cells, Folded, RowKey, fold
 from app.domain.records import Record
@@ -29,8 +29,9 @@ class Expected:
         self.acked, self.advances = acked, advances
         self.records: list[Record] = []
         self.unreadable: dict[Place, str] = {}
+        strict = StrictDecoder(RIDES.columns)
         for place, record in sorted(acked.items()):
-            decoded = decode_strict(record.value, known)
+            decoded = strict.decode(record.value, known)
             if isinstance(decoded, Refusal):
                 self.unreadable[place] = str(decoded.reason)
             else:

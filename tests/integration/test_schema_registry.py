@@ -6,8 +6,9 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
+from confluent_kafka.schema_registry import Schema, SchemaRegistryClient
 
-from app.base.errors import RegistryUnavailable, SchemaRefused, UnknownSchema
+from app.base.errors import RegistryUnavailable, SchemaRefused
 from app.base.registry import Registry
 from app.base.settings import Settings
 from app.rides.ride import avro_schema
@@ -22,7 +23,9 @@ def test_a_schema_is_registered_once_and_comes_back_by_its_id(settings: Settings
     schema_id = Registry(settings).register(subject, avro_schema())
     again = Registry(settings)
     assert again.register(subject, avro_schema()) == schema_id
-    assert again.schema_by_id(schema_id) == avro_schema()
+    found = again.writer_schema(schema_id)
+    assert found is not None
+    assert found.declared == avro_schema()
 
 
 def test_workers_that_register_a_new_subject_at_once_agree(settings: Settings, subject: str) -> None:
@@ -58,20 +61,37 @@ def test_a_subject_says_whether_it_holds_the_schema(settings: Settings, subject:
 
 
 def test_an_id_that_does_not_exist_is_a_definite_answer(settings: Settings) -> None:
-    with pytest.raises(UnknownSchema, match="4711"):
-        Registry(settings).schema_by_id(4711)
+    assert Registry(settings).writer_schema(4711) is None
+
+
+@pytest.mark.parametrize("schema_id", [0, 2**31 - 1, 2**31, 2**32 - 1])
+def test_an_id_that_no_registry_gives_is_unknown_too(settings: Settings, schema_id: int) -> None:
+    """The framing has room for more ids than there can be; asked for one, a registry may answer that it is broken."""
+    assert Registry(settings).writer_schema(schema_id) is None
+
+
+def test_a_schema_of_another_kind_is_told_as_what_it_is(settings: Settings, subject: str) -> None:
+    client = SchemaRegistryClient({"url": settings.registry_url})
+    proto = client.register_schema(
+        f"proto-{subject}", Schema('syntax = "proto3"; message R { string a = 1; }', "PROTOBUF")
+    )
+    text = client.register_schema(f"text-{subject}", Schema('"string"', "AVRO"))
+    registry = Registry(settings)
+    found = [registry.writer_schema(schema_id) for schema_id in (proto, text)]
+    assert [one and (one.kind, one.declared) for one in found] == [("PROTOBUF", None), ("AVRO", "string")]
+    assert [version.schema.kind for version in registry.versions(f"proto-{subject}")] == ["PROTOBUF"]
 
 
 def test_a_registry_that_cannot_be_reached_is_no_answer(settings: Settings) -> None:
     nowhere = Registry(settings.model_copy(update={"registry_url": "http://127.0.0.1:1"}))
     with pytest.raises(RegistryUnavailable, match=r"127\.0\.0\.1:1"):
-        nowhere.schema_by_id(1)
+        nowhere.writer_schema(1)
 
 
 def test_a_404_of_something_else_is_no_answer(settings: Settings) -> None:
     wrong_path = Registry(settings.model_copy(update={"registry_url": f"{settings.registry_url}/nothing/here"}))
     with pytest.raises(RegistryUnavailable):
-        wrong_path.schema_by_id(1)
+        wrong_path.writer_schema(1)
 
 
 def _with_field(field: dict[str, Any]) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from app.base import names
 from app.base.registry import Registry
 from app.base.settings import Settings
 from app.codecs.avro_schema import WriterSchema
-from app.codecs.avro_strict import decode_strict
+from app.codecs.avro_strict import StrictDecoder
 from app.codecs.export import read_export
 from app.codecs.record_schema import record_schema
 from app.domain.alert import AT_OFFSET, END_ORIGIN, START_ORIGIN, TOLD_AT, Alert
@@ -217,7 +217,8 @@ def _sent_on(settings: Settings, of: Join | Alert) -> list[dict[str, Any]]:
     """The committed records of a join's or alert's output."""
     schema_id = Registry(settings).register(f"{of.output.name}-value", record_schema(of.source))
     schema = WriterSchema(schema_id, orjson.dumps(record_schema(of.source)).decode())
-    told = [decode_strict(m.value(), {schema_id: schema}) for m in messages(settings, of.output.name)]
+    strict = StrictDecoder(of.source.columns)
+    told = [strict.decode(m.value(), {schema_id: schema}) for m in messages(settings, of.output.name)]
     assert all(isinstance(values, dict) for values in told)
     return [values for values in told if isinstance(values, dict)]
 

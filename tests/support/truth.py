@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import struct
 from functools import lru_cache
 
 from confluent_kafka import Message
@@ -11,12 +9,11 @@ from confluent_kafka import Message
 from app.base import names
 from app.base.cluster import Cluster
 from app.base.committed import committed
-from app.base.errors import UnknownSchema
 from app.base.kafka_clients import librdkafka_options
 from app.base.registry import Registry
+from app.base.registry_schemas import RegistrySchemas
 from app.base.settings import KafkaSettings, Settings
-from app.codecs.avro_schema import WriterSchema
-from app.codecs.avro_strict import Refusal, decode_strict
+from app.codecs.avro_strict import Refusal, StrictDecoder
 from app.domain.records import Record
 from app.domain.records import TopicPartition as Place
 from app.domain.source import Source
@@ -31,29 +28,16 @@ def cluster_of(kafka: KafkaSettings) -> Cluster:
 
 def records_of(settings: Settings, source: Source) -> list[Record]:
     """Every decodable record of the source's topics, in offset order within each topic-partition."""
-    registry = Registry(settings)
-    schemas: dict[int, WriterSchema | None] = {}
+    strict, schemas = StrictDecoder(source.columns), RegistrySchemas(Registry(settings))
     records = []
     for topic in source.topics:
         for partition in range(settings.topics.partitions):
             for message in read(settings, topic.name, partition):
-                value = message.value()
-                if value and len(value) > 5 and value[0] == 0:
-                    (schema_id,) = struct.unpack_from(">I", value, 1)
-                    if schema_id not in schemas:
-                        schemas[schema_id] = _schema(registry, schema_id)
-                decoded = decode_strict(value, schemas)
+                decoded = strict.decode(message.value(), schemas)
                 if not isinstance(decoded, Refusal):
                     timestamp_ms = message.timestamp()[1]
                     records.append(Record(topic.name, partition, message.offset(), timestamp_ms, decoded))
     return records
-
-
-def _schema(registry: Registry, schema_id: int) -> WriterSchema | None:
-    try:
-        return WriterSchema(schema_id, json.dumps(registry.schema_by_id(schema_id)))
-    except UnknownSchema:
-        return None
 
 
 def read(settings: Settings, topic: str, partition: int) -> list[Message]:

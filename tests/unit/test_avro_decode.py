@@ -13,7 +13,7 @@ import pytest
 
 from app.codecs.avro_decode import BlockDecoder, Decoded, Packed
 from app.codecs.avro_schema import WriterSchema
-from app.codecs.avro_strict import Refusal, decode_strict
+from app.codecs.avro_strict import Refusal, StrictDecoder
 from app.codecs.avro_walk import SOUND
 from app.codecs.column_arrays import ColumnArrays, Layout
 from app.domain.records import Reason
@@ -43,6 +43,7 @@ COLUMNS = (
     Column("shared", Kind.FLAG, True),
     Column("note", Kind.TEXT, True),
 )
+STRICT = StrictDecoder(COLUMNS)
 
 
 def encoded(schema: WriterSchema = NOW, **values: Any) -> bytes:
@@ -159,7 +160,7 @@ def test_a_byte_moved_between_neighbours_damages_both_and_no_other() -> None:
 def test_an_odd_flag_is_read_alike_alone_and_beside_damage(flag: int) -> None:
     """Polars and fastavro read such a byte differently; no writer makes it, damage does."""
     odd = NOW.header + b"\x02a\x00\x02" + bytes((flag,)) + b"\x00"
-    assert decoded(odd).frame.to_dicts() == decoded(odd, None).frame.to_dicts() == [decode_strict(odd, SCHEMAS)]
+    assert decoded(odd).frame.to_dicts() == decoded(odd, None).frame.to_dicts() == [STRICT.decode(odd, SCHEMAS)]
 
 
 @pytest.mark.parametrize(
@@ -170,7 +171,7 @@ def test_an_odd_flag_is_read_alike_alone_and_beside_damage(flag: int) -> None:
 def test_a_number_in_any_form_is_what_the_strict_decoder_reads(cents: bytes) -> None:
     """Longer forms are legal Avro, if no writer's: the walker leaves them, and their rows are read all the same."""
     odd = NOW.header + b"\x02a\x02" + cents + b"\x00\x02\x26" + b"a longer text, kept"
-    told = decode_strict(odd, SCHEMAS)
+    told = STRICT.decode(odd, SCHEMAS)
     found = decoded(GOOD, odd, GOOD)
     assert found.frame.to_dicts() == [ROW, told, ROW]
     assert found.kept.tolist() == [0, 1, 2]
@@ -188,7 +189,7 @@ def test_a_number_that_does_not_end_is_what_the_strict_decoder_says(written: byt
     """Where eight bytes can still be read at once, and where the block ends before."""
     schemas = {NUMBERED.id: NUMBERED}
     value = NUMBERED.header + written
-    told = decode_strict(value, schemas)
+    told = StrictDecoder(COLUMNS[1:2]).decode(value, schemas)
     found = BlockDecoder(Layout(COLUMNS[1:2])).decode(Packed([value, *behind]), schemas)
     if isinstance(told, Refusal):
         assert found.refused == [(0, told.reason)]
@@ -204,7 +205,7 @@ def test_any_byte_for_a_branch_is_what_the_strict_decoder_says(branch: int, null
     schema = WriterSchema(8, record({"name": "cents", "type": union}))
     values = [schema.header + bytes((branch, *rest)) for rest in ((), (6,), (0,))]
     found = BlockDecoder(Layout(COLUMNS[1:2])).decode(Packed(values), {8: schema})
-    told = [decode_strict(value, {8: schema}) for value in values]
+    told = [StrictDecoder(COLUMNS[1:2]).decode(value, {8: schema}) for value in values]
     assert found.refused == [(i, one.reason) for i, one in enumerate(told) if isinstance(one, Refusal)]
     assert found.frame.to_dicts() == [one for one in told if not isinstance(one, Refusal)]
 
@@ -226,7 +227,7 @@ def test_texts_of_every_length_and_alphabet_are_read(text: str) -> None:
 )  # fmt: skip
 def test_texts_that_python_would_not_read_are_refused(text: bytes) -> None:
     value = NOW.header + bytes((2 * len(text),)) + text + b"\x00\x00\x00"
-    assert isinstance(decode_strict(value, SCHEMAS), Refusal)
+    assert isinstance(STRICT.decode(value, SCHEMAS), Refusal)
     assert decoded(GOOD, value).refused == [(1, Reason.UNDECODABLE)]
 
 
@@ -240,22 +241,41 @@ def test_only_the_columns_wanted_are_kept_and_the_bounds_of_all_are_minded() -> 
 
 
 def test_of_several_columns_out_of_bounds_the_first_of_the_source_is_named() -> None:
-    columns = (Column("missing", Kind.INTEGER, False), Column("cents", Kind.INTEGER, True, high=0))
+    columns = (Column("note", Kind.TEXT, False), Column("cents", Kind.INTEGER, True, high=0))
+    value = encoded(id="a", cents=3, shared=True, note=None)
     for order in (columns, columns[::-1]):
-        assert BlockDecoder(Layout(order)).decode(Packed([GOOD]), SCHEMAS).fates.tolist() == [0]
+        assert BlockDecoder(Layout(order)).decode(Packed([value]), SCHEMAS).fates.tolist() == [0]
 
 
-def test_a_column_of_another_type_than_the_writer_s_is_refused_in_words() -> None:
-    with pytest.raises(ValueError, match=r"schema 7: cents is \['null', 'long'\], and the source's column is a text"):
-        BlockDecoder(Layout((Column("cents", Kind.TEXT, True),))).decode(Packed([GOOD]), SCHEMAS)
+def test_records_of_a_schema_that_lacks_a_column_or_gives_it_another_type_are_refused_and_no_others() -> None:
+    foreign = {
+        20: WriterSchema(20, '"string"'),
+        21: WriterSchema(21, record({"name": "cents", "type": "long"})),
+        22: WriterSchema(22, record(ID, {"name": "cents", "type": "bytes"})),
+        23: WriterSchema(23, 'syntax = "proto3";', "PROTOBUF"),
+    }
+    values = [encoded(id="a"), *(b"\0" + n.to_bytes(4, "big") + b"\x02a\x02" for n in foreign), encoded(id="b")]
+    found = BlockDecoder(Layout(COLUMNS)).decode(Packed(values), SCHEMAS | foreign)
+    assert found.refused == [(n, Reason.INCOMPATIBLE_SCHEMA) for n in (1, 2, 3, 4)]
+    assert found.frame["id"].to_list() == ["a", "b"]
 
 
-def test_a_schema_that_is_not_plain_is_read_one_by_one() -> None:
+def test_a_schema_that_is_not_plain_is_read_one_by_one_and_a_branch_that_the_column_cannot_take_is_refused() -> None:
     odd = WriterSchema(5, record(ID, {"name": "cents", "type": ["null", "long", "string"]}, {
         "name": "tags", "type": {"type": "array", "items": "string"}}))  # fmt: skip
-    values = [encoded(odd, id="b", cents=4, tags=["x"]), encoded(odd, id="c", cents=None, tags=[]), GOOD]
-    found = BlockDecoder(Layout(COLUMNS)).decode(Packed(values), SCHEMAS | {5: odd})
+    rows = [{"id": "b", "cents": 4}, {"id": "c", "cents": None}, {"id": "d", "cents": "4"}]
+    found = BlockDecoder(Layout(COLUMNS)).decode(
+        Packed([*(encoded(odd, **row, tags=["x"]) for row in rows), GOOD]), SCHEMAS | {5: odd}
+    )
     assert found.frame.select("id", "cents").rows() == [("b", 4), ("c", None), ("a", 3)]
+    assert found.refused == [(2, Reason.UNDECODABLE)]
+
+
+def test_text_that_was_written_as_bytes_is_read_if_it_is_one() -> None:
+    schemas = {6: WriterSchema(6, record(ID, {"name": "note", "type": "bytes"}))}
+    values = [encoded(schemas[6], id="a", note=note) for note in ("€".encode(), b"\xff")]
+    found = BlockDecoder(Layout(COLUMNS)).decode(Packed(values), schemas)
+    assert (found.frame["note"].to_list(), found.refused) == (["€"], [(1, Reason.UNDECODABLE)])
 
 
 def test_schema_ids_are_those_of_headers_with_something_behind() -> None:

@@ -11,7 +11,7 @@ import pytest
 from app.base.settings import Settings
 from app.codecs.avro_encode import encode_block
 from app.codecs.avro_schema import WriterSchema
-from app.codecs.avro_strict import Refusal, decode_strict
+from app.codecs.avro_strict import Refusal, StrictDecoder
 from app.domain.records import out_of_bounds
 from app.edge.cli.main import run
 from app.rides.closing import closing_watermark_us
@@ -91,7 +91,7 @@ def test_every_record_is_one_that_its_source_takes() -> None:
         (topic,) = source.topics
         schema = value_schemas(Settings.load(lifecycle=True))[f"{topic.name}-value"]
         for value, row in zip(encode_block(frame, schema, 5), frame.to_dicts(), strict=True):
-            decoded = decode_strict(value, {5: WriterSchema(5, json.dumps(schema))})
+            decoded = StrictDecoder(source.columns).decode(value, {5: WriterSchema(5, json.dumps(schema))})
             assert not isinstance(decoded, Refusal)
             assert decoded == {name: row[name] for name in decoded}
             assert out_of_bounds(source, decoded) is None

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from polars.exceptions import PanicException
 
+from app.codecs.avro_schema import WriterSchema
 from app.domain.fold import Advance
 from app.engine.core.batch import Batch, Transaction
 from app.engine.drive import schemas as schemas_module
@@ -71,13 +72,13 @@ class Registry:
     asked: list[int] = field(default_factory=list)
     after_look_up: Callable[[], None] = lambda: None
 
-    def look_up(self, schema_id: int) -> str | None:
+    def look_up(self, schema_id: int) -> WriterSchema | None:
         self.asked.append(schema_id)
         self.after_look_up()
         if self.failures:
             self.failures -= 1
             raise RegistryDownError("no route")
-        return SCHEMA.text if schema_id == SCHEMA.id else None
+        return SCHEMA if schema_id == SCHEMA.id else None
 
 
 class Turns(TransactionBudget):

@@ -49,7 +49,7 @@ def show(*, with_values: bool, limit: int, bootstrap_server: str | None, as_json
     flagfall late show --reason out_of_bounds --values --json --limit 1000 > mended.json
     """
     from app.base.registry import Registry
-    from app.edge.late.mending import RegistrySchemas
+    from app.base.registry_schemas import RegistrySchemas
     from app.edge.late.telling import echo_refused, refused_as_json
 
     settings = load_settings(bootstrap_server)
@@ -101,7 +101,8 @@ def refeed(
     flagfall late refeed --mended mended.json
     """
     from app.base.registry import Registry
-    from app.edge.late.mending import RegistrySchemas, read_mended
+    from app.base.registry_schemas import RegistrySchemas
+    from app.edge.late.mending import read_mended
     from app.edge.late.refeed import Refeeding
     from app.edge.late.telling import echo_run, run_as_json
     from app.rides.ride import RIDES
@@ -143,9 +144,9 @@ def cost(*, views: tuple[str, ...], worker_url: str | None, bootstrap_server: st
     flagfall late cost --view zone_demand --json
     """
     from app.base.registry import Registry
+    from app.base.registry_schemas import RegistrySchemas
     from app.domain.view import AllTime
     from app.edge.late.cost import cost as cost_of
-    from app.edge.late.mending import RegistrySchemas
     from app.edge.late.refused import LATE, Selection
     from app.edge.late.standing import Outcomes, task
     from app.edge.late.telling import echo_costs

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from app.base.errors import UnknownSchema
-from app.base.registry import Registry
-from app.codecs.avro_schema import Schemas, WriterSchema
-from app.codecs.avro_strict import Refusal, decode_strict
+from app.codecs.avro_schema import Schemas
+from app.codecs.avro_strict import Refusal, StrictDecoder
 from app.domain.correction import Place
 from app.domain.errors import FlagfallError
 from app.domain.fold import refusal
@@ -34,37 +32,10 @@ class Mended:
     timestamp_ms: int | None
 
 
-class RegistrySchemas(Mapping[int, WriterSchema | None]):
-    """Writer schemas by id, asked for when they are met; None for an id that the registry does not have.
-
-    Raises RegistryUnavailable where it does not answer.
-    """
-
-    def __init__(self, registry: Registry) -> None:
-        self._registry, self._known = registry, dict[int, WriterSchema | None]()
-
-    def __getitem__(self, schema_id: int) -> WriterSchema | None:
-        if schema_id not in self._known:
-            try:
-                text = json.dumps(self._registry.schema_by_id(schema_id))
-                self._known[schema_id] = WriterSchema(schema_id, text)
-            except UnknownSchema:
-                self._known[schema_id] = None
-        return self._known[schema_id]
-
-    def __iter__(self) -> Iterator[int]:
-        return iter(self._known)
-
-    def __len__(self) -> int:
-        return len(self._known)
-
-
 def values_of(source: Source, refused: RefusedRecord, schemas: Schemas) -> dict[str, Value] | str:
     """The record's columns, or the reason for which it cannot be read even now."""
-    told = decode_strict(refused.value, schemas)
-    if isinstance(told, Refusal):
-        return told.reason.value
-    return {column.name: told.get(column.name) for column in source.columns}
+    told = StrictDecoder(source.columns).decode(refused.value, schemas)
+    return told.reason if isinstance(told, Refusal) else told
 
 
 def usable(source: Source, refused: RefusedRecord, schemas: Schemas, mended: Mended | None = None) -> Record | str:

@@ -1,13 +1,14 @@
 """Writer schemas by id, asked of the registry once and kept.
 
-Only a registry's definite "no such id" is remembered as unknown; one that cannot be reached is asked again,
-and the task waits (rule 15).
+A registry's definite "no such id" is a fact about the records that named it then (rule 15): it is asked again for later
+ones, though not at once. One that cannot be reached is asked until it answers, and the task waits.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections.abc import Callable, Iterable
 
 from app.codecs.avro_schema import Schemas, WriterSchema
@@ -15,30 +16,55 @@ from app.codecs.avro_schema import Schemas, WriterSchema
 log = logging.getLogger(__name__)
 
 FIRST_WAIT_SECONDS, LONGEST_WAIT_SECONDS = 0.5, 15.0
+UNKNOWN_SECONDS = 10.0
+"""For so long an id that the registry does not have is not asked for again."""
+MOST_UNKNOWN = 10_000
+AT_ONCE = 8
 
 
 class SchemaCache:
-    """`look_up` asks the registry (blocking): the schema's text, None for no such id; `unavailable` when it cannot."""
+    """`look_up` asks the registry (blocking): the schema, None for no such id; `unavailable` when it cannot."""
 
-    def __init__(self, look_up: Callable[[int], str | None], unavailable: type[Exception]) -> None:
+    def __init__(self, look_up: Callable[[int], WriterSchema | None], unavailable: type[Exception]) -> None:
         self._look_up, self._unavailable = look_up, unavailable
-        self._known: dict[int, WriterSchema | None] = {}
+        self._known: dict[int, WriterSchema] = {}
+        self._unknown_until: dict[int, float] = {}
         self._asking = asyncio.Lock()
 
     async def having(self, ids: Iterable[int]) -> Schemas:
-        """Schemas with an entry for each of `ids`; waits, with backoff, while the registry cannot be reached."""
-        for schema_id in ids:
-            if schema_id not in self._known:
-                async with self._asking:  # tasks that start together ask the same
-                    await self._learn(schema_id)
-        return self._known
+        """An entry for each of `ids`; waits, with backoff, while the registry cannot be reached."""
+        wanted = list(ids)
+        if self._missing(wanted):
+            async with self._asking:  # tasks that start together ask the same
+                await self._learn(self._missing(wanted))
+        return {schema_id: self._known.get(schema_id) for schema_id in wanted}
 
-    async def _learn(self, schema_id: int) -> None:
-        if schema_id not in self._known:
-            text = await self._ask(schema_id)
-            self._known[schema_id] = None if text is None else WriterSchema(schema_id, text)
+    def _missing(self, wanted: Iterable[int]) -> list[int]:
+        now = time.monotonic()
+        return [one for one in wanted if one not in self._known and self._unknown_until.get(one, now) <= now]
 
-    async def _ask(self, schema_id: int) -> str | None:
+    async def _learn(self, ids: Iterable[int]) -> None:
+        several = asyncio.Semaphore(AT_ONCE)
+
+        async def learn(schema_id: int) -> None:
+            async with several:
+                found = await self._ask(schema_id)
+            if found is None:
+                self._remember_unknown(schema_id)
+            else:
+                self._known[schema_id] = found
+
+        async with asyncio.TaskGroup() as asked:
+            for schema_id in ids:
+                asked.create_task(learn(schema_id))
+
+    def _remember_unknown(self, schema_id: int) -> None:
+        """Of damaged records there may be any number, each with an id of its own."""
+        if len(self._unknown_until) >= MOST_UNKNOWN:
+            self._unknown_until.clear()
+        self._unknown_until[schema_id] = time.monotonic() + UNKNOWN_SECONDS
+
+    async def _ask(self, schema_id: int) -> WriterSchema | None:
         wait_seconds = FIRST_WAIT_SECONDS
         while True:
             try:
