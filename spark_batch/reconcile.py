@@ -22,14 +22,15 @@ from confluent_kafka.admin import ConfigResource, ResourceType
 from pyspark.sql import DataFrame, SparkSession
 
 from app.base.cluster import Cluster
-from app.base.committed import LogRefused, LogSilent
+from app.base.committed import LogRefused, LogSilent, await_decided
 from app.base.errors import KafkaUnavailable, RegistryUnavailable
 from app.base.kafka_clients import java_options, librdkafka_options
-from app.base.names import advances_topic, changelog_topic
+from app.base.names import advances_topic, changelog_topic, quarantine_topic
 from app.base.registry import Registry
 from app.base.registry_schemas import RegistrySchemas
 from app.base.settings import Settings
 from app.base.topic_admin import admin_client, topic_states
+from app.domain.correction import Place
 from app.domain.difference import Difference
 from app.domain.fold import Advance
 from app.domain.obeyed import rules_of
@@ -39,7 +40,7 @@ from app.domain.view import View
 from spark_batch.changelog import changelog_rows, changelog_spans, latest
 from spark_batch.compare import Comparison, compare
 from spark_batch.corrections import Told, read_told
-from spark_batch.cut import TaskCut, joined
+from spark_batch.cut import Span, TaskCut, joined
 from spark_batch.errors import Inconclusive, Invalid, NoVerdict
 from spark_batch.explain import explain
 from spark_batch.export_client import TIMEOUT_SECONDS, Export, fetch_exports, live_rows
@@ -49,6 +50,7 @@ from spark_batch.log_reader import check_marker, overwritten_too_early, read_adv
 from spark_batch.read_source import read_source
 from spark_batch.recount import Recount, counted, epoch_floors, recount
 from spark_batch.report import Report, Verdict, ViewReport, new_run_id, write_report
+from spark_batch.unknown_then import read_unknown_then, with_unknown_then
 from spark_batch.watermark import with_watermark
 
 ROWS_NAMED = 1000
@@ -207,7 +209,7 @@ def _check(run: Run, cuts: Sequence[TaskCut]) -> None:
 def _advances(run: Run, cuts: Sequence[TaskCut]) -> list[Advance]:
     topic = advances_topic(run.settings.app_id)
     spans = joined(span for cut in cuts for span in cut.source_spans)
-    return read_advances(run.client, topic, _partition_count(run, topic), spans)
+    return read_advances(run.client, topic, _decided_partitions(run, topic), spans)
 
 
 def _records(run: Run, source: Source, views: Sequence[View], cuts: Sequence[TaskCut]) -> DataFrame:
@@ -217,10 +219,27 @@ def _records(run: Run, source: Source, views: Sequence[View], cuts: Sequence[Tas
     with run.report.timed("decode"):
         rules = rules_of(views[0], [cut.marker for cut in cuts])
         records = read_source(raw, source, views, schemas, run.work / source.name / "source", rules)
+        records, usable = with_unknown_then(records, source, _unknown_then(run, cuts, spans))
     count = records.count()
+    run.report.usable_today += usable
     run.report.records += count
     run.report.records_per_second = round(run.report.records / run.report.seconds["decode"], 1)
     return records
+
+
+def _unknown_then(run: Run, cuts: Sequence[TaskCut], spans: Sequence[Span]) -> list[Place]:
+    if not any(position.quarantined for cut in cuts for position in cut.source_inputs.values()):
+        return []
+    topic = quarantine_topic(run.settings.app_id)
+    return read_unknown_then(run.client, topic, _decided_partitions(run, topic), spans)
+
+
+def _decided_partitions(run: Run, topic: str) -> int:
+    """How many there are, once what tasks have written to them can be read: they write side by side."""
+    count = _partition_count(run, topic)
+    with told_by(run.cluster):
+        await_decided(run.cluster, [TopicPartition(topic, partition) for partition in range(count)])
+    return count
 
 
 def _partition_count(run: Run, topic: str) -> int:

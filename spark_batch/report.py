@@ -88,7 +88,10 @@ class ViewReport:
 
 @dataclass
 class Report:
-    """One run. `reason` says in words why there is no verdict on the figures."""
+    """One run. `reason` says in words why there is no verdict on the figures.
+
+    `usable_today`: records whose schema was unknown when they were judged, and that could be used now.
+    """
 
     run_id: str
     application: str
@@ -99,6 +102,7 @@ class Report:
     finished_at: datetime | None = None
     views: list[ViewReport] = field(default_factory=list)
     records: int = 0
+    usable_today: int = 0
     seconds: dict[str, float] = field(default_factory=dict)
     records_per_second: float | None = None
 
@@ -122,6 +126,7 @@ class Report:
             "started": self.started_at.isoformat(),
             "versions": self.versions,
             "records": self.records,
+            "usable_today": self.usable_today,
             "records_per_second": self.records_per_second,
             "seconds": self.seconds,
             "views": [view.as_json() for view in self.views],

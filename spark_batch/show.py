@@ -44,6 +44,12 @@ def show(report: Report, folder: Path, console: Console | None = None) -> None:
     for view in report.views:
         _show_ledger(out, view)
         _show_differences(out, view)
+    if report.usable_today:
+        out.print(
+            f"\n{report.usable_today:,} records in quarantine named a schema that was unknown when they were read, and "
+            "can be used today: `flagfall late refeed --reason unknown_schema` adds those that it has not added",
+            markup=False,
+        )
     rate = f", {report.records_per_second:,.0f} a second" if report.records_per_second else ""
     out.print(f"\n{report.records:,} source records read{rate}; unexplained residual {report.residual}")
     out.print(f"report: {folder / 'report.json'}", markup=False, soft_wrap=True)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import closing
 from typing import Any
 
 from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, KafkaException, Message, TopicPartition
 
+from app.base.cluster import Cluster
 from app.domain.errors import FlagfallError
+from app.domain.records import TopicPartition as Place
 
 READ_TIMEOUT_SECONDS = 30.0
 FETCH_WAIT_MS = 10
@@ -18,6 +20,8 @@ CHUNK = 5_000
 LEADER_CHANGES = frozenset({KafkaError.NOT_LEADER_FOR_PARTITION, KafkaError.LEADER_NOT_AVAILABLE})
 """Told while a leader is being made: of a new topic too, by a broker that does not lead it yet though it is named."""
 ASK_AGAIN_SECONDS = 0.1
+OPEN_SECONDS = 75.0
+"""Brokers abort a transaction that is open for a minute, unless its producer asked for longer; ours do not."""
 
 
 class LogSilent(FlagfallError):
@@ -59,6 +63,21 @@ def committed(
                 yield message
                 if message.offset() + 1 >= end:
                     return
+
+
+def await_decided(cluster: Cluster, places: Collection[Place]) -> None:
+    """Wait until each transaction that has a record in these logs now has ended.
+
+    One that is open hides what others have committed behind it. Raises ClusterError, LogSilent if one stays open for
+    longer than brokers let it.
+    """
+    there = cluster.log_ends(places, committed=False)
+    deadline = time.monotonic() + OPEN_SECONDS
+    while open_in := [at for at, end in cluster.log_ends(places, committed=True).items() if end < there[at]]:
+        if time.monotonic() > deadline:
+            told = f"a transaction stays open there for more than {OPEN_SECONDS:.0f} s; find its producer, or wait"
+            raise LogSilent(f"{open_in[0]}: {told}")
+        time.sleep(ASK_AGAIN_SECONDS)
 
 
 def _end(consumer: Consumer, topic: str, partition: int) -> int:

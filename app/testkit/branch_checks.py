@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from app.codecs.origin_headers import OFFSET, PARTITION, TIMESTAMP_MS, TOPIC
 from app.domain.branch import Branch
 from app.domain.records import TopicPartition, with_derived
-from app.engine.core.refusals import OFFSET, PARTITION, TIMESTAMP_MS, TOPIC
 from app.testkit.expected import Expected
 from app.testkit.inputs import Fact
 from app.testkit.partition_log import Sent

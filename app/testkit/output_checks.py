@@ -11,6 +11,7 @@ from typing import Any
 from app.base import names
 from app.codecs.avro_schema import WriterSchema
 from app.codecs.avro_strict import Refusal, StrictDecoder
+from app.codecs.origin_headers import JOIN, OFFSET, PARTITION, REASON, SIDE, TIMESTAMP_MS, TOPIC, VERSIONS, VIEWS
 from app.codecs.record_schema import record_schema
 from app.domain.alert import AT_OFFSET, BEGAN_AT, END_ORIGIN, ENDED_AT, START_ORIGIN, TOLD_AT, Alert
 from app.domain.alert_fold import Alerted, Told
@@ -22,7 +23,6 @@ from app.domain.join_fold import Joined
 from app.domain.marker import Fates
 from app.domain.records import Reason, TopicPartition, Value, with_derived
 from app.domain.view import View
-from app.engine.core.refusals import JOIN, OFFSET, PARTITION, REASON, SIDE, TIMESTAMP_MS, TOPIC, VERSIONS, VIEWS
 from app.engine.core.task_state import TaskState
 from app.testkit.branch_checks import branch_problems
 from app.testkit.expected import Expected, Place

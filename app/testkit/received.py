@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
+from app.codecs import origin_headers
 from app.codecs.avro_schema import Schemas
 from app.codecs.avro_strict import Refusal, StrictDecoder
 from app.codecs.changelog import decode_rows
+from app.codecs.origin_headers import JOIN, REASON, SIDE, TOPIC, VIEWS
 from app.codecs.row_keys import decode_key
 from app.domain.fold import Cells, RowKey
 from app.domain.records import Value
 from app.domain.source import Column
 from app.domain.view import SESSION_END, WINDOW_NAME, AllTime, Session, View
-from app.engine.core.refusals import JOIN, OFFSET, PARTITION, REASON, SIDE, TOPIC, VIEWS
 from app.engine.core.state import ViewState
 from app.testkit.partition_log import Sent
 
@@ -83,24 +84,15 @@ Read = Callable[[str, bytes | None], dict[str, Value]]
 
 
 def late(record: Sent, read: Read) -> Late:
-    told = _headers(record)
-    return Late(*_place(told), read(told[TOPIC], record.value), tuple(told[VIEWS].split(",")))
+    told = origin_headers.told(record.headers)
+    return Late(*origin_headers.place(told), read(told[TOPIC], record.value), tuple(told[VIEWS].split(",")))
 
 
 def quarantined(record: Sent) -> Quarantined:
-    told = _headers(record)
-    return Quarantined(*_place(told), told[REASON], record.value)
+    told = origin_headers.told(record.headers)
+    return Quarantined(*origin_headers.place(told), told[REASON], record.value)
 
 
 def unmatched(record: Sent, read: Read) -> Unmatched:
-    told = _headers(record)
-    return Unmatched(told[JOIN], told[SIDE], *_place(told), read(told[TOPIC], record.value))
-
-
-def _place(told: dict[str, str]) -> tuple[str, int, int]:
-    return told[TOPIC], int(told[PARTITION]), int(told[OFFSET])
-
-
-def _headers(record: Sent) -> dict[str, str]:
-    ours = {TOPIC, PARTITION, OFFSET, REASON, VIEWS, JOIN, SIDE}
-    return {name: value.decode() for name, value in record.headers if name in ours}
+    told = origin_headers.told(record.headers)
+    return Unmatched(told[JOIN], told[SIDE], *origin_headers.place(told), read(told[TOPIC], record.value))

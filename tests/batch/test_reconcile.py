@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import struct
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -9,15 +10,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from confluent_kafka.schema_registry import Schema, SchemaRegistryClient
 from pyspark.sql import SparkSession
 
 from app.base.settings import Settings
 from app.domain.fold import Advance, Cells, RowKey, contribution, fold, key_of
-from app.domain.records import Record, with_derived
+from app.domain.records import Reason, Record, with_derived
 from app.domain.view import View
 from app.rides.views import VIEWS
 from spark_batch.reconcile import reconcile
 from spark_batch.report import Report, Verdict
+from tests.support.foreign_schemas import encode_as, foreign_ids, older
 from tests.support.histories import START_US, encode
 from tests.support.ports import free_ports
 from tests.support.services import running_services
@@ -130,6 +133,7 @@ def right(services: Settings, spark: SparkSession, tmp_path_factory: pytest.Temp
     with new_world(services) as world:
         world.write_rides(SEED, COUNT)
         world.write_poison(poison(world), START_US // 1000)
+        world.write_refused(world.write_poison(known_too_late(world), START_US // 1000), Reason.UNKNOWN_SCHEMA)
         world.write_advance(Advance(world.source.topics[0].name, 0, 40, START_US + 2 * DAY_US))
         world.fold()
         yield Spoilt(world, {}, check(world, spark, tmp_path_factory.mktemp("right")))
@@ -192,7 +196,18 @@ def poison(world: World) -> list[bytes | None]:
         head + good[:-1],
         head + good + b"\0",
         head + good[:text] + b"\xff" + good[text + 1 :],
+        *(b"\0" + schema_id.to_bytes(4, "big") + good for schema_id in foreign_ids(world.settings).values()),
     ]
+
+
+def known_too_late(world: World) -> list[bytes]:
+    """Good rides whose schemas the registry is given after the workers met them: of the topic's subject, of another."""
+    client, topic = SchemaRegistryClient({"url": world.settings.registry_url}), world.source.topics[0].name
+    values = []
+    for left_out, subject in enumerate((f"{topic}-value", f"{topic}-other"), start=1):
+        schema_id = client.register_schema(subject, Schema(json.dumps(older(left_out)), "AVRO"))
+        values.append(encode_as(schema_id, older(left_out), world.records[0].values))
+    return values
 
 
 def test_tables_that_are_right_match(right: Spoilt) -> None:
@@ -218,6 +233,10 @@ def test_a_right_table_was_not_an_empty_exercise(right: Spoilt) -> None:
         name: sum(e.recomputed for e in right.checked.report.views[0].ledger if e.name == name) for name in LEDGER
     }
     assert all(totals[name] > 0 for name in LEDGER)
+
+
+def test_what_was_refused_for_an_unknown_schema_stays_so_and_is_told_of_once_it_could_be_used(right: Spoilt) -> None:
+    assert right.checked.document["usable_today"] == len(known_too_late(right.world))
 
 
 LEDGER = ("decoded", "quarantined", "not_records", "applied", "late")

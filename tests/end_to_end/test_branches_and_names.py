@@ -7,10 +7,10 @@ from typing import Any
 
 from app.base.settings import Settings
 from app.base.topic_admin import create_topics
+from app.codecs.origin_headers import OFFSET, TIMESTAMP_MS, TOPIC
 from app.domain.fold import refusal
 from app.domain.records import with_derived
 from app.edge.cli.zones import publish_zones
-from app.engine.core.refusals import OFFSET, TIMESTAMP_MS, TOPIC
 from app.rides.branches import AMOUNTS
 from app.rides.ride import RIDES
 from app.rides.zones import Zone, zones

@@ -14,14 +14,15 @@ from app.base.kafka_clients import aiokafka_options
 from app.base.registry import Registry
 from app.base.settings import Settings
 from app.codecs.avro_encode import encode_block
+from app.codecs.origin_headers import OFFSET, PARTITION, REASON, TIMESTAMP_MS, TOPIC, VIEWS
 from app.domain.fold import fold
 from app.domain.records import Reason
-from app.engine.core.refusals import OFFSET, PARTITION, REASON, TIMESTAMP_MS, TOPIC, VIEWS
 from app.rides.generator.dirt import Dirt
 from app.rides.generator.generator import Generator
 from app.rides.ride import RIDE_COLUMNS, RIDES, avro_schema
 from app.rides.views import VIEWS as DECLARED
 from tests.support.cluster import write_rides
+from tests.support.foreign_schemas import FOREIGN, foreign_ids
 from tests.support.truth import log_ends, read, records_of
 from tests.support.waiting import wait_for
 from tests.support.workers import Worker
@@ -42,6 +43,8 @@ DAMAGE = {
     "early": f"{Reason.OUT_OF_BOUNDS}:pickup_at_us",
     "no time": Reason.NO_TIMESTAMP,
     "skewed": Reason.SKEWED,
+    "no id that can be": Reason.UNKNOWN_SCHEMA,
+    **dict.fromkeys(FOREIGN, Reason.INCOMPATIBLE_SCHEMA),
 }
 
 
@@ -103,13 +106,15 @@ async def _plant(world: Settings) -> dict[Place, str]:
         "empty": (b"", clock_ms),
         "header only": (good[:5], clock_ms),
         "magic": (b"\x01" + good[1:], clock_ms),
-        "schema": (b"\x00" + UNKNOWN_ID.to_bytes(4, "big") + good[5:], clock_ms),
+        "schema": (_naming(UNKNOWN_ID, good), clock_ms),
         "truncated": (good[:-3], clock_ms),
         "trailing": (good + b"xx", clock_ms),
         "zone": (_encoded(world, ride.with_columns(pickup_zone=pl.lit(9_999, pl.Int64))), clock_ms),
         "early": (_encoded(world, ride.with_columns(pickup_at_us=pl.lit(1, pl.Int64))), clock_ms),
         "no time": (good, -1),
         "skewed": (good, clock_ms - DAY_MS),
+        "no id that can be": (_naming(0xFFFFFFFF, good), clock_ms),
+        **{kind: (_naming(schema_id, good), clock_ms) for kind, schema_id in foreign_ids(world).items()},
     }
     assert damaged.keys() == DAMAGE.keys()
     places = {}
@@ -117,11 +122,17 @@ async def _plant(world: Settings) -> dict[Place, str]:
         for i, (kind, (value, timestamp_ms)) in enumerate(damaged.items()):
             batch = producer.create_batch()  # unlike `send` it takes a record without key and value
             key = b"key" if kind == "null" or i % 2 == 0 else None
-            batch.append(timestamp=timestamp_ms, key=key, value=value, headers=[("kind", kind.encode())])
+            batch.append(
+                timestamp=timestamp_ms, key=key, value=value, headers=[("kind", kind.encode()), (TOPIC, b"\xff")]
+            )
             topic = RIDES.topics[i % len(RIDES.topics)].name
             sent = await (await producer.send_batch(batch, topic, partition=i % world.topics.partitions))
             places[Place(sent.topic, sent.partition, sent.offset)] = DAMAGE[kind]
     return places
+
+
+def _naming(schema_id: int, value: bytes) -> bytes:
+    return b"\0" + schema_id.to_bytes(4, "big") + value[5:]
 
 
 def _encoded(world: Settings, ride: pl.DataFrame) -> bytes:
@@ -145,5 +156,5 @@ def _origin(message: object) -> Place:
 
 
 def _header(message: object, name: str) -> bytes:
-    (value,) = [v for n, v in message.headers() if n == name]  # type: ignore[attr-defined]
-    return value
+    """The last of that name."""
+    return [v for n, v in message.headers() if n == name][-1]  # type: ignore[attr-defined,no-any-return]

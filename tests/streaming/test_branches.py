@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from app.codecs.origin_headers import OFFSET, PARTITION, TIMESTAMP_MS, TOPIC
 from app.domain.branch import Branch
 from app.domain.errors import DefinitionError
 from app.domain.marker import BranchPosition, InputPosition
 from app.domain.records import with_derived
 from app.engine.core.definition import TaskDefinition
-from app.engine.core.refusals import OFFSET, PARTITION, TIMESTAMP_MS, TOPIC
 from app.testkit.harness import Harness
 from app.testkit.parcels import HUB_LOAD, PARCELS, WEIGHED
 from app.testkit.samples import START_US

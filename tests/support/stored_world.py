@@ -25,11 +25,12 @@ from confluent_kafka.schema_registry import Schema, SchemaRegistryClient
 
 from app.base.cluster import Cluster
 from app.base.kafka_clients import librdkafka_options
-from app.base.names import advances_topic, changelog_topic
+from app.base.names import advances_topic, changelog_topic, quarantine_topic
 from app.base.settings import Settings
 from app.codecs.changelog import NULL_INTEGER, encode_rows, marker_key
 from app.codecs.export import ExportMetadata, ExportWriter, digest_of_columns
 from app.codecs.marker import encode_marker
+from app.codecs.origin_headers import OFFSET, PARTITION, REASON, TOPIC
 from app.codecs.row_keys import encode_key
 from app.domain.event_time import NO_WATERMARK
 from app.domain.fold import Advance, Cells, Folded, RowKey, fold
@@ -92,7 +93,7 @@ class World:
         if not topics:
             compacted = {"cleanup.policy": "compact", "min.compaction.lag.ms": "3600000"}
             new.append(NewTopic(self.changelog_topic, PARTITIONS, 1, config=compacted))
-            new.append(NewTopic(advances_topic(self.settings.app_id), 1, 1))
+            new += [NewTopic(of(self.settings.app_id), 1, 1) for of in (advances_topic, quarantine_topic)]
         for future in self.admin.create_topics(new).values():
             future.result(patient(30))
 
@@ -124,11 +125,11 @@ class World:
                 if aborted and rng.random() < 0.4:
                     with transaction(producer, commit=False):
                         for _, timestamp_ms, value in some[:ABORTED_AT_ONCE]:
-                            self.send(producer, topic, partition, timestamp_ms, value)
+                            self.send(producer, topic, partition, timestamp_ms, self._framed(value))
                 with transaction(producer):
                     for old, timestamp_ms, value in some:
                         sent = max(timestamp_ms, 1)
-                        place = self.send(producer, topic, partition, sent, value)
+                        place = self.send(producer, topic, partition, sent, self._framed(value))
                         producer.flush()
                         if old in known:
                             at = Record(topic, partition, place[0], sent, known[old].values)
@@ -136,11 +137,15 @@ class World:
                         else:
                             self.poisoned.append(TopicPartition(topic, partition))
 
+    def _framed(self, value: bytes | None) -> bytes | None:
+        """A made-up value under the schema id that the registry gave."""
+        if value is None or not value.startswith(SCHEMA.header):
+            return value
+        return b"\0" + self.schema_id.to_bytes(4, "big") + value[len(SCHEMA.header) :]
+
     def send(self, producer: Producer, topic: str, partition: int, timestamp_ms: int, value: bytes | None) -> list[int]:
         """The list gets the record's offset once it is delivered."""
         place: list[int] = []
-        if value is not None and value.startswith(SCHEMA.header):
-            value = b"\0" + self.schema_id.to_bytes(4, "big") + value[len(SCHEMA.header) :]
         producer.produce(
             topic,
             value,
@@ -158,6 +163,14 @@ class World:
             places = [self.send(producer, topic, 0, timestamp_ms, value) for value in values]
         self.poisoned += [TopicPartition(topic, 0)] * len(values)
         return [place[0] for place in places]
+
+    def write_refused(self, offsets: Sequence[int], reason: str) -> None:
+        """Records of the first topic-partition into the quarantine topic, as far as anybody reads them there."""
+        topic = self.source.topics[0].name
+        with self.producer() as producer, transaction(producer):
+            for offset in offsets:
+                told = {TOPIC: topic, PARTITION: "0", OFFSET: str(offset), REASON: reason}
+                producer.produce(quarantine_topic(self.settings.app_id), b"", headers=told)
 
     def write_advance(self, advance: Advance) -> None:
         with self.producer() as producer, transaction(producer):

@@ -12,16 +12,16 @@ from app.base.cluster import Cluster
 from app.base.committed import committed
 from app.base.kafka_clients import librdkafka_options
 from app.base.settings import Settings
+from app.codecs import origin_headers
+from app.codecs.origin_headers import REASON, TIMESTAMP_MS, VERSIONS, VIEWS
 from app.domain.correction import Place
 from app.domain.errors import LayoutError
 from app.domain.records import TopicPartition
 from app.engine.core.batch import Headers
-from app.engine.core.refusals import OFFSET, PARTITION, REASON, TIMESTAMP_MS, TOPIC, VERSIONS, VIEWS
 
 LATE = "late"
 """What stands for the reason of a record of the late topic."""
 TOLD_EVERY = 1_000
-OURS = (TOPIC, PARTITION, OFFSET, TIMESTAMP_MS, REASON, VIEWS, VERSIONS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,9 +104,9 @@ class RefusedLog:
 
 def refused_record(message: Message, *, late: bool) -> RefusedRecord:
     headers: list[tuple[str, bytes]] = message.headers() or []
-    told = {name: value.decode() for name, value in headers if name in OURS}  # ours are the last of a name
+    told = origin_headers.told(headers)
     try:
-        place = Place(told[TOPIC], int(told[PARTITION]), int(told[OFFSET]))
+        place = origin_headers.place(told)
         reason = LATE if late else told[REASON]
         views = told[VIEWS].split(",") if late else []
         timestamp_ms = int(told[TIMESTAMP_MS])

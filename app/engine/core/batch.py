@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
@@ -75,6 +75,11 @@ class Batch:
             values=self.values[:at],
             headers=self.headers[:at],
         )
+
+    def emptied(self, offsets: Collection[int]) -> Batch:
+        """With no value where a record stands at one of these offsets."""
+        places = zip(self.offsets.tolist(), self.values, strict=True)
+        return replace(self, values=[None if offset in offsets else value for offset, value in places])
 
     def in_pieces(self, records: int) -> Iterator[Batch]:
         """The same in parts of so many records, the last one up to half as many more or less."""

@@ -10,10 +10,10 @@ import numpy as np
 import numpy.typing as npt
 
 from app.codecs.changelog import Int64s
+from app.codecs.origin_headers import OFFSET, PARTITION, TIMESTAMP_MS, TOPIC
 from app.domain.branch import Branch
 from app.engine.core.batch import Batch, Output
 from app.engine.core.draft import Draft
-from app.engine.core.refusals import OFFSET, PARTITION, TIMESTAMP_MS, TOPIC
 from app.engine.core.usable import Usable
 
 

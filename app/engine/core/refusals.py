@@ -6,15 +6,10 @@ from collections.abc import Sequence
 
 from app.base import names
 from app.codecs.halves import StoredHalf
+from app.codecs.origin_headers import JOIN, OFFSET, PARTITION, REASON, SIDE, TIMESTAMP_MS, TOPIC, VERSIONS, VIEWS
 from app.domain.join import Join
 from app.engine.core.batch import Batch, Headers, Output
 from app.engine.core.definition import TaskDefinition
-
-TOPIC, PARTITION, OFFSET = "flagfall-topic", "flagfall-partition", "flagfall-offset"
-TIMESTAMP_MS, REASON, VIEWS = "flagfall-timestamp-ms", "flagfall-reason", "flagfall-views"
-VERSIONS = "flagfall-versions"
-"""Beside VIEWS, in its order: a view of another version may hold the record."""
-JOIN, SIDE = "flagfall-join", "flagfall-side"
 
 
 def quarantine_output(application: str, batch: Batch, index: int, reason: str) -> Output:

@@ -15,6 +15,7 @@ from app.engine.core.batch import Batch
 from app.engine.core.building import Piece
 from app.engine.drive.changelog_reader import read_to_end
 from app.engine.drive.connections import Connections
+from app.engine.drive.unknown_then import UnknownThen
 
 PIECE_OFFSETS = 50_000
 """Most offsets that are read again at once; more than a batch holds, so that a building view catches up."""
@@ -26,15 +27,22 @@ class Rereader:
     def __init__(self, application: str, connections: Connections) -> None:
         self._advances_topic = names.advances_topic(application)
         self._connections = connections
+        self._unknown_then = UnknownThen(application, connections)
 
     async def read(self, piece: Piece, partition: int) -> tuple[Batch, Sequence[Advance]]:
-        """The piece, or its first part, and every advance of its topic-partition. StateError if it is gone."""
+        """The piece, or its first part, and every advance of its topic-partition. StateError if it is gone.
+
+        What named an unknown schema when its task read it comes without its value: it stays refused.
+        """
         until = min(piece.to_offset, piece.from_offset + PIECE_OFFSETS)
         batches: list[Batch] = []
-        await self._check_start(TopicPartition(piece.topic, partition), piece.from_offset)
+        place = TopicPartition(piece.topic, partition)
+        await self._check_start(place, piece.from_offset)
         client, starts, ends = self._connections.client, {partition: piece.from_offset}, {partition: until}
         await read_to_end(client, piece.topic, starts, ends, batches.append)
-        return Batch.joined(batches).until(until), await self._advances(piece.topic, partition)
+        batch = Batch.joined(batches).until(until)
+        unknown = await self._unknown_then.of(place)
+        return batch.emptied(unknown) if unknown else batch, await self._advances(piece.topic, partition)
 
     async def _check_start(self, place: TopicPartition, from_offset: int) -> None:
         start = (await asyncio.to_thread(self._connections.cluster.log_starts, [place]))[place]
@@ -48,7 +56,7 @@ class Rereader:
         facts = await asyncio.to_thread(self._connections.cluster.topics, [self._advances_topic])
         places = [TopicPartition(self._advances_topic, p) for p in range(facts[self._advances_topic].partitions)]
         ends, starts = await asyncio.gather(
-            asyncio.to_thread(self._connections.cluster.log_ends, places, committed=True),
+            asyncio.to_thread(self._connections.cluster.log_ends, places, committed=False),
             asyncio.to_thread(self._connections.cluster.log_starts, places),
         )
         found: list[Advance] = []

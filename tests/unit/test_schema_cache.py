@@ -1,0 +1,114 @@
+"""Schemas by id as a worker keeps them: known ones for ever, unknown ones for moments."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from app.codecs.avro_schema import WriterSchema
+from app.engine.drive import schemas
+from app.engine.drive.schemas import AT_ONCE, UNKNOWN_SECONDS, SchemaCache
+
+
+class AwayError(Exception):
+    pass
+
+
+class Registry:
+    """Counts the questions for each id."""
+
+    def __init__(self, *known: int) -> None:
+        self.known = set(known)
+        self.asked: Counter[int] = Counter()
+        self.away = 0
+        """So many questions are not answered."""
+
+    def look_up(self, schema_id: int) -> WriterSchema | None:
+        self.asked[schema_id] += 1
+        if self.away:
+            self.away -= 1
+            raise AwayError("nobody is there")
+        return WriterSchema(schema_id, '"string"') if schema_id in self.known else None
+
+
+class Clock:
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.now = 1_000.0
+        monkeypatch.setattr(schemas.time, "monotonic", lambda: self.now)
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    return Clock(monkeypatch)
+
+
+@pytest.mark.usefixtures("clock")
+async def test_a_known_id_is_asked_for_once() -> None:
+    registry = Registry(7)
+    cache = SchemaCache(registry.look_up, AwayError)
+    for _ in range(3):
+        found = (await cache.having([7]))[7]
+        assert found is not None
+        assert found.id == 7
+    assert registry.asked == {7: 1}
+
+
+async def test_an_id_that_is_unknown_today_is_asked_for_again_tomorrow(clock: Clock) -> None:
+    """A damaged record that names an id must not spoil the schema that is given this id later."""
+    registry = Registry()
+    cache = SchemaCache(registry.look_up, AwayError)
+    assert await cache.having([7]) == {7: None}
+    registry.known.add(7)
+    clock.now += UNKNOWN_SECONDS - 1
+    assert await cache.having([7]) == {7: None}
+    assert registry.asked == {7: 1}
+    clock.now += 2
+    assert (await cache.having([7]))[7] is not None
+
+
+@pytest.mark.usefixtures("clock")
+async def test_any_number_of_made_up_ids_is_forgotten_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(schemas, "MOST_UNKNOWN", 100)
+    cache = SchemaCache(Registry().look_up, AwayError)
+    for begin in range(0, 300, 10):
+        await cache.having(range(begin, begin + 10))
+        assert len(cache._unknown_until) <= 100
+
+
+@pytest.mark.usefixtures("clock")
+async def test_tasks_that_meet_an_id_together_ask_for_it_once() -> None:
+    registry = Registry(7)
+    cache = SchemaCache(registry.look_up, AwayError)
+    await asyncio.gather(*(cache.having([7, 8]) for _ in range(4)))
+    assert registry.asked == {7: 1, 8: 1}
+
+
+@pytest.mark.usefixtures("clock")
+async def test_a_few_ids_are_asked_for_side_by_side_however_many_there_are() -> None:
+    together, most, lock = 0, 0, threading.Lock()
+    all_there = threading.Barrier(AT_ONCE)
+
+    def look_up(schema_id: int) -> None:
+        nonlocal together, most
+        with lock:
+            together += 1
+            most = max(most, together)
+        all_there.wait(60)
+        with lock:
+            together -= 1
+
+    asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(2 * AT_ONCE))
+    await SchemaCache(look_up, AwayError).having(range(4 * AT_ONCE))
+    assert most == AT_ONCE
+
+
+async def test_while_the_registry_is_away_the_task_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    registry = Registry(7)
+    registry.away = 3
+    monkeypatch.setattr(schemas, "FIRST_WAIT_SECONDS", 0.0)
+    assert (await SchemaCache(registry.look_up, AwayError).having([7]))[7] is not None
+    assert registry.asked == {7: 4}
