@@ -8,23 +8,15 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import Future
 from typing import Any, NamedTuple, TypeVar
 
-from confluent_kafka import IsolationLevel, KafkaError, KafkaException, TopicCollection, TopicPartition
+from confluent_kafka import IsolationLevel, KafkaException, TopicCollection, TopicPartition
 from confluent_kafka.admin import AdminClient, OffsetSpec
 
 from app.base.kafka_clients import librdkafka_options
+from app.base.passing import passes
 from app.base.settings import KafkaSettings
 from app.domain.errors import FlagfallError
 from app.domain.records import TopicPartition as Place
 
-NOT_NOW = (
-    KafkaError.NOT_LEADER_FOR_PARTITION,
-    KafkaError.LEADER_NOT_AVAILABLE,
-    KafkaError.FENCED_LEADER_EPOCH,
-    KafkaError.UNKNOWN_LEADER_EPOCH,
-    KafkaError.OFFSET_NOT_AVAILABLE,
-    KafkaError._TIMED_OUT,
-)
-"""Of a topic just made, while a leader is elected, or of a cluster that is slow: asked again."""
 ASK_AGAIN_SECONDS = 0.1
 FIRST_PATIENCE_SECONDS = 0.5
 """Twice as long with each further question, for clusters that are only slow."""
@@ -99,7 +91,7 @@ class Cluster:
         try:
             return future.result(timeout=seconds + LOCAL_SECONDS)
         except KafkaException as error:
-            kind = NotNow if error.args[0].code() in NOT_NOW else ClusterError
+            kind = NotNow if passes(error.args[0]) else ClusterError
             raise kind(f"{about}: {self._address} answers: {error.args[0].str()}") from error
         except TimeoutError as error:
             raise NotNow(f"{about}: {self._address} has not answered within {seconds:g} s") from error

@@ -10,6 +10,7 @@ from typing import Any
 from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, KafkaException, Message, TopicPartition
 
 from app.base.cluster import Cluster
+from app.base.passing import passes
 from app.domain.errors import FlagfallError
 from app.domain.records import TopicPartition as Place
 
@@ -17,8 +18,6 @@ READ_TIMEOUT_SECONDS = 30.0
 FETCH_WAIT_MS = 10
 """That nothing is left is told after one fetch that found nothing."""
 CHUNK = 5_000
-LEADER_CHANGES = frozenset({KafkaError.NOT_LEADER_FOR_PARTITION, KafkaError.LEADER_NOT_AVAILABLE})
-"""Told while a leader is being made: of a new topic too, by a broker that does not lead it yet though it is named."""
 ASK_AGAIN_SECONDS = 0.1
 OPEN_SECONDS = 75.0
 """Brokers abort a transaction that is open for a minute, unless its producer asked for longer; ours do not."""
@@ -39,7 +38,7 @@ def committed(
 
     What is written meanwhile is not waited for: a log that is always written to would else never end. The last
     offset may be a control record, which no consumer is given: the end-of-partition event tells the end as well.
-    Raises LogSilent if nothing comes for half a minute, LogRefused for any error that the broker tells.
+    Raises LogSilent if nothing comes for half a minute, LogRefused for an error that does not pass.
     """
     settings = dict(client) | {
         "group.id": "flagfall-reads",  # demanded by the client, never used: nothing is committed
@@ -54,10 +53,7 @@ def committed(
         end = _end(consumer, topic, partition)
         consumer.assign([TopicPartition(topic, partition, start)])
         while True:
-            first = consumer.poll(READ_TIMEOUT_SECONDS)
-            if first is None:
-                raise LogSilent(f"{topic}-{partition}: nothing came for {READ_TIMEOUT_SECONDS:.0f} s; run it again")
-            for message in (first, *consumer.consume(CHUNK, timeout=0)):
+            for message in _next(consumer, f"{topic}-{partition}"):
                 if _is_end(message, end):
                     return
                 yield message
@@ -80,6 +76,23 @@ def await_decided(cluster: Cluster, places: Collection[Place]) -> None:
         time.sleep(ASK_AGAIN_SECONDS)
 
 
+def _next(consumer: Consumer, where: str) -> list[Message]:
+    """What comes next, without errors that pass: the client asks again by itself. LogSilent after half a minute."""
+    deadline, why = time.monotonic() + READ_TIMEOUT_SECONDS, "nothing came"
+    while (left_seconds := deadline - time.monotonic()) > 0:
+        first = consumer.poll(left_seconds)
+        came = [] if first is None else [first, *consumer.consume(CHUNK, timeout=0)]
+        if given := [message for message in came if not _passes(message)]:
+            return given
+        why = came[-1].error().str() if came else why
+    raise LogSilent(f"{where}: {why}, for {READ_TIMEOUT_SECONDS:.0f} s; run it again")
+
+
+def _passes(message: Message) -> bool:
+    error = message.error()
+    return error is not None and passes(error)
+
+
 def _end(consumer: Consumer, topic: str, partition: int) -> int:
     """The last stable offset: librdkafka asks for it as it reads, committed."""
     deadline = time.monotonic() + READ_TIMEOUT_SECONDS
@@ -87,8 +100,11 @@ def _end(consumer: Consumer, topic: str, partition: int) -> int:
         try:
             ends = consumer.get_watermark_offsets(TopicPartition(topic, partition), timeout=READ_TIMEOUT_SECONDS)
         except KafkaException as error:
-            if error.args[0].code() not in LEADER_CHANGES or time.monotonic() > deadline:
-                raise LogRefused(f"{topic}-{partition}: {error.args[0].str()}") from error
+            told = f"{topic}-{partition}: {error.args[0].str()}"
+            if not passes(error.args[0]):
+                raise LogRefused(told) from error
+            if time.monotonic() > deadline:
+                raise LogSilent(f"{told}, for {READ_TIMEOUT_SECONDS:.0f} s; run it again") from error
             time.sleep(ASK_AGAIN_SECONDS)
             continue
         if ends is None:

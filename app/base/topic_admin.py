@@ -21,6 +21,7 @@ from confluent_kafka.admin import (
 
 from app.base.errors import KafkaUnavailable, TopicsDiffer, TopicsMissing
 from app.base.kafka_clients import librdkafka_options
+from app.base.passing import passes
 from app.base.settings import KafkaSettings
 from app.base.topic import Topic
 
@@ -71,19 +72,8 @@ def create_topics(kafka: KafkaSettings, topics: Sequence[Topic]) -> list[str]:
     missing = [state.topic for state in states if not state.exists]
     if not missing:
         return []
-    requests = [
-        NewTopic(t.name, num_partitions=t.partitions, replication_factor=t.replication_factor, config=t.settings)
-        for t in missing
-    ]
     admin = admin_client(kafka)  # must outlive the answers
-    created = []
-    for name, future in admin.create_topics(requests, operation_timeout=30.0).items():
-        try:
-            future.result(REQUEST_TIMEOUT_SECONDS)
-            created.append(name)
-        except KafkaException as error:
-            if error.args[0].code() != KafkaError.TOPIC_ALREADY_EXISTS:  # else: somebody was quicker
-                raise KafkaUnavailable(f"topic {name} could not be created: {error.args[0].str()}") from error
+    created = _create(admin, missing)
     _await_leaders(admin, kafka, [topic.name for topic in missing])
     refuse_different(topic_states(kafka, missing))
     return created
@@ -121,6 +111,30 @@ def _existing_names(admin: AdminClient, kafka: KafkaSettings) -> set[str]:
         ) from error
 
 
+def _create(admin: AdminClient, missing: Sequence[Topic]) -> list[str]:
+    """Make them; the names of those that nobody else has made meanwhile."""
+    deadline, created, left = monotonic() + REQUEST_TIMEOUT_SECONDS, list[str](), {t.name: t for t in missing}
+    while left:
+        asked = [
+            NewTopic(t.name, num_partitions=t.partitions, replication_factor=t.replication_factor, config=t.settings)
+            for t in left.values()
+        ]
+        for name, future in admin.create_topics(asked, operation_timeout=REQUEST_TIMEOUT_SECONDS).items():
+            try:
+                future.result(REQUEST_TIMEOUT_SECONDS)
+                created.append(name)
+            except KafkaException as error:
+                told = error.args[0]
+                if passes(told) and monotonic() < deadline:
+                    continue
+                if told.code() != KafkaError.TOPIC_ALREADY_EXISTS:  # else: somebody was quicker
+                    raise KafkaUnavailable(f"topic {name} could not be created: {told.str()}") from error
+            del left[name]
+        if left:
+            sleep(POLL_SECONDS)
+    return created
+
+
 def _await_leaders(admin: AdminClient, kafka: KafkaSettings, names: Sequence[str]) -> None:
     """Wait until the brokers, not only their controller, know the topics, and every partition has a leader."""
     deadline = monotonic() + REQUEST_TIMEOUT_SECONDS
@@ -147,9 +161,11 @@ def _describe(admin: AdminClient, kafka: KafkaSettings, names: Sequence[str]) ->
         try:
             return _describe_now(admin, names)
         except KafkaException as error:
-            if error.args[0].code() != KafkaError.UNKNOWN_TOPIC_OR_PART or monotonic() > deadline:
+            told = error.args[0]
+            not_yet = passes(told) or told.code() == KafkaError.UNKNOWN_TOPIC_OR_PART
+            if not not_yet or monotonic() > deadline:
                 raise KafkaUnavailable(
-                    f"{kafka.bootstrap_server} does not describe its topics: {error.args[0].str()}"
+                    f"{kafka.bootstrap_server} does not describe its topics: {told.str()}"
                 ) from error
         sleep(POLL_SECONDS)
     return {}

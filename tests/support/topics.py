@@ -6,8 +6,8 @@ from time import monotonic
 
 from confluent_kafka import Consumer, KafkaException, TopicPartition
 
-from app.base.cluster import NOT_NOW
 from app.base.kafka_clients import librdkafka_options
+from app.base.passing import passes
 from app.base.settings import KafkaSettings
 from tests.support.waiting import patient
 
@@ -35,6 +35,6 @@ def _bounds(consumer: Consumer, place: TopicPartition) -> tuple[int, int]:
             start, end = consumer.get_watermark_offsets(place, timeout=READ_SECONDS)
             return int(start), int(end)
         except KafkaException as error:
-            if error.args[0].code() not in NOT_NOW or monotonic() > deadline:
+            if not passes(error.args[0]) or monotonic() > deadline:
                 raise
             consumer.list_topics(place.topic, timeout=READ_SECONDS)

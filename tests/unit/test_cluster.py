@@ -13,7 +13,8 @@ import pytest
 from confluent_kafka import KafkaError, KafkaException, TopicPartition
 
 from app.base import cluster
-from app.base.cluster import NOT_NOW, Cluster, ClusterError, NotNow, TopicFacts
+from app.base.cluster import Cluster, ClusterError, NotNow, TopicFacts
+from app.base.passing import OF_CLIENT, OF_KAFKA
 from app.base.settings import KafkaSettings
 from app.domain.records import TopicPartition as Place
 
@@ -86,10 +87,8 @@ def test_a_client_that_answers_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     assert clients.made == 1
 
 
-@pytest.mark.parametrize("first", [*map(failing, NOT_NOW), IMPOSSIBLE], ids=str)
-def test_one_that_knows_a_former_leader_is_replaced(
-    first: int | KafkaException, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.parametrize("first", [*map(failing, sorted(OF_KAFKA | OF_CLIENT)), IMPOSSIBLE], ids=str)
+def test_one_whose_answer_will_pass_is_replaced(first: int | KafkaException, monkeypatch: pytest.MonkeyPatch) -> None:
     clients = Clients(first, 7)
     assert asking(monkeypatch, clients).log_ends([YELLOW], committed=True) == {YELLOW: 7}
     assert clients.made == 2

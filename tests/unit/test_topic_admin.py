@@ -44,7 +44,7 @@ class Brokers:
 
 
 def test_a_topic_that_another_broker_does_not_know_yet_is_asked_for_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    brokers = Brokers(*[KafkaError.UNKNOWN_TOPIC_OR_PART] * 2)
+    brokers = Brokers(KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError.NOT_CONTROLLER)
     monkeypatch.setattr(topic_admin, "admin_client", lambda _: brokers)
     (state,) = topic_admin.topic_states(KafkaSettings(), [YELLOW])
     assert (state.exists, state.differences, brokers.codes) == (True, (), [])
@@ -55,3 +55,36 @@ def test_what_else_a_broker_answers_is_told_in_words(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(topic_admin, "admin_client", lambda _: brokers)
     with pytest.raises(KafkaUnavailable, match="does not describe its topics: "):
         topic_admin.topic_states(KafkaSettings(), [YELLOW])
+
+
+class Making:
+    """Knows no topic until it has made it, which fails with these codes first."""
+
+    def __init__(self, *codes: int) -> None:
+        self.codes = list(codes)
+
+    def create_topics(self, requests: list[Any], operation_timeout: float) -> dict[str, Future[Any]]:
+        future: Future[Any] = Future()
+        if self.codes:
+            future.set_exception(KafkaException(KafkaError(self.codes.pop(0))))
+        else:
+            future.set_result(None)
+        return {request.topic: future for request in requests}
+
+
+@pytest.mark.parametrize(
+    ("codes", "made"),
+    [
+        ([KafkaError.NOT_CONTROLLER], [YELLOW.name]),
+        ([KafkaError.REQUEST_TIMED_OUT, KafkaError.TOPIC_ALREADY_EXISTS], []),
+    ],
+)
+def test_a_topic_is_made_when_what_was_in_the_way_has_passed(codes: list[int], made: list[str]) -> None:
+    assert topic_admin._create(Making(*codes), [YELLOW]) == made  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("code", "seconds"), [(KafkaError.POLICY_VIOLATION, 30.0), (KafkaError.NOT_CONTROLLER, 0.0)])
+def test_a_topic_that_cannot_be_made_is_told(code: int, seconds: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(topic_admin, "REQUEST_TIMEOUT_SECONDS", seconds)
+    with pytest.raises(KafkaUnavailable, match=r"topic rides\.yellow could not be created: "):
+        topic_admin._create(Making(code), [YELLOW])  # type: ignore[arg-type]
