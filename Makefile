@@ -4,7 +4,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .ONESHELL:
 .DEFAULT_GOAL := help
-.PHONY: help setup demo up down test test-fast check lint types imports bench bench-recovery bench-stream simulate drill soak agreement laws jars lock clean
+.PHONY: help setup demo up down test test-fast check lint types imports collection bench bench-recovery bench-stream simulate drill soak agreement laws jars lock clean
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -68,6 +68,9 @@ types: setup
 
 imports: setup
 	$(BIN)/lint-imports
+
+collection: setup
+	$(BIN)/pytest --collect-only -qq
 
 check:  ## what CI runs: set-up, lint, types, import rules, jars, every test; build/ci says why it is red
 	$(PYTHON) -m scripts.gate

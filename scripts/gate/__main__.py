@@ -4,7 +4,8 @@
     python3 -m scripts.gate tests       the tests alone, in an environment that is set up (`make test`)
     python3 -m scripts.gate tests -- -m unit      the same with arguments for pytest
 
-Exit code 0: green. 10 setup, 11 lint, 12 types, 13 imports, 14 jars, 20 tests: red there. Everything is in `build/ci`.
+Exit code 0: green. 10 setup, 11 lint, 12 types, 13 imports, 14 jars, 15 collection, 20 tests: red there.
+Everything is in `build/ci`.
 """
 
 from __future__ import annotations

@@ -33,8 +33,10 @@ SETUP = Stage("setup", 10, ("make", "setup"), limit_seconds=1_800.0)
 LINT = Stage("lint", 11, ("make", "lint"))
 TYPES = Stage("types", 12, ("make", "types"))
 IMPORTS = Stage("imports", 13, ("make", "imports"))
+COLLECTION = Stage("collection", 15, ("make", "collection"))
+"""What a test cannot import is told within a minute, not after the first lane has ended."""
 JARS = Stage("jars", 14, ("make", "jars"), attempts=3)
-BEFORE_TESTS = (SETUP, LINT, TYPES, IMPORTS, JARS)
+BEFORE_TESTS = (SETUP, LINT, TYPES, IMPORTS, COLLECTION, JARS)
 TESTS_EXIT_CODE = 20
 """A test failed that must not."""
 TESTS_LIMIT_SECONDS = 3_600.0
