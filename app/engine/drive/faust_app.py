@@ -64,6 +64,10 @@ class QuietWorker(faust.Worker):
         self.app.ending.begin(ExitCode.BROKEN_OFF)
         super()._schedule_shutdown(signal)
 
+    async def _sentinel_task(self) -> None:
+        """The loop's last: every task has been gathered or cancelled, so one turn is enough, not mode's second."""
+        await asyncio.sleep(0)
+
 
 class FlagfallApp(faust.App):
     """A worker's application. The wiring adds task groups by `keep`, services and checks, before it starts."""

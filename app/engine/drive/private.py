@@ -119,6 +119,8 @@ METHODS = (
     ),
     Method("faust.assignor.partition_assignor.PartitionAssignor", "_decompress", ("compressed",), "whose it is"),
     Method("faust.tables.manager.TableManager", "recovery", (), "our recovery"),
+    Method("faust.tables.manager.TableManager", "on_start", (), "does not wait a second for tables yet to come"),
+    Method("faust.tables.manager.TableManager", "_update_channels", (), "the tables are there"),
     Method("faust.tables.base.Collection", "_new_store", (), "a store that holds nothing"),
     Method("faust.app.base.App", "_new_transport", (), "our transport"),
     Method("faust.app.base.App", "on_start", (), "services and checks before the group is joined"),
@@ -127,6 +129,7 @@ METHODS = (
     Method("mode.services.Service", "_crash", ("reason",), "bounds the time to end, however it crashes"),
     Method("mode.threads.ServiceThread", "_stopped_set", (), "a thread that has crashed is not told to stop"),
     Method("mode.worker.Worker", "_schedule_shutdown", ("signal",), "bounds the time to stop"),
+    Method("mode.worker.Worker", "_sentinel_task", (), "does not sleep a second before the loop is closed"),
     Method("mode.worker.Worker", "execute_from_commandline", (), "the exit code of a stall"),
     Method("faust.worker.Worker", "on_setup_root_logger", ("logger", "level"), "our logging"),
 )
@@ -148,6 +151,7 @@ BODIES = (
     Body(f"{_RECOVERY}._restart_recovery", "6bd8a8558a2dffe4", "recovery.TakeOverRecovery"),
     Body(f"{_RECOVERY}._wait", "ec7429b70176f8c6", "recovery.TakeOverRecovery"),
     Body(f"{_RECOVERY}.on_recovery_completed", "6ef567acf072e46d", "recovery.TakeOverRecovery"),
+    Body("faust.tables.manager.TableManager.on_start", "365dd25fbc0e0684", "recovery.TakeOverTableManager"),
     Body("faust.tables.manager.TableManager.on_stop", "351be149c0360de5", "source_table.SourceTable.on_stop"),
     Body(
         "faust.assignor.partition_assignor.PartitionAssignor._get_copartitioned_groups",
@@ -160,5 +164,6 @@ BODIES = (
         "assignor.AddressedAssignor",
     ),
     Body("mode.services.Service.crash", "14980000465df0af", "faust_app.FlagfallApp._crash"),
+    Body("mode.worker.Worker._shutdown_loop", "6ad3b1129015ee12", "faust_app.QuietWorker"),
     Body("mode.worker.Worker.execute_from_commandline", "212e98f635d7a69b", "faust_app.QuietWorker"),
 )

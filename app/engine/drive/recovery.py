@@ -50,3 +50,8 @@ class TakeOverTableManager(TableManager):
         if self._recovery is None:
             self._recovery = TakeOverRecovery(self.app, self, beacon=self.beacon, loop=self.loop)
         return self._recovery
+
+    async def on_start(self) -> None:
+        """At once: Faust waits a second for tables that an agent may still declare, ours are all kept before."""
+        await self._update_channels()
+        await self.recovery.start()

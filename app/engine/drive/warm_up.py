@@ -35,6 +35,7 @@ def warm_up(definitions: Iterable[TaskDefinition]) -> None:
                 core.commit(transaction, 0)
     gc.collect()
     gc.freeze()
+    gc.enable()  # where the command had it wait
     gc.set_threshold(GARBAGE_AFTER)
 
 
