@@ -83,6 +83,23 @@ class Registry:
             raise self._unavailable(error) from error
         return "registered"
 
+    def accepts(self, subject: str, schema: Any) -> bool:
+        """Whether the subject, under the rule it has, would take this schema (as JSON). Raises RegistryUnavailable.
+
+        A subject without versions takes any.
+        """
+        if not self._versions(subject):
+            return True
+        try:
+            taken: bool = self._client.test_compatibility_all_versions(subject, Schema(_canonical(schema), "AVRO"))
+        except SchemaRegistryError as error:
+            if error.http_status_code == UNPROCESSABLE:
+                return False
+            raise self._unavailable(error) from error
+        except Exception as error:  # the client lets its HTTP library's own errors through
+            raise self._unavailable(error) from error
+        return taken
+
     def versions(self, subject: str) -> list[Version]:
         """Every version of the subject, the latest last; none if there is no subject. Raises RegistryUnavailable."""
         return [self._version(subject, number) for number in sorted(self._versions(subject))]

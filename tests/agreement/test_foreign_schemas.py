@@ -19,12 +19,14 @@ from app.domain.records import Reason, Record, Value, with_derived
 from app.rides.ride import RIDES, avro_schema
 from spark_batch.read_source import kept_columns, read_source
 from tests.agreement.test_spark_and_oracle import as_kafka
-from tests.support.foreign_schemas import FOREIGN, encode_as, older, with_type
+from tests.support.foreign_schemas import FOREIGN, encode_as, with_type
 from tests.support.histories import START_US, TOPIC_NAMES, Log, random_ride
+from tests.support.ride_versions import RIDE_VERSIONS
 from tests.support.views import ALL_VIEWS
 
+LIST_OF_NUMBERS = {"name": "more", "type": {"type": "array", "items": "double"}}
 OTHER_RECORDS = (
-    older(3),
+    *RIDE_VERSIONS[:-1],
     with_type("fare_cents", ["null", "int"]),
     with_type("vendor", ["null", "bytes"]),
     with_type("vendor", ["null", "string", "long"]),
@@ -37,7 +39,10 @@ OTHER_RECORDS = (
     with_type("vendor", {"type": "enum", "name": "Vendor", "symbols": ["CMT", "VTS"]}),
     {**avro_schema(), "fields": [*avro_schema()["fields"], {"name": "Vendor", "type": "string"}]},
     {**avro_schema(), "fields": avro_schema()["fields"][::-1]},
-    {**avro_schema(), "fields": [{"name": "more", "type": {"type": "array", "items": "double"}}, *older(1)["fields"]]},
+    {
+        **avro_schema(),
+        "fields": [{"name": "more", "type": {"type": "array", "items": "double"}}, *RIDE_VERSIONS[0]["fields"]],
+    },
 )
 """Beside those of FOREIGN; of some of them every value can be read, of some a few, of some none."""
 DECLARED = [*OTHER_RECORDS, *(json.loads(s.schema_str) for s in FOREIGN.values() if s.schema_type == "AVRO")]
@@ -70,6 +75,25 @@ def test_values_of_other_writers_fare_alike_everywhere(spark: SparkSession, tmp_
             assert {name: found[offset][name] for name in kept} == {name: expected[name] for name in kept}
     reasons = {row["reason"] for row in found.values()}
     assert reasons >= {None, Reason.INCOMPATIBLE_SCHEMA, Reason.UNDECODABLE}
+
+
+@pytest.mark.parametrize("worker", range(len(RIDE_VERSIONS)))
+def test_workers_of_each_version_read_producers_of_every_version(worker: int) -> None:
+    """Whoever is upgraded first: new columns are null in old records, and old workers pass over new fields."""
+    names = {field["name"] for field in RIDE_VERSIONS[worker]["fields"]}
+    columns = [column for column in RIDES.columns if column.name in names]
+    schemas = {number: WriterSchema(number, json.dumps(one)) for number, one in enumerate(RIDE_VERSIONS, start=1)}
+    rng = random.Random(18)
+    producers = [(number, random_ride(rng, at, START_US)) for at in range(VALUES_OF_EACH) for number in schemas]
+    values = [encode_as(number, schemas[number].declared, ride) for number, ride in producers]
+
+    block = BlockDecoder(Layout(columns)).decode(Packed(values), schemas)
+    assert block.refused == []
+    assert block.frame.to_dicts() == [
+        {name: ride[name] if name in written else None for name in block.frame.columns}
+        for number, ride in producers
+        for written in [{field["name"] for field in schemas[number].declared["fields"]}]
+    ]
 
 
 def _judged(offset: int, told: dict[str, Value] | Refusal) -> tuple[str | None, dict[str, Value]]:

@@ -20,9 +20,10 @@ from app.domain.view import View
 from app.rides.views import VIEWS
 from spark_batch.reconcile import reconcile
 from spark_batch.report import Report, Verdict
-from tests.support.foreign_schemas import encode_as, foreign_ids, older
+from tests.support.foreign_schemas import encode_as, foreign_ids
 from tests.support.histories import START_US, encode
 from tests.support.ports import free_ports
+from tests.support.ride_versions import RIDE_VERSIONS
 from tests.support.services import running_services
 from tests.support.stored_world import Table, World, new_world, read_report, serving
 from tests.support.views import DAYS, HOPPING, SHIFTED, UNEVEN
@@ -204,9 +205,9 @@ def known_too_late(world: World) -> list[bytes]:
     """Good rides whose schemas the registry is given after the workers met them: of the topic's subject, of another."""
     client, topic = SchemaRegistryClient({"url": world.settings.registry_url}), world.source.topics[0].name
     values = []
-    for left_out, subject in enumerate((f"{topic}-value", f"{topic}-other"), start=1):
-        schema_id = client.register_schema(subject, Schema(json.dumps(older(left_out)), "AVRO"))
-        values.append(encode_as(schema_id, older(left_out), world.records[0].values))
+    for declared, subject in zip(RIDE_VERSIONS, (f"{topic}-value", f"{topic}-other"), strict=False):
+        schema_id = client.register_schema(subject, Schema(json.dumps(declared), "AVRO"))
+        values.append(encode_as(schema_id, declared, world.records[0].values))
     return values
 
 

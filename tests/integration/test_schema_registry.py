@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,7 +13,22 @@ from confluent_kafka.schema_registry import Schema, SchemaRegistryClient
 from app.base.errors import RegistryUnavailable, SchemaRefused
 from app.base.registry import Registry
 from app.base.settings import Settings
+from app.codecs.schema_evolution import obstacles
+from app.edge.cli.main import run
 from app.rides.ride import avro_schema
+from tests.support.ride_versions import RIDE_VERSIONS
+from tests.support.workers import environment_of
+
+
+def _with_field(field: dict[str, Any]) -> dict[str, Any]:
+    schema = avro_schema()
+    return schema | {"fields": [*schema["fields"], field]}
+
+
+def _changed(name: str, change: dict[str, Any] | None) -> dict[str, Any]:
+    """Our schema with another such field, or without it."""
+    fields = [field if field["name"] != name else field | (change or {}) for field in avro_schema()["fields"]]
+    return avro_schema() | {"fields": [field for field in fields if change or field["name"] != name]}
 
 
 @pytest.fixture
@@ -94,6 +111,74 @@ def test_a_404_of_something_else_is_no_answer(settings: Settings) -> None:
         wrong_path.writer_schema(1)
 
 
-def _with_field(field: dict[str, Any]) -> dict[str, Any]:
-    schema = avro_schema()
-    return schema | {"fields": [*schema["fields"], field]}
+CHANGES = {
+    "an older version": RIDE_VERSIONS[0],
+    "a field that may be null": _with_field({"name": "x", "type": ["null", "long"], "default": None}),
+    "a field without default": _with_field({"name": "x", "type": "long"}),
+    "a demanded field less": _changed("pickup_at_us", None),
+    "another type": _changed("pickup_at_us", {"type": "string"}),
+    "a wider number": _changed("pickup_at_us", {"type": "double"}),
+    "a narrower number": _changed("fare_cents", {"type": ["null", "int"], "default": None}),
+    "another name": _changed("pickup_at_us", {"name": "picked_up_at_us"}),
+    "another name with an alias": _changed("pickup_at_us", {"name": "picked_up_at_us", "aliases": ["pickup_at_us"]}),
+    "another record": {**avro_schema(), "name": "Trip"},
+    "a symbol": _with_field(
+        {"name": "x", "type": {"type": "enum", "name": "E", "symbols": ["A"], "default": "A"}, "default": "A"}
+    ),
+    "a list of nothing": _with_field({"name": "x", "type": {"type": "array", "items": "null"}, "default": []}),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_the_registry_takes_what_has_no_obstacle_and_nothing_else(
+    settings: Settings, subject: str, change: str
+) -> None:
+    registry, ours, theirs = Registry(settings), avro_schema(), CHANGES[change]
+    registry.register(subject, ours)
+    resolves = not obstacles(ours, theirs) and not obstacles(theirs, ours)
+    assert registry.accepts(subject, theirs) == resolves
+    if resolves:
+        registry.register(subject, theirs)
+    else:
+        with pytest.raises(SchemaRefused, match=subject):
+            registry.register(subject, theirs)
+
+
+@pytest.mark.parametrize("default", [{}, {"default": "A"}])
+def test_a_symbol_more_is_taken_where_the_enum_has_a_default(
+    settings: Settings, subject: str, default: dict[str, str]
+) -> None:
+    def with_symbols(*symbols: str) -> dict[str, Any]:
+        enum = {"type": "enum", "name": "Meter", "symbols": symbols, **default}
+        return _with_field({"name": "meter", "type": enum, "default": "A"})
+
+    registry, fewer, more = Registry(settings), with_symbols("A"), with_symbols("A", "B")
+    registry.register(subject, fewer)
+    assert registry.accepts(subject, more) == bool(default) == (not obstacles(fewer, more))
+
+
+def test_a_subject_without_versions_takes_any_schema(settings: Settings, subject: str) -> None:
+    assert Registry(settings).accepts(subject, avro_schema())
+
+
+def test_a_schema_is_checked_before_anybody_registers_it(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name, value in environment_of(settings).items():
+        monkeypatch.setenv(name, value)
+    topic, file = "rides.yellow", tmp_path / "ride-v5.avsc"
+    Registry(settings).register(f"{topic}-value", avro_schema())
+
+    def check(change: str) -> tuple[int, str]:
+        file.write_text(json.dumps(CHANGES[change]))
+        code = run(["schemas", "check", str(file), "--topic", topic])
+        return code, capsys.readouterr().out
+
+    assert check("a field that may be null") == (0, f"{topic}-value: the registry would take it\n")
+    code, told = check("a wider number")
+    assert code == 1
+    assert "the registry would refuse it" in told
+    assert "version 1 would not read it: pickup_at_us: double cannot be read as long" in told
+    assert "workers would quarantine its records: field pickup_at_us: it is double" in told
+    code, told = check("a list of nothing")
+    assert (code, "any time to read" in told) == (1, True)

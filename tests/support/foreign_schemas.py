@@ -11,7 +11,7 @@ import fastavro
 from confluent_kafka.schema_registry import Schema, SchemaRegistryClient
 
 from app.base.settings import Settings
-from app.rides.ride import RIDE_COLUMNS, avro_schema
+from app.rides.ride import avro_schema
 
 
 def with_type(name: str, avro_type: Any) -> dict[str, Any]:
@@ -29,12 +29,6 @@ FOREIGN: Mapping[str, Schema] = {
     "protobuf": Schema('syntax = "proto3"; message Ride { string id = 1; }', "PROTOBUF"),
     "json schema": Schema('{"type": "object", "properties": {"id": {"type": "string"}}}', "JSON"),
 }
-
-
-def older(left_out: int) -> dict[str, Any]:
-    """A ride's schema from before its last nullable columns were added."""
-    new = [column.name for column in RIDE_COLUMNS if column.nullable][-left_out:]
-    return {**avro_schema(), "fields": [field for field in avro_schema()["fields"] if field["name"] not in new]}
 
 
 def encode_as(schema_id: int, declared: Mapping[str, Any], values: Mapping[str, Any]) -> bytes:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
+from typing import TextIO
+
 import click
 
 from app.edge.cli.common import echo_json, echo_table, json_option, load_catalogue, load_settings
@@ -15,6 +18,7 @@ def command() -> None:
     flagfall schemas list --json
     flagfall schemas register
     flagfall schemas check
+    flagfall schemas check ride-v5.avsc --topic rides.yellow
     """
 
 
@@ -48,10 +52,27 @@ def register(as_json: bool) -> None:
     echo_table(("SUBJECT", "ID"), ids.items())
 
 
-@command.command()
+@command.command(epilog="Example: flagfall schemas check ride-v5.avsc --topic rides.yellow")
+@click.argument("file", required=False, type=click.File(encoding="utf-8"))
+@click.option("--topic", help="The topic that FILE would be written to.")
 @json_option
-def check(as_json: bool) -> int:
-    """Compare the registry's subjects with ours; exit 1 if one is missing, or does not fit."""
+def check(file: TextIO | None, topic: str | None, as_json: bool) -> int:
+    """Compare the registry's subjects with ours; exit 1 if one is missing, or does not fit.
+
+    With FILE, a schema that somebody wants to write with: whether the registry would take it, which of its versions
+    and it do not read each other, and whether workers could read its records. Nothing is registered. Exit 1 if one
+    says no.
+    """
+    if file is None:
+        if topic is not None:
+            raise click.UsageError("--topic goes with FILE, the schema that would be written to it")
+        return _check_registered(as_json)
+    if topic is None:
+        raise click.UsageError("give --topic, the topic that the schema would be written to")
+    return _check_proposed(file.read(), topic, as_json)
+
+
+def _check_registered(as_json: bool) -> int:
     from app.definitions.registered import schema_states
 
     settings = load_settings()
@@ -61,3 +82,17 @@ def check(as_json: bool) -> int:
     else:
         echo_table(("SUBJECT", "STATE"), states.items())
     return 0 if set(states.values()) <= {"registered", "fits"} else 1
+
+
+def _check_proposed(text: str, topic: str, as_json: bool) -> int:
+    from app.definitions.proposed import judge
+
+    settings = load_settings()
+    told = judge(settings, load_catalogue(settings), topic, text)
+    if as_json:
+        echo_json(asdict(told) | {"is_fit": told.is_fit})
+    else:
+        click.echo(f"{told.subject}: the registry would {'take' if told.is_accepted else 'refuse'} it")
+        for line in (*told.breaks, *(f"workers would quarantine its records: {why}" for why in told.unreadable)):
+            click.echo(f"  - {line}")
+    return 0 if told.is_fit else 1

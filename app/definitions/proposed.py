@@ -1,0 +1,93 @@
+"""What would come of a schema that somebody wants to write with, before it is registered."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from fastavro.schema import SchemaParseException, UnknownType
+
+from app.base.registry import Registry, Version
+from app.base.settings import Settings
+from app.codecs.avro_schema import WriterSchema
+from app.codecs.schema_admission import is_readable
+from app.codecs.schema_evolution import obstacles
+from app.codecs.schema_fit import misfits
+from app.domain.catalogue import Catalogue
+from app.domain.errors import DefinitionError, FlagfallError
+from app.domain.source import Source
+from app.domain.suggestion import did_you_mean
+
+
+class NoSchema(FlagfallError):
+    """A text is no Avro schema. Mend it at the place that the message names."""
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """The schema against one topic: what the registry says, and why, and what workers would do with its records."""
+
+    subject: str
+    is_accepted: bool
+    """The registry's word, under the rule that the subject has."""
+    breaks: tuple[str, ...]
+    """Which versions and it do not read each other, and where; under FULL_TRANSITIVE all must."""
+    unreadable: tuple[str, ...]
+    """Why workers could not read its records, which they would quarantine as `incompatible_schema`."""
+
+    @property
+    def is_fit(self) -> bool:
+        return self.is_accepted and not self.breaks and not self.unreadable
+
+
+def judge(settings: Settings, catalogue: Catalogue, topic: str, text: str) -> Proposal:
+    """Raises NoSchema, DefinitionError for a topic that no source has, RegistryUnavailable."""
+    source, schema, subject = _source_of(catalogue, topic), parsed(text), f"{topic}-value"
+    registry = Registry(settings)
+    return Proposal(
+        subject,
+        registry.accepts(subject, schema),
+        tuple(_breaks(schema, registry.versions(subject))),
+        tuple(_unreadable(source, text)),
+    )
+
+
+def _source_of(catalogue: Catalogue, topic: str) -> Source:
+    sources = {one.name: source for source in catalogue.sources for one in source.topics}
+    if topic not in sources:
+        known = did_you_mean(topic, sources) or f"; there are {', '.join(sorted(sources))}"
+        raise DefinitionError("nobody reads that topic", [f"there is no source with a topic {topic}{known}"])
+    return sources[topic]
+
+
+def parsed(text: str) -> Any:
+    """A schema as JSON. Raises NoSchema for any other text."""
+    try:
+        schema = json.loads(text)
+        obstacles(schema, schema)
+    except UnknownType as error:
+        raise NoSchema(f"it is no Avro schema: there is no type {error.name}") from None
+    except ValueError as error:
+        raise NoSchema(f"it is no JSON: {error}") from None
+    except (SchemaParseException, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise NoSchema(f"it is no Avro schema: {error}") from None
+    return schema
+
+
+def _breaks(schema: Any, versions: Sequence[Version]) -> Iterable[str]:
+    for version in versions:
+        if version.schema.declared is None:
+            yield f"version {version.number} is {version.schema.kind}, which no reader of Avro reads"
+            continue
+        held = version.schema.declared
+        yield from (f"it would not read version {version.number}: {why}" for why in obstacles(schema, held))
+        yield from (f"version {version.number} would not read it: {why}" for why in obstacles(held, schema))
+
+
+def _unreadable(source: Source, text: str) -> Iterable[str]:
+    schema = WriterSchema(0, text)
+    if not is_readable(schema, source.columns):
+        problems = list(misfits(source, schema.declared, absent_is_null=True))
+        yield from problems or ["a few bytes of it could take any time to read: it contains itself, or too many parts"]
