@@ -30,6 +30,7 @@ from app.base.registry import Registry
 from app.base.registry_schemas import RegistrySchemas
 from app.base.settings import Settings
 from app.base.topic_admin import admin_client, topic_states
+from app.base.verdicts import Verdict, write_begun, write_finished
 from app.domain.correction import Place
 from app.domain.difference import Difference
 from app.domain.fold import Advance
@@ -49,7 +50,7 @@ from spark_batch.ledgers import entries, not_adding_up
 from spark_batch.log_reader import check_marker, overwritten_too_early, read_advances
 from spark_batch.read_source import read_source
 from spark_batch.recount import Recount, counted, epoch_floors, recount
-from spark_batch.report import Report, Verdict, ViewReport, new_run_id, write_report
+from spark_batch.report import Report, ViewReport, new_run_id, write_report
 from spark_batch.unknown_then import read_unknown_then, with_unknown_then
 from spark_batch.watermark import with_watermark
 
@@ -98,10 +99,14 @@ def reconcile(
     output: Path,
     progress: Progress = lambda words: nullcontext(),
 ) -> Report:
-    """Check the views and write the report below `output`. Only a crash raises; no verdict is a verdict too."""
+    """Check the views and write the report below `output`. Only a crash raises; no verdict is a verdict too.
+
+    `latest.json` in `output` says that the run began, and at its end what it found.
+    """
     report = _new_report(settings)
     run = Run(settings, spark, worker_url, output / report.run_id, report, progress)
     run.work.mkdir(parents=True)
+    write_begun(output, [view.name for view in views], report.begun)
     try:
         _require_cluster(settings)
         for source, of_source in _by_source(views):
@@ -115,6 +120,7 @@ def reconcile(
         shutil.rmtree(run.work, ignore_errors=True)
     report.finished_at = datetime.now(UTC)
     write_report(report, run.folder)
+    write_finished(output, report.found(views))
     return report
 
 

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import contextlib
 import os
-import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
-from enum import StrEnum
 from pathlib import Path
 from time import perf_counter
 from typing import Any
 
 import orjson
 
+from app.base.verdicts import Begun, Finished, Verdict
+from app.base.whole_file import write_whole
 from app.domain import difference as d
 from app.domain.fold import Cells, contribution
 from app.domain.view import View
@@ -22,17 +22,7 @@ from spark_batch.cut import TaskCut
 from spark_batch.ledgers import Entry
 
 LAYOUT = 1
-
-
-class Verdict(StrEnum):
-    MATCH = "MATCH"
-    MISMATCH = "MISMATCH"
-    INCONCLUSIVE = "INCONCLUSIVE"
-    INVALID = "INVALID"
-
-    @property
-    def exit_code(self) -> int:
-        return {"MATCH": 0, "MISMATCH": 10, "INCONCLUSIVE": 11, "INVALID": 12}[self.value]
+REPORT = "report.json"
 
 
 @dataclass
@@ -65,6 +55,10 @@ class ViewReport:
     @property
     def is_right(self) -> bool:
         return not self.differing_rows and not self.ledger_faults
+
+    @property
+    def verdict(self) -> Verdict:
+        return Verdict.MATCH if self.is_right else Verdict.MISMATCH
 
     def as_json(self) -> dict[str, Any]:
         kinds = [one.kind.value for one in self.differences]
@@ -110,6 +104,27 @@ class Report:
     def residual(self) -> int:
         return sum(view.residual for view in self.views)
 
+    @property
+    def begun(self) -> Begun:
+        return Begun(run_id=self.run_id, begun_at=self.started_at)
+
+    def found(self, views: Sequence[View]) -> dict[str, Finished]:
+        """By the view's name, what a run that ended says of each. The run's own verdict is for those not compared."""
+        compared = {view.view.name: view for view in self.views}
+        return {view.name: self._found(compared.get(view.name)) for view in views}
+
+    def _found(self, view: ViewReport | None) -> Finished:
+        if self.finished_at is None:
+            raise ValueError(f"run {self.run_id} has not ended")
+        return Finished(
+            **self.begun.model_dump(),
+            finished_at=self.finished_at,
+            verdict=self.verdict if view is None else view.verdict,
+            residual=None if view is None else view.residual,
+            reason=self.reason if view is None else None,
+            report=f"{self.run_id}/{REPORT}",
+        )
+
     @contextlib.contextmanager
     def timed(self, step: str) -> Iterator[None]:
         """Adds the seconds of a step."""
@@ -122,8 +137,13 @@ class Report:
     def as_json(self) -> dict[str, Any]:
         return {
             "layout": LAYOUT,
-            **self.summary(),
+            "run_id": self.run_id,
+            "application": self.application,
+            "verdict": self.verdict.value,
+            "reason": self.reason,
             "started": self.started_at.isoformat(),
+            "finished": None if self.finished_at is None else self.finished_at.isoformat(),
+            "residual": self.residual,
             "versions": self.versions,
             "records": self.records,
             "usable_today": self.usable_today,
@@ -132,23 +152,11 @@ class Report:
             "views": [view.as_json() for view in self.views],
         }
 
-    def summary(self) -> dict[str, Any]:
-        """What the live page shows of the last run."""
-        return {
-            "run_id": self.run_id,
-            "application": self.application,
-            "verdict": self.verdict.value,
-            "reason": self.reason,
-            "finished": None if self.finished_at is None else self.finished_at.isoformat(),
-            "residual": self.residual,
-        }
-
 
 def write_report(report: Report, folder: Path) -> Path:
-    """`report.json` in the run's folder, and `latest.json` beside the folder."""
-    file = folder / "report.json"
-    _write(file, report.as_json())
-    _write(folder.parent / "latest.json", report.summary() | {"report": f"{folder.name}/report.json"})
+    """`report.json` in the run's folder."""
+    file = folder / REPORT
+    write_whole(file, orjson.dumps(report.as_json(), option=orjson.OPT_INDENT_2))
     return file
 
 
@@ -207,13 +215,3 @@ def _cut(cut: TaskCut) -> dict[str, Any]:
         "sequence": cut.marker.sequence,
         "inputs": spans,
     }
-
-
-def _write(file: Path, document: dict[str, Any]) -> None:
-    file.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.NamedTemporaryFile(dir=file.parent, prefix=".", delete=False) as temporary:
-        temporary.write(orjson.dumps(document, option=orjson.OPT_INDENT_2))
-        temporary.flush()
-        os.fsync(temporary.fileno())
-    Path(temporary.name).chmod(0o644)
-    Path(temporary.name).replace(file)

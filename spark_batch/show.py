@@ -7,10 +7,11 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
+from app.base.verdicts import Verdict
 from app.domain import difference as d
 from app.domain.fold import Cells
 from app.domain.view import View
-from spark_batch.report import Report, Verdict, ViewReport, shown_key
+from spark_batch.report import Report, ViewReport, shown_key
 
 SHOWN = 10
 """Differing rows shown per view; the report has all that were looked into."""

@@ -14,12 +14,13 @@ from confluent_kafka.schema_registry import Schema, SchemaRegistryClient
 from pyspark.sql import SparkSession
 
 from app.base.settings import Settings
+from app.base.verdicts import Verdict
 from app.domain.fold import Advance, Cells, RowKey, contribution, fold, key_of
 from app.domain.records import Reason, Record, with_derived
 from app.domain.view import View
 from app.rides.views import VIEWS
 from spark_batch.reconcile import reconcile
-from spark_batch.report import Report, Verdict
+from spark_batch.report import Report
 from tests.support.foreign_schemas import encode_as, foreign_ids
 from tests.support.histories import START_US, encode
 from tests.support.ports import free_ports

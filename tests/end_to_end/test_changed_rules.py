@@ -10,13 +10,13 @@ from pyspark.sql import SparkSession
 
 from app.base import names
 from app.base.settings import Settings
+from app.base.verdicts import Verdict
 from app.domain.event_time import NO_WATERMARK
 from app.domain.fold import Cells, RowKey, fold
 from app.domain.obeyed import rules_of
 from app.rides.ride import RIDES
 from app.rides.views import VIEWS, ZONE_DEMAND
 from spark_batch.reconcile import reconcile
-from spark_batch.report import Verdict
 from tests.support.cluster import write_rides
 from tests.support.flow import ByTask, exported, in_changelog
 from tests.support.noon import RELEASE, RULES

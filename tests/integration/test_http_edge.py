@@ -6,6 +6,7 @@ import asyncio
 import json
 import time
 from collections.abc import AsyncIterator
+from datetime import timedelta
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -29,6 +30,7 @@ from app.engine.drive.directory import Directory, Membership, Standing
 from app.engine.drive.progress import Cause, Stall
 from app.rides.views import VENDOR_TRIPS, ZONE_DEMAND
 from tests.support.http import BY_BASE, NOON_US, PANE_US, VIEWS, Serve, server_of, url_of, zone_table
+from tests.support.runs import NOON, wrote
 from tests.support.tables import cells_of, ready_directory, task_of
 
 NEEDS_TABLES = (
@@ -209,19 +211,12 @@ async def test_answers_follow_their_schema(serve: Serve) -> None:
         jsonschema.Draft202012Validator(schema).validate(await (await client.get(address)).json())
 
 
-async def test_metrics_tell_positions_rows_ledgers_and_the_last_verdict(serve: Serve, tmp_path: Path) -> None:
+async def test_metrics_tell_positions_rows_ledgers_and_the_last_verdicts(serve: Serve, tmp_path: Path) -> None:
     directory = one_task()
     directory.log_end = {("rides.yellow", 0): 105}
     client = await serve(directory)
-    folder = tmp_path / "reconciliation"
-    folder.mkdir()
-    told = {
-        "run_id": "r1",
-        "verdict": "MATCH",
-        "finished_at": "2024-01-31T12:00:00Z",
-        "unexplained_residual": 0,
-    }
-    (folder / "latest.json").write_text(json.dumps(told))
+    wrote(tmp_path, {ZONE_DEMAND: 0, VENDOR_TRIPS: 2}, NOON)
+    wrote(tmp_path, {VENDOR_TRIPS: 0}, NOON + timedelta(days=1), ends=False)
     await client.get("/v1/views/zone_demand/rows")
     await client.get("/v1/views/zone_demand/rows?limit=0")
     text = await (await client.get("/metrics")).text()
@@ -233,7 +228,14 @@ async def test_metrics_tell_positions_rows_ledgers_and_the_last_verdict(serve: S
     assert values["flagfall_view_rows", "0", "zone_demand"] == 2
     assert values["flagfall_records_total", "0", "decoded", "rides.yellow"] == 100
     assert values["flagfall_worker_standing", "ready"] == 1
-    assert values["flagfall_reconciliation_verdict", "MATCH"] == 1
+    assert values["flagfall_reconciliation_verdict", "MATCH", "zone_demand"] == 1
+    assert values["flagfall_reconciliation_verdict", "MISMATCH", "vendor_trips"] == 1
+    assert values["flagfall_reconciliation_residual_rows", "vendor_trips"] == 2
+    begun = [
+        values["flagfall_reconciliation_begun_timestamp_seconds", view] for view in ("zone_demand", "vendor_trips")
+    ]
+    finished = values["flagfall_reconciliation_finished_timestamp_seconds", "vendor_trips"]
+    assert (begun, finished) == ([NOON.timestamp(), NOON.timestamp() + 86_400], NOON.timestamp() + 60)
     assert values["flagfall_http_request_duration_seconds_count", "/v1/views/{view}/rows", "200"] == 1
     assert values["flagfall_http_request_duration_seconds_count", "/v1/views/{view}/rows", "400"] == 1
 
@@ -243,6 +245,20 @@ async def test_a_verdict_that_makes_no_sense_is_shown_as_such(serve: Serve, tmp_
     (tmp_path / "reconciliation" / "latest.json").write_text("{")
     client = await serve(one_task())
     assert "UNREADABLE" in await (await client.get("/")).text()
+    assert 'verdict="UNREADABLE"' in await (await client.get("/metrics")).text()
+
+
+async def test_the_page_shows_the_last_verdict_with_its_date_and_that_a_later_run_has_not_ended(
+    serve: Serve, tmp_path: Path
+) -> None:
+    client = await serve(one_task())
+    assert "none yet" in await (await client.get("/")).text()
+    wrote(tmp_path, {ZONE_DEMAND: 0, VENDOR_TRIPS: 0}, NOON)
+    wrote(tmp_path, {VENDOR_TRIPS: 0}, NOON + timedelta(days=1), ends=False)
+    text = await (await client.get("/")).text()
+    assert '<div class="card good">\n      <dt>Last verdict</dt>\n      <dd>MATCH</dd>' in text
+    assert "0 unexplained rows · 2026-01-05 12:01 UTC" in text
+    assert "began 2026-01-06 12:00 UTC and has not ended" in text
 
 
 async def test_an_export_is_the_task_its_marker_and_nothing_else(serve: Serve) -> None:

@@ -27,6 +27,7 @@ from app.base.cluster import Cluster
 from app.base.kafka_clients import librdkafka_options
 from app.base.names import advances_topic, changelog_topic, quarantine_topic
 from app.base.settings import Settings
+from app.base.verdicts import read_latest
 from app.codecs.changelog import NULL_INTEGER, encode_rows, marker_key
 from app.codecs.export import ExportMetadata, ExportWriter, digest_of_columns
 from app.codecs.marker import encode_marker
@@ -342,8 +343,9 @@ def transaction(producer: Producer, *, commit: bool = True) -> Iterator[None]:
 
 def read_report(output: Path) -> dict[str, Any]:
     """The newest run's report."""
-    latest = json.loads((output / "latest.json").read_text())
-    found: dict[str, Any] = json.loads((output / latest["report"]).read_text())
+    ended = [checked.finished for checked in read_latest(output).views.values() if checked.finished]
+    newest = max(ended, key=lambda finished: finished.finished_at)
+    found: dict[str, Any] = json.loads((output / newest.report).read_text())
     return found
 
 

@@ -16,7 +16,7 @@ from prometheus_client.registry import Collector
 from app.domain.event_time import NO_WATERMARK
 from app.edge.http.context import Edge
 from app.edge.http.problems import Handler
-from app.edge.http.verdicts import read_verdict
+from app.edge.http.verdicts import UNREADABLE, read_verdicts
 from app.engine.core.task_state import TaskState
 from app.engine.drive.directory import Directory, Standing
 
@@ -55,7 +55,7 @@ async def metrics(request: web.Request) -> web.Response:
 
 
 class StateCollector(Collector):
-    """Reads the directory and the last verdict at each scrape."""
+    """Reads the directory and the last verdicts at each scrape."""
 
     def __init__(self, edge: Edge) -> None:
         self._edge = edge
@@ -73,7 +73,7 @@ class StateCollector(Collector):
         yield from _positions([task for _, task in tasks], log_end)
         yield from _ledgers(tasks)
         yield from _sizes([task for _, task in tasks])
-        yield from _verdict(self._edge)
+        yield from _verdicts(self._edge)
 
 
 def _standing(standing: Standing) -> Metric:
@@ -142,16 +142,28 @@ def _sizes(tasks: list[TaskState]) -> Iterable[Metric]:
     return rows, sizes
 
 
-def _verdict(edge: Edge) -> Iterable[Metric]:
-    last = read_verdict(edge.data_dir)
-    if last is None:
-        return
-    verdict = GaugeMetricFamily("flagfall_reconciliation_verdict", "1 for the last verdict.", labels=["verdict"])
-    verdict.add_metric([last.verdict], 1)
-    yield verdict
-    if last.unexplained_residual is not None:
-        told = "Rows with an unexplained difference."
-        yield GaugeMetricFamily("flagfall_reconciliation_residual_rows", told, value=last.unexplained_residual)
-    if last.finished_at is not None:
-        name = "flagfall_reconciliation_finished_timestamp_seconds"
-        yield GaugeMetricFamily(name, "When the last run ended.", value=last.finished_at.timestamp())
+def _verdicts(edge: Edge) -> Iterable[Metric]:
+    checked = read_verdicts(edge)
+    labels = ["view", "verdict"]
+    verdict = GaugeMetricFamily("flagfall_reconciliation_verdict", "1 for a view's last verdict.", labels=labels)
+    if checked is None:
+        verdict.add_metric(["", UNREADABLE], 1)
+    residual, begun, finished = (
+        GaugeMetricFamily(f"flagfall_reconciliation_{name}", text, labels=["view"]) for name, text in _OF_RUNS.items()
+    )
+    for view, one in (checked or {}).items():
+        begun.add_metric([view], one.begun.begun_at.timestamp())
+        if one.finished is None:
+            continue
+        verdict.add_metric([view, one.finished.verdict.value], 1)
+        finished.add_metric([view], one.finished.finished_at.timestamp())
+        if one.finished.residual is not None:
+            residual.add_metric([view], one.finished.residual)
+    yield from (verdict, residual, begun, finished)
+
+
+_OF_RUNS = {
+    "residual_rows": "Rows with an unexplained difference, by the last verdict.",
+    "begun_timestamp_seconds": "When the last run began; later than the last end: it runs, or it did not end.",
+    "finished_timestamp_seconds": "When the run of the last verdict ended.",
+}

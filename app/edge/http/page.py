@@ -22,7 +22,7 @@ from app.edge.http.instants import to_duration
 from app.edge.http.parts import Part
 from app.edge.http.problems import RETRY_AFTER_SECONDS, Problem
 from app.edge.http.rows_query import RowsQuery
-from app.edge.http.verdicts import read_verdict
+from app.edge.http.verdicts import NONE_YET, card
 
 HERE = Path(__file__).parent
 NEWEST_ROWS = 8
@@ -62,7 +62,8 @@ async def page(request: web.Request) -> web.Response:
         standing=edge.standing,
         why=WHY[edge.standing],
         panels=panels,
-        verdict=read_verdict(edge.data_dir),
+        verdict=card(edge),
+        none_yet=NONE_YET,
     )
     headers = {} if panels else {"Retry-After": str(RETRY_AFTER_SECONDS)}
     return web.Response(text=text, status=200 if panels else 503, content_type="text/html", headers=headers)

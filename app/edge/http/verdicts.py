@@ -1,38 +1,64 @@
-"""The last verdict, as `flagfall reconcile` left it in the data directory."""
+"""The last verdicts, as `flagfall reconcile` left them in the data directory."""
 
 from __future__ import annotations
 
 import logging
-from datetime import datetime
-from pathlib import Path
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import NamedTuple
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from app.base.verdicts import RUNS, Checked, Finished, LatestUnreadable, Verdict, read_latest
+from app.edge.http.context import Edge
 
-LATEST = Path("reconciliation") / "latest.json"
 UNREADABLE = "UNREADABLE"
+NONE_YET = "none yet"
+WORST_FIRST = (Verdict.MISMATCH, Verdict.INVALID, Verdict.INCONCLUSIVE, Verdict.MATCH)
 
 log = logging.getLogger(__name__)
 
 
-class Verdict(BaseModel):
-    """Outcome of a reconciliation. The residual counts rows that differ unexplained: it should be 0."""
+class Card(NamedTuple):
+    """What the page says: the worst verdict of the views, and in words what it rests on."""
 
-    model_config = ConfigDict(frozen=True, extra="ignore")
-
-    run_id: str
-    verdict: str
-    finished_at: datetime | None = None
-    unexplained_residual: int | None = None
-    reason: str | None = None
+    headline: str
+    notes: list[str]
 
 
-def read_verdict(data_dir: Path) -> Verdict | None:
-    """The last verdict; None before the first; one that says UNREADABLE where the file makes no sense."""
-    path = data_dir / LATEST
+def read_verdicts(edge: Edge) -> Mapping[str, Checked] | None:
+    """By view, those of this release alone; None where the file makes no sense."""
     try:
-        return Verdict.model_validate_json(path.read_bytes())
-    except FileNotFoundError:
+        latest = read_latest(edge.data_dir / RUNS)
+    except LatestUnreadable as error:
+        log.warning("%s", error)
         return None
-    except (OSError, ValidationError) as error:
-        log.warning("%s cannot be read (%s); the next `flagfall reconcile` writes it anew", path, error)
-        return Verdict(run_id="", verdict=UNREADABLE)
+    return {name: checked for name, checked in latest.views.items() if name in edge.views}
+
+
+def card(edge: Edge) -> Card:
+    """Of all views: a verdict keeps its date, and a later run that has not ended is told beside it."""
+    checked = read_verdicts(edge)
+    if checked is None:
+        return Card(UNREADABLE, [])
+    ended: dict[str, list[tuple[str, Finished]]] = {}
+    for name, one in checked.items():
+        if one.finished is not None:
+            ended.setdefault(one.finished.run_id, []).append((name, one.finished))
+    verdicts = {finished.verdict for run in ended.values() for _, finished in run}
+    headline = next((verdict.value for verdict in WORST_FIRST if verdict in verdicts), NONE_YET)
+    notes = [_ended(ended[run_id], views_named=len(ended) > 1) for run_id in sorted(ended, reverse=True)]
+    unfinished = {one.unfinished.run_id: one.unfinished for one in checked.values() if one.unfinished is not None}
+    notes += [f"run {run_id} began {minute(run.begun_at)} and has not ended" for run_id, run in unfinished.items()]
+    return Card(headline, notes)
+
+
+def minute(instant: datetime) -> str:
+    """`2024-01-31 08:05 UTC`."""
+    return f"{instant.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
+
+
+def _ended(run: Sequence[tuple[str, Finished]], *, views_named: bool) -> str:
+    finished = run[0][1]
+    residuals = [one.residual for _, one in run if one.residual is not None]
+    residual = f"{sum(residuals)} unexplained rows · " if residuals else ""
+    verdicts = ", ".join(f"{name} {one.verdict.value}" for name, one in run) + " · " if views_named else ""
+    return f"{verdicts}{residual}{minute(finished.finished_at)} · run {finished.run_id}"
