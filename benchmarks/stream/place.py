@@ -15,6 +15,7 @@ from pathlib import Path
 import polars as pl
 
 from app.base.cluster import Cluster
+from app.base.own_directory import claim, empty
 from app.base.producer import Producer
 from app.base.registry import Registry
 from app.base.services.local import supervised
@@ -30,7 +31,7 @@ from app.rides.ride import SERVICES
 from app.topics import source_topics, value_schemas
 from benchmarks.stream.data_sets import PARTITIONS, TOPIC, DataSet
 
-FILLED, RUNS = "filled.json", "runs"
+FILLED, RUNS, MARK = "filled.json", "runs", ".flagfall-bench"
 GONE_SECONDS = 30.0
 INTERNAL = "__"
 """How the names of the broker's own topics begin."""
@@ -95,12 +96,14 @@ class Place:
 
 @contextlib.contextmanager
 def opened(folder: Path, data_set: DataSet, rides: int, cores: Cores, tell: Callable[[str], None]) -> Iterator[Place]:
-    """The data set's cluster, running and filled; stopped at the end, its data kept for the next time."""
-    folder.mkdir(parents=True, exist_ok=True)
+    """The data set's cluster, running and filled; stopped at the end, its data kept for the next time.
+
+    Raises NotOurDirectory where others' files are.
+    """
+    claim(folder, MARK)
     shutil.rmtree(folder / RUNS, ignore_errors=True)
     if _filled(folder) != _wanted(data_set, rides):
-        shutil.rmtree(folder)
-        folder.mkdir(parents=True)
+        empty(folder, MARK)
     settings = _settings(folder.resolve())
     with cores.held(), supervised(settings), owned() as owner_fd:
         os.environ.update(settings.environment())

@@ -21,7 +21,7 @@ def _data_dir_option(command: Command) -> Command:
         type=click.Path(file_okay=False, path_type=Path),
         default="build/demo",
         show_default=True,
-        help="Emptied first; logs and the report stay in it.",
+        help="Emptied first, so new, empty or an earlier demo's; logs and the report stay in it.",
     )(command)
 
 
@@ -49,9 +49,15 @@ def command(rides: int, replay: Path | None, data_dir: Path, report: Path | None
 
     from rich.console import Console
 
+    from app.base.own_directory import NotOurDirectory, claim
     from app.edge.demo.lifetime import die_with_parent, unwind_on_term
+    from app.edge.demo.place import MARK
     from app.edge.demo.run import run_demo
 
+    try:
+        claim(data_dir, MARK)
+    except NotOurDirectory as error:
+        raise click.BadParameter(str(error), param_hint="--data-dir") from error
     unwind_on_term()
     die_with_parent()
     console = Console(highlight=False)

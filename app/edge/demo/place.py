@@ -5,14 +5,16 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import random
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
+from app.base.own_directory import claim, empty
 from app.base.services.processes import port_is_free
 from app.base.settings import LOOPBACK, PORT_FIELDS, Settings
 from app.domain.errors import FlagfallError
 
+MARK = ".flagfall-demo"
+"""A file in each directory that a demo has made or found empty; demos lock it."""
 BELOW_EPHEMERAL = range(20_000, 32_000)
 """Ports that the kernel gives to no outgoing connection, so that nothing takes one between choice and use."""
 
@@ -26,19 +28,14 @@ def own_place(data_dir: Path) -> Iterator[Settings]:
     """Settings of a fresh local cluster below `data_dir`; what a demo before left there is removed.
 
     The ports are the configured ones where they are free. A cluster that is set elsewhere is not used: a demo
-    begins with empty topics. Raises DemoRuns.
+    begins with empty topics. Raises NotOurDirectory where others' files are, DemoRuns.
     """
-    data_dir.mkdir(parents=True, exist_ok=True)
-    with (data_dir / ".demo").open("w") as lock:
+    with claim(data_dir, MARK).open("w") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise DemoRuns(f"another demo runs in {data_dir}; wait for it, or choose another --data-dir") from None
-        for path in data_dir.iterdir():
-            if path.is_dir():
-                shutil.rmtree(path)
-            elif path.name != ".demo":
-                path.unlink()
+        empty(data_dir, MARK)
         yield _settings(data_dir.resolve())
 
 
