@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
+from app.base.printable import printable
+from app.base.terminal import Terminal
 from app.base.verdicts import Verdict
 from app.domain import difference as d
 from app.domain.fold import Cells
@@ -33,13 +35,13 @@ WORDS = {
 }
 
 
-def show(report: Report, folder: Path, console: Console | None = None) -> None:
+def show(report: Report, folder: Path, console: Terminal | None = None) -> None:
     """Print it."""
-    out = console or Console(highlight=False)
+    out = console or Terminal()
     colour = {Verdict.MATCH: "green", Verdict.MISMATCH: "red"}.get(report.verdict, "yellow")
-    out.print(f"\n[bold {colour}]{report.verdict.value}[/]  {MEANING[report.verdict]}")
+    out.print(Text.assemble("\n", (report.verdict.value, f"bold {colour}"), f"  {MEANING[report.verdict]}"))
     if report.reason:
-        out.print(report.reason, markup=False)
+        out.print(report.reason)
     if report.views:
         out.print(_counts(report))
     for view in report.views:
@@ -48,12 +50,11 @@ def show(report: Report, folder: Path, console: Console | None = None) -> None:
     if report.usable_today:
         out.print(
             f"\n{report.usable_today:,} records in quarantine named a schema that was unknown when they were read, and "
-            "can be used today: `flagfall late refeed --reason unknown_schema` adds those that it has not added",
-            markup=False,
+            "can be used today: `flagfall late refeed --reason unknown_schema` adds those that it has not added"
         )
     rate = f", {report.records_per_second:,.0f} a second" if report.records_per_second else ""
     out.print(f"\n{report.records:,} source records read{rate}; unexplained residual {report.residual}")
-    out.print(f"report: {folder / 'report.json'}", markup=False, soft_wrap=True)
+    out.print(f"report: {folder / 'report.json'}", soft_wrap=True)
 
 
 def _counts(report: Report) -> Table:
@@ -76,7 +77,7 @@ def _counts(report: Report) -> Table:
     return table
 
 
-def _show_ledger(out: Console, view: ViewReport) -> None:
+def _show_ledger(out: Terminal, view: ViewReport) -> None:
     for entry in view.ledger_faults[:SHOWN]:
         out.print(
             f"ledger of {view.view.name}, {entry.topic}-{entry.partition}: the worker says {entry.name} "
@@ -84,14 +85,14 @@ def _show_ledger(out: Console, view: ViewReport) -> None:
         )
 
 
-def _show_differences(out: Console, view: ViewReport) -> None:
+def _show_differences(out: Terminal, view: ViewReport) -> None:
     for one in view.differences[:SHOWN]:
-        out.print(f"[bold red]{one.kind.value}[/] {view.view.name} {_key(view.view, one.row)}: {WORDS[one.kind]}")
+        what = f" {view.view.name} {_key(view.view, one.row)}: {WORDS[one.kind]}"
+        out.print(Text.assemble((one.kind.value, "bold red"), what))
         for witness in one.records[:RECORDS_SHOWN]:
             record = witness.record
-            out.print(
-                f"    {record.topic}-{record.partition} offset {record.offset}, {record.values[view.view.source.id]}"
-            )
+            name = printable(str(record.values[view.view.source.id]))
+            out.print(f"    {record.topic}-{record.partition} offset {record.offset}, {name}")
         if one.record_count > RECORDS_SHOWN:
             out.print(f"    … {one.record_count:,} records in all")
         for name in one.cells[:SHOWN]:
@@ -101,9 +102,8 @@ def _show_differences(out: Console, view: ViewReport) -> None:
 
 
 def _key(view: View, row: d.Row) -> str:
-    return ", ".join(
-        f"{name} {value}" for name, value in shown_key(view, row).items() if name != "window_start" or value
-    )
+    key = shown_key(view, row).items()
+    return ", ".join(f"{name} {printable(str(value))}" for name, value in key if name != "window_start" or value)
 
 
 def _sides(view: View, row: d.Row, name: str) -> str:

@@ -189,13 +189,12 @@ def test_a_table_leaves_out_what_only_programs_read() -> None:
 def test_rows_too_wide_for_the_terminal_stand_one_below_the_other() -> None:
     from io import StringIO
 
-    from rich.console import Console
-
+    from app.base.terminal import Terminal
     from app.edge.cli.query import _print_blocks, _width
 
     lines = [{"a_long_heading": 1, "b": None}, {"a_long_heading": 22, "b": "x"}]
     assert _width(lines) == 3 + len("a_long_heading") + 3 + len("None")
-    console = Console(file=StringIO(), width=40)
+    console = Terminal(file=StringIO(), width=40)
     _print_blocks(console, "title", lines)
     assert console.file.getvalue().split() == [
         "title",

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from app.base.printable import printable
+
 if TYPE_CHECKING:
     from app.base.settings import Settings
     from app.domain.catalogue import Catalogue
@@ -48,9 +50,9 @@ def echo_json(facts: Any) -> None:
 
 
 def echo_table(headings: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-    """Columns under headings; numbers to the right. Nothing is cut, whatever the terminal's width."""
+    """Columns under headings; numbers to the right. Nothing is cut, whatever the width; no cell steers the terminal."""
     cells = [list(row) for row in rows]
-    texts = [["" if cell is None else str(cell) for cell in row] for row in cells]
+    texts = [["" if cell is None else printable(str(cell)) for cell in row] for row in cells]
     widths = [max(map(len, column)) for column in zip(headings, *texts, strict=True)]
     right = [bool(cells) and all(isinstance(row[i], int) for row in cells) for i in range(len(headings))]
 

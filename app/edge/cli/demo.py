@@ -47,9 +47,8 @@ def command(rides: int, replay: Path | None, data_dir: Path, report: Path | None
     """
     import json
 
-    from rich.console import Console
-
     from app.base.own_directory import NotOurDirectory, claim
+    from app.base.terminal import Terminal
     from app.edge.demo.lifetime import die_with_parent, unwind_on_term
     from app.edge.demo.place import MARK
     from app.edge.demo.run import run_demo
@@ -60,7 +59,7 @@ def command(rides: int, replay: Path | None, data_dir: Path, report: Path | None
         raise click.BadParameter(str(error), param_hint="--data-dir") from error
     unwind_on_term()
     die_with_parent()
-    console = Console(highlight=False)
+    console = Terminal()
     code, facts = run_demo(console, data_dir, _rides(rides, replay))
     if report is not None:
         report.parent.mkdir(parents=True, exist_ok=True)

@@ -12,6 +12,8 @@ from typing import Final
 
 import click
 
+from app.base.printable import printable
+
 COMMANDS: Final[dict[str, str]] = {
     "services": "Start, stop and watch Kafka and the registry on this machine.",
     "doctor": "Say what is missing here or wrong with the cluster, and what to do.",
@@ -87,7 +89,7 @@ def run(arguments: list[str]) -> int:
     except Exception as error:
         if not type(error).__module__.startswith(OWN_PACKAGES):
             raise
-        click.echo(f"{click.style('error:', fg='red', bold=True)} {error}", err=True)
+        click.echo(f"{click.style('error:', fg='red', bold=True)} {printable(str(error), lines=True)}", err=True)
         return 1
     return code if isinstance(code, int) else 0
 

@@ -5,12 +5,16 @@ from __future__ import annotations
 import csv
 import sys
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from app.base.printable import printable
 from app.domain.errors import FlagfallError
 from app.edge.cli.common import echo_json, json_option
+
+if TYPE_CHECKING:
+    from app.base.terminal import Terminal
 
 TIMEOUT_SECONDS = 10.0
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
@@ -129,15 +133,19 @@ def _print_csv(rows: list[dict[str, Any]]) -> None:
 
 
 def _unharmed(value: Any) -> Any:
-    """Text that a spreadsheet would run as a formula gets an apostrophe before it."""
-    return f"'{value}" if isinstance(value, str) and value.startswith(FORMULA_STARTS) else value
+    """Text that a spreadsheet would run as a formula gets an apostrophe before it; a terminal gets no control codes."""
+    if not isinstance(value, str):
+        return value
+    shown = printable(value) if sys.stdout.isatty() else value
+    return f"'{shown}" if value.startswith(FORMULA_STARTS) else shown
 
 
 def _seen(row: dict[str, Any]) -> dict[str, Any]:
     """What a table shows of a row; --json and --csv have the rest (fingerprint, counts of values, histograms)."""
     lists = {name for name, value in row["measures"].items() if isinstance(value, list)}
     left_out = {"fingerprint", "window_end", *lists}
-    return {k: v for k, v in flat(row).items() if k not in left_out and not k.endswith("_values")}
+    seen = {k: v for k, v in flat(row).items() if k not in left_out and not k.endswith("_values")}
+    return {k: printable(v) if isinstance(v, str) else v for k, v in seen.items()}
 
 
 def _width(lines: list[dict[str, Any]]) -> int:
@@ -145,22 +153,24 @@ def _width(lines: list[dict[str, Any]]) -> int:
     return sum(3 + max(len(name), *(len(str(line[name])) for line in lines)) for name in lines[0])
 
 
-def _print_blocks(console: Any, title: Any, lines: list[dict[str, Any]]) -> None:
+def _print_blocks(console: Terminal, title: str, lines: list[dict[str, Any]]) -> None:
     """One row below the other, a figure a line, for terminals that are too narrow."""
-    console.print(title, style="italic", highlight=False)
+    console.print(title, style="italic")
     for line in lines:
         console.print()
         for name, value in line.items():
-            console.print(f"{name:<26} {'–' if value is None else value}", highlight=False)
+            console.print(f"{name:<26} {'–' if value is None else value}")
 
 
 def _print_table(view: str, answer: dict[str, Any]) -> None:
-    from rich.console import Console
     from rich.table import Table
 
-    console, meta = Console(), answer["meta"]
+    from app.base.terminal import Terminal
+
+    console, meta = Terminal(), answer["meta"]
     lines = [_seen(row) for row in answer["data"]]
-    table = Table(title=f"{view} as of {meta['as_of'] or 'no common watermark yet'}", title_justify="left")
+    title = f"{view} as of {meta['as_of'] or 'no common watermark yet'}"
+    table = Table(title=title, title_justify="left")
     for name in lines[0] if lines else ():
         numbers = all(line[name] is None or isinstance(line[name], int) for line in lines)
         table.add_column(name, justify="right" if numbers else "left")
@@ -171,10 +181,10 @@ def _print_table(view: str, answer: dict[str, Any]) -> None:
     elif _width(lines) <= console.width:
         console.print(table)
     else:
-        _print_blocks(console, table.title, lines)
+        _print_blocks(console, title, lines)
     for missing in meta["missing"]:
-        console.print(f"[yellow]partition {missing['partition']} is missing: {missing['why']}", highlight=False)
+        console.print(f"partition {missing['partition']} is missing: {missing['why']}", style="yellow")
     if meta["zones"]["why"]:
-        console.print(f"[yellow]names from topic {meta['zones']['topic']}: {meta['zones']['why']}", highlight=False)
+        console.print(f"names from topic {meta['zones']['topic']}: {meta['zones']['why']}", style="yellow")
     if meta["next_cursor"]:
-        console.print(f"There are more: --cursor {meta['next_cursor']}", soft_wrap=True, highlight=False)
+        console.print(f"There are more: --cursor {meta['next_cursor']}", soft_wrap=True)

@@ -103,16 +103,18 @@ def _progress(quiet: bool) -> Iterator[Any]:
     """A line per step on stderr, with the seconds it took."""
     from time import perf_counter
 
-    from rich.console import Console
+    from rich.text import Text
 
-    console = Console(stderr=True, quiet=quiet, highlight=False)
+    from app.base.terminal import Terminal
+
+    console = Terminal(stderr=True, quiet=quiet)
 
     @contextlib.contextmanager
     def step(words: str) -> Iterator[None]:
         begun = perf_counter()
-        with console.status(words + " …"):
+        with console.status(Text(words + " …")):
             yield
-        console.print(f"[green]✓[/] {words} [dim]{perf_counter() - begun:.1f} s[/]")
+        console.print(Text.assemble(("✓", "green"), f" {words} ", (f"{perf_counter() - begun:.1f} s", "dim")))
 
     yield step
 

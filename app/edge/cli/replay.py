@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from app.base.printable import printable
 from app.edge.cli.common import bootstrap_option, echo_json, json_option, load_catalogue, load_settings
 from app.edge.cli.sending import close_option, close_windows, echo_summary, send, speed_option, summary
 
@@ -105,7 +106,7 @@ def _unreadable(files: Sequence[TlcFile]) -> list[dict[str, Any]]:
 
 def _echo_unreadable(rows: Sequence[dict[str, Any]]) -> None:
     for row in rows[:SHOWN_UNREADABLE]:
-        text = row["text"][:TEXT_SHOWN]
-        click.echo(f"{row['file']}, row {row['row']}: {row['reason']}: {text}", err=True)
+        text = f"{row['reason']}: {row['text'][:TEXT_SHOWN]}"
+        click.echo(printable(f"{row['file']}, row {row['row']}: {text}"), err=True)
     if len(rows) > SHOWN_UNREADABLE:
         click.echo(f"... and {len(rows) - SHOWN_UNREADABLE:,} more unreadable rows (--json has all)", err=True)

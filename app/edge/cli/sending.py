@@ -121,11 +121,12 @@ def progress(what: str, expected: int, *, quiet: bool = False) -> Iterator[Calla
 
 @contextlib.contextmanager
 def _bar(what: str, expected: int) -> Iterator[Callable[[int], None]]:
-    from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+    from app.base.terminal import Terminal
+
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+    with Progress(*columns, console=Terminal(stderr=True), transient=True) as bar:
         task = bar.add_task(what, total=expected)
         yield lambda done: bar.update(task, completed=done)
 

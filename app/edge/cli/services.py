@@ -104,11 +104,12 @@ def fetch_missing(settings: Settings, set_names: Sequence[str]) -> None:
             jars.fetch(name, settings.cache_dir)
             tell(f"{name}: fetched and verified")
         return
-    from rich.console import Console
     from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
 
+    from app.base.terminal import Terminal
+
     columns = (TextColumn("{task.description:10}"), BarColumn(), DownloadColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True)) as bars:
+    with Progress(*columns, console=Terminal(stderr=True)) as bars:
         for name in wanted:
             bar = bars.add_task(name, total=sum(pin.size_bytes for pin in absent[name]))
             jars.fetch(name, settings.cache_dir, partial(bars.advance, bar))

@@ -11,11 +11,10 @@ from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
-from rich.console import Console
-
 from app.base.cluster import Cluster
 from app.base.services.local import supervised
 from app.base.settings import Settings
+from app.base.terminal import Terminal
 from app.base.topic_admin import create_topics
 from app.definitions.load import catalogue_of
 from app.definitions.registered import register_schemas
@@ -27,7 +26,7 @@ from app.edge.cli.zones import publish_zones
 from app.edge.demo.ask import await_position, await_watermark
 from app.edge.demo.lifetime import owned
 from app.edge.demo.place import own_place
-from app.edge.demo.screens import Steps, last_screen, show_answers
+from app.edge.demo.screens import Steps, announce, last_screen, show_answers
 from app.edge.demo.workers import COUNT, await_ready, start_workers, stop_workers
 from app.rides.ride import RIDES
 from app.rides.views import ZONE_DEMAND
@@ -49,7 +48,7 @@ class Rides:
     origin: str
 
 
-def run_demo(console: Console, data_dir: Path, rides: Rides) -> tuple[int, dict[str, Any]]:
+def run_demo(console: Terminal, data_dir: Path, rides: Rides) -> tuple[int, dict[str, Any]]:
     """Run it; returns the reconciliation's exit code and the facts of the last screen. Raises FlagfallError."""
     began = monotonic()
     steps = Steps(console)
@@ -60,7 +59,7 @@ def run_demo(console: Console, data_dir: Path, rides: Rides) -> tuple[int, dict[
         with contextlib.ExitStack() as services:
             with steps.step("A broker and a schema registry on this machine"):
                 services.enter_context(supervised(settings))
-            services.callback(console.print, "[cyan]▸[/] Stopping everything")
+            services.callback(announce, console, "Stopping everything")
             code, facts = _flow(steps, settings, rides)
     facts |= {"seconds": monotonic() - began, "steps": steps.seconds, "data_dir": str(data_dir)}
     last_screen(console, facts)

@@ -10,10 +10,13 @@ from datetime import datetime, timedelta
 from time import monotonic
 from typing import Any
 
-from rich.console import Console, Group
+from rich.console import Group
 from rich.panel import Panel
 from rich.table import Table
+from rich.text import Text
 
+from app.base.printable import printable
+from app.base.terminal import Terminal
 from app.edge.demo.ask import ask
 
 TOP = 5
@@ -24,27 +27,32 @@ MOST_ROWS = 10_000
 class Steps:
     """The demo's steps with the seconds that each took."""
 
-    console: Console
+    console: Terminal
     seconds: dict[str, float] = field(default_factory=dict)
 
     @contextlib.contextmanager
     def step(self, what: str) -> Iterator[None]:
         """Announce, run, and say how long it took."""
-        self.console.print(f"[cyan]▸[/] {what}", soft_wrap=True)
+        announce(self.console, what)
         began = monotonic()
         yield
         self.seconds[what] = round(monotonic() - began, 2)
-        self.console.print(f"  [green]done[/] in {self.seconds[what]:.1f} s")
+        self.console.print(Text.assemble("  ", ("done", "green"), f" in {self.seconds[what]:.1f} s"))
 
 
-def show_answers(console: Console, url: str) -> None:
+def announce(console: Terminal, what: str) -> None:
+    """A line for what begins."""
+    console.print(Text.assemble(("▸", "cyan"), f" {what}"), soft_wrap=True)
+
+
+def show_answers(console: Terminal, url: str) -> None:
     """Three questions, each with the request that anyone can send."""
     zone, day = _show_top_zones(console, url)
     _show_hour(console, url, zone, day)
     _show_vendors(console, url)
 
 
-def _show_top_zones(console: Console, url: str) -> tuple[int, datetime]:
+def _show_top_zones(console: Terminal, url: str) -> tuple[int, datetime]:
     path = "/v1/views/zone_demand/rows"
     parameters: dict[str, str | int] = {"window": "24h", "order": "desc", "limit": MOST_ROWS}
     rows = ask(url, path, **parameters)["data"]
@@ -58,7 +66,7 @@ def _show_top_zones(console: Console, url: str) -> tuple[int, datetime]:
         group, seen = row["group"], row["measures"]
         table.add_row(
             "none" if group["zone"] is None else str(group["zone"]),
-            group["zone_name"] or "not recorded",
+            printable(group["zone_name"] or "not recorded"),
             f"{seen['rides']:,}",
             f"${seen['fare_cents'] / 100:,.0f}",
             f"{(seen['longest_us'] or 0) / 60e6:,.0f} min",
@@ -68,7 +76,7 @@ def _show_top_zones(console: Console, url: str) -> tuple[int, datetime]:
     return known["group"]["zone"], datetime.fromisoformat(day)
 
 
-def _show_hour(console: Console, url: str, zone: int, day: datetime) -> None:
+def _show_hour(console: Terminal, url: str, zone: int, day: datetime) -> None:
     path = "/v1/views/zone_demand/rows"
     until = day + timedelta(days=1)
     hours = ask(url, path, zone=zone, window="1h", **{"from": _iso(day), "to": _iso(until)})["data"]
@@ -87,17 +95,17 @@ def _show_hour(console: Console, url: str, zone: int, day: datetime) -> None:
     _print(console, table, path, parameters)
 
 
-def _show_vendors(console: Console, url: str) -> None:
+def _show_vendors(console: Terminal, url: str) -> None:
     path = "/v1/views/vendor_trips/rows"
     parameters: dict[str, str | int] = {"limit": MOST_ROWS}
     rows = ask(url, path, **parameters)["data"]
     table = _table("Trips per vendor so far", "vendor", "trips", "fingerprint")
     for row in sorted(rows, key=lambda r: -r["measures"]["trips"])[:TOP]:
-        table.add_row(row["group"]["vendor"] or "none", f"{row['measures']['trips']:,}", row["fingerprint"])
+        table.add_row(printable(row["group"]["vendor"] or "none"), f"{row['measures']['trips']:,}", row["fingerprint"])
     _print(console, table, path, parameters)
 
 
-def last_screen(console: Console, facts: dict[str, Any]) -> None:
+def last_screen(console: Terminal, facts: dict[str, Any]) -> None:
     """What happened, what the figures mean, what to try next."""
     verdict, colour = facts["verdict"], "green" if facts["verdict"] == "MATCH" else "red"
     figures = Table.grid(padding=(0, 2, 1, 0))
@@ -105,7 +113,7 @@ def last_screen(console: Console, facts: dict[str, Any]) -> None:
     figures.add_column()
     for name, meaning in (
         ("happened", _HAPPENED.format(**facts)),
-        (f"[{colour}]{verdict}[/]", _MEANING[verdict]),
+        (Text(verdict, colour), _MEANING[verdict]),
         ("position", _POSITION.format(**facts)),
         ("fingerprint", _FINGERPRINT),
         ("late", _LATE.format(**facts)),
@@ -115,7 +123,7 @@ def last_screen(console: Console, facts: dict[str, Any]) -> None:
         figures.add_row(name, meaning)
     following = Table.grid(padding=(0, 2, 0, 0))
     for command, what in _NEXT.items():
-        following.add_row(f"[bold]{command}[/]", what)
+        following.add_row(Text(command, "bold"), what)
     console.print(Panel(Group(figures, "", following), title="flagfall demo", border_style=colour))
 
 
@@ -157,11 +165,11 @@ def _table(title: str, *columns: str) -> Table:
     return table
 
 
-def _print(console: Console, table: Table, path: str, parameters: dict[str, Any]) -> None:
+def _print(console: Terminal, table: Table, path: str, parameters: dict[str, Any]) -> None:
     query = "&".join(f"{name}={value}" for name, value in parameters.items())
     console.print()
     console.print(table)
-    console.print(f"[dim]GET {path}?{query}[/]", soft_wrap=True)
+    console.print(f"GET {path}?{query}", style="dim", soft_wrap=True)
 
 
 def _iso(instant: datetime) -> str:
