@@ -25,7 +25,9 @@ from app.base.services.errors import PortInUse
 from app.base.services.jars import jar_paths
 from app.base.services.java import find_java
 from app.base.settings import KafkaSettings, Settings
+from app.edge.cli.main import run
 from tests.support.services import local_settings, running_services
+from tests.support.waiting import wait_for
 
 CHECKOUT = Path(__file__).parents[2]
 RECORD = {"type": "record", "name": "R", "fields": [{"name": "a", "type": "int"}]}
@@ -66,6 +68,17 @@ def tree(settings: Settings) -> list[psutil.Process]:
     return [process for root in roots for process in (root, *root.children(recursive=True))]
 
 
+def find_broker(data_dir: Path) -> psutil.Process:
+    found = processes.find(data_dir / "kafka.pid.json")
+    assert found is not None
+    return found
+
+
+def kill(process: psutil.Process) -> None:
+    process.kill()
+    process.wait(60)
+
+
 def test_data_and_schemas_survive_a_restart(tmp_path: Path) -> None:
     """Both together, as a record names its schema by number; and a second `up` changes nothing."""
     settings = local_settings(tmp_path)
@@ -99,16 +112,26 @@ def test_data_and_schemas_survive_a_restart(tmp_path: Path) -> None:
         local.down(settings)
 
 
-def test_a_killed_broker_is_explained_and_started_again(tmp_path: Path) -> None:
+def test_a_killed_broker_is_started_again_and_status_says_what_became_of_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """By its keeper; where that was killed too, by the next `up`."""
     settings = local_settings(tmp_path)
+    for name, value in settings.environment().items():
+        monkeypatch.setenv(name, value)
     told: list[str] = []
     try:
         local.up(settings)
-        broker = processes.find(tmp_path / "kafka.pid.json")
-        assert broker is not None
-        broker.kill()
-        broker.wait(60)
+        kill(find_broker(tmp_path))
+        wait_for(lambda: states(settings)["kafka"] == "running", "its keeper has started the broker again")
+        assert run(["services", "status"]) == 0
+        assert "started again once since `flagfall services up`" in capsys.readouterr().out
+
+        kill(psutil.Process(json.loads((tmp_path / "kafka.pid.json").read_text())["keeper"]))
+        kill(find_broker(tmp_path))
         assert states(settings) == {"kafka": "stale", "registry": "running"}
+        assert run(["services", "status"]) == 1
+        assert "`flagfall services up` starts it again" in capsys.readouterr().out
         assert local.up(settings, told.append) == ["kafka"]
         assert any(text.startswith("kafka: ended without") for text in told)
         assert states(settings) == {"kafka": "running", "registry": "running"}

@@ -8,6 +8,7 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,7 +17,8 @@ import pytest
 
 from app.base.services import processes
 from app.base.services.errors import PortInUse, StartFailed
-from app.base.services.processes import Daemon
+from app.base.services.processes import Daemon, Deaths
+from tests.support.waiting import wait_for
 
 SLEEPER = "import signal; print('up', flush=True); signal.pause()"
 DEAF = """
@@ -50,6 +52,12 @@ def daemon(tmp_path: Path) -> Iterator[Daemon]:
 def make(folder: Path, program: str, **ports: int) -> Daemon:
     command = (sys.executable, "-c", program)
     return Daemon("sleeper", command, folder / "logs" / "sleeper.log", folder / "sleeper.pid.json", ports)
+
+
+def deaths_of(daemon: Daemon) -> Deaths:
+    found = processes.deaths(daemon.pid_file)
+    assert found is not None
+    return found
 
 
 def says_up(daemon: Daemon) -> bool:
@@ -168,3 +176,57 @@ processes.release(write_fd, 2)
         assert processes.stop(tmp_path / name, 5)
     gone, _ = psutil.wait_procs(kept, timeout=60)
     assert len(gone) == 2
+
+
+def test_a_process_that_dies_is_started_again_and_it_is_told_how_often_and_when(tmp_path: Path) -> None:
+    """The first life ends by KILL, as the machine's memory ran out; the second goes on."""
+    kept = make(tmp_path, SLEEPER)
+    try:
+        first = processes.start(kept, 5, restarts=1)
+        assert processes.deaths(kept.pid_file) is None
+        before = time.time()
+        first.kill()
+        wait_for(lambda: processes.find(kept.pid_file) not in {None, first}, "the second life")
+        died = deaths_of(kept)
+        assert (died.restarts, died.code, died.is_kept) == (1, -signal.SIGKILL, True)
+        assert before <= died.at <= time.time()
+        assert f"process {first.pid} ended by itself with code -9; start 1 of 1 follows" in kept.log.read_text()
+    finally:
+        assert processes.stop(kept.pid_file, 5)
+    assert processes.find(kept.pid_file) is None
+    assert not kept.pid_file.exists()
+
+
+def start_doomed(tmp_path: Path, restarts: int) -> Daemon:
+    """It ends with 3 as soon as its start was seen, and each time after."""
+    seen = tmp_path / "seen"
+    program = f"""
+import pathlib, sys, time
+while not pathlib.Path({str(seen)!r}).exists():
+    time.sleep(0.01)
+sys.exit(3)
+"""
+    doomed = make(tmp_path, program)
+    processes.start(doomed, 5, restarts=restarts)
+    seen.touch()
+    return doomed
+
+
+def test_a_process_that_cannot_live_is_given_up(tmp_path: Path) -> None:
+    doomed = start_doomed(tmp_path, restarts=2)
+    wait_for(lambda: "not started again" in doomed.log.read_text(), "the keeper's last word")
+    wait_for(lambda: not deaths_of(doomed).is_kept, "the keeper's end")
+    died = deaths_of(doomed)
+    assert (died.restarts, died.code, died.is_kept) == (2, 3, False)
+    assert not processes.stop(doomed.pid_file, 5)
+    assert not doomed.pid_file.exists()
+
+
+def test_one_that_waits_to_be_started_again_can_be_stopped(tmp_path: Path) -> None:
+    """Nothing is left that could start it."""
+    doomed = start_doomed(tmp_path, restarts=9)
+    wait_for(lambda: "start 2 of 9 follows" in doomed.log.read_text(), "the second pause")
+    keeper = psutil.Process(json.loads(doomed.pid_file.read_text())["keeper"])
+    assert processes.stop(doomed.pid_file, 5)
+    assert not keeper.is_running()
+    assert not doomed.pid_file.exists()

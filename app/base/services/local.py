@@ -11,6 +11,7 @@ import fcntl
 import os
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from time import monotonic
 from typing import Literal
@@ -21,8 +22,10 @@ from app.base.services.processes import Daemon
 from app.base.settings import Settings
 
 Tell = Callable[[str], None]
-State = Literal["running", "silent", "stopped", "stale", "elsewhere"]
+State = Literal["running", "silent", "stopped", "restarting", "stale", "elsewhere"]
 NAMES = (kafka.NAME, registry.NAME)
+RESTARTS = 5
+"""In a row, within 15 seconds: a service that was killed is back with the first, one that cannot start says why."""
 
 
 @dataclass(frozen=True)
@@ -31,11 +34,25 @@ class ServiceStatus:
 
     name: str
     state: State
-    """silent: its process runs and does not answer; stale: it ended without `down`; elsewhere: not ours to
-    run."""
+    """silent: its process runs and does not answer; restarting: it died and will be started; stale: it ended without
+    `down`, and nobody starts it; elsewhere: not ours to run."""
     address: str
     pid: int | None
     log: Path
+    restarts: int = 0
+    """How often its keeper has started it again since `up`."""
+    died_at: str | None = None
+    """When it last ended by itself, ISO 8601."""
+    what_to_do: str | None = None
+    """A sentence; None where nothing is to be done."""
+
+    @property
+    def deaths(self) -> str | None:
+        """What happened to it since `up`, in words; None if nothing did."""
+        if self.died_at is None:
+            return None
+        times = "once" if self.restarts == 1 else f"{self.restarts} times"
+        return f"ended by itself at {self.died_at}; started again {times} since `flagfall services up`"
 
 
 def up(settings: Settings, tell: Tell = lambda text: None, owner_fd: int | None = None) -> list[str]:
@@ -52,7 +69,7 @@ def up(settings: Settings, tell: Tell = lambda text: None, owner_fd: int | None 
                 if _here(settings, module.NAME) and _must_start(settings, module.NAME, tell):
                     daemon = module.daemon(settings)
                     begun.append((daemon, module.answers))
-                    process = processes.start(daemon, settings.services.stop_timeout_seconds, owner_fd)
+                    process = processes.start(daemon, settings.services.stop_timeout_seconds, owner_fd, RESTARTS)
                     tell(f"{module.NAME}: started, pid {process.pid}, log {daemon.log}")
             deadline = monotonic() + settings.services.start_timeout_seconds  # jars were fetched before
             for daemon, answers in begun:
@@ -122,7 +139,7 @@ def _must_start(settings: Settings, name: str, tell: Tell) -> bool:
         return False
     if pid_file.exists():
         tell(f"{name}: ended without `flagfall services down` (machine off, or killed); starting it again")
-        processes.forget(pid_file)
+        processes.stop(pid_file, settings.services.stop_timeout_seconds)
     return True
 
 
@@ -136,15 +153,36 @@ def _prepare(settings: Settings, name: str) -> None:
 def _status(settings: Settings, name: str, answers: Callable[[Settings], bool]) -> ServiceStatus:
     pid_file = _pid_file(settings, name)
     process = processes.find(pid_file)
+    died = processes.deaths(pid_file)
     state: State
     if process is not None:
         state = "running" if answers(settings) else "silent"
     elif not _here(settings, name):
         state = "elsewhere"
+    elif died is not None and died.is_kept:
+        state = "restarting"
     else:
         state = "stale" if pid_file.exists() else "stopped"
     log = settings.data_dir / "logs" / f"{name}.log"
-    return ServiceStatus(name, state, _address(settings, name), process.pid if process else None, log)
+    return ServiceStatus(
+        name,
+        state,
+        _address(settings, name),
+        process.pid if process else None,
+        log,
+        died.restarts if died else 0,
+        datetime.fromtimestamp(died.at, UTC).isoformat(timespec="seconds") if died else None,
+        _what_to_do(state, log),
+    )
+
+
+def _what_to_do(state: State, log: Path) -> str | None:
+    return {
+        "silent": f"Read {log}; `flagfall services down` and `up` start it anew.",
+        "restarting": f"Wait a moment; if it ends again and again, {log} says why.",
+        "stale": f"It ended without `flagfall services down`. Read {log}; `flagfall services up` starts it again.",
+        "stopped": "`flagfall services up` starts it.",
+    }.get(state)
 
 
 def _here(settings: Settings, name: str) -> bool:

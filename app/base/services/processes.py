@@ -6,6 +6,7 @@ line are the recorded ones.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import socket
@@ -41,10 +42,27 @@ class Daemon:
     """Field of ServicesSettings to the port that is set there."""
 
 
-def start(daemon: Daemon, stop_timeout_seconds: float, owner_fd: int | None = None) -> psutil.Process:
+@dataclass(frozen=True)
+class Deaths:
+    """How often a process ended before it was told to."""
+
+    restarts: int
+    """So often it was started again."""
+    at: float
+    """When it last ended, in seconds since 1970."""
+    code: int
+    """With what; -9 is KILL."""
+    is_kept: bool
+    """Whether it runs, or will be started again."""
+
+
+def start(
+    daemon: Daemon, stop_timeout_seconds: float, owner_fd: int | None = None, restarts: int = 0
+) -> psutil.Process:
     """Start it, with its own session, log and pid file. With ``owner_fd`` it dies when that pipe closes.
 
-    The log of the run before is kept beside the new one. Raises PortInUse, StartFailed.
+    If it dies it is started again, ``restarts`` times in a row. The log of the run before is kept beside the new one.
+    Raises PortInUse, StartFailed.
     """
     check_ports(daemon.ports)
     for path in (daemon.log, daemon.pid_file):
@@ -52,7 +70,8 @@ def start(daemon: Daemon, stop_timeout_seconds: float, owner_fd: int | None = No
     if daemon.log.exists():
         daemon.log.replace(daemon.log.with_suffix(".log.1"))
     fds = () if owner_fd is None else (owner_fd,)
-    arguments = [str(fds[0] if fds else -1), str(daemon.pid_file), str(stop_timeout_seconds), *daemon.command]
+    numbers = (str(stop_timeout_seconds), str(restarts))
+    arguments = [str(fds[0] if fds else -1), str(daemon.pid_file), *numbers, *daemon.command]
     with daemon.log.open("wb") as log:
         keeper = subprocess.run(
             [sys.executable, "-I", str(KEEPER), *arguments],
@@ -81,24 +100,36 @@ def find(pid_file: Path) -> psutil.Process | None:
 
 
 def stop(pid_file: Path, timeout_seconds: float) -> bool:
-    """TERM, and KILL after the time; waits until it is gone, and forgets it. False if nothing ran."""
-    process = find(pid_file)
-    if process is not None:
-        process.terminate()
-        try:
-            process.wait(timeout_seconds)
-        except psutil.TimeoutExpired:
+    """TERM, and KILL after the time; waits until it is gone, and forgets it. False if nothing ran.
+
+    It is its keeper that is told, who would start it again; the process itself where that is gone.
+    """
+    first = _keeper(pid_file) or find(pid_file)
+    if first is not None:
+        with contextlib.suppress(psutil.NoSuchProcess):
+            first.terminate()
+        psutil.wait_procs([first], timeout_seconds)
+    if process := find(pid_file):
+        with contextlib.suppress(psutil.NoSuchProcess):
             process.kill()
-            process.wait(timeout_seconds)
+        process.wait(timeout_seconds)
     forget(pid_file)
-    return process is not None
+    return first is not None
+
+
+def deaths(pid_file: Path) -> Deaths | None:
+    """What its keeper has recorded of the ends that nobody asked for; None if there was none."""
+    record = _read(pid_file)
+    if not record or record.get("died_at") is None:
+        return None
+    told = (int(str(record["restarts"])), float(str(record["died_at"])), int(str(record["died_with"])))
+    return Deaths(*told, is_kept=_keeper(pid_file) is not None)
 
 
 def forget(pid_file: Path) -> None:
     """Remove the record of a process that is gone, once its keeper cannot write or remove one any more."""
-    if record := _read(pid_file):
-        keeper = _alive(record["keeper"], record["keeper_started"], None)
-        if keeper is not None:
+    if _read(pid_file):
+        if keeper := _keeper(pid_file):
             keeper.wait(10)
         pid_file.unlink(missing_ok=True)
 
@@ -166,6 +197,12 @@ def _holder(port: int) -> str:
     except psutil.Error:
         pass
     return "a process that this user cannot see"
+
+
+def _keeper(pid_file: Path) -> psutil.Process | None:
+    """Who would start it again, and removes the record when it is stopped."""
+    record = _read(pid_file)
+    return _alive(record.get("keeper"), record.get("keeper_started"), None) if record else None
 
 
 def _read(pid_file: Path) -> dict[str, object] | None:

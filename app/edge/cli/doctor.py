@@ -179,8 +179,6 @@ def _services(settings: Settings) -> Iterator[Finding]:
             advice = "Check address, protocol and password: FLAGFALL_KAFKA_*, FLAGFALL_REGISTRY_*."
             yield Finding(one.name, "fault", f"no answer from {one.address}", advice)
         elif one.state == "silent":
-            advice = f"Read {one.log}; `flagfall services down` and `up` start it anew."
-            yield Finding(one.name, "fault", f"pid {one.pid} runs and does not answer", advice)
+            yield Finding(one.name, "fault", f"pid {one.pid} runs and does not answer", one.what_to_do or "")
         else:
-            ended = "ended without `services down`" if one.state == "stale" else "not running"
-            yield Finding(one.name, "note", ended, "`flagfall services up` starts it.")
+            yield Finding(one.name, "note", one.deaths or "not running", one.what_to_do or "")

@@ -73,7 +73,7 @@ def fetch() -> None:
 
 
 def show(settings: Settings, as_json: bool) -> int:
-    """Print every service's state; 1 if one is down or silent."""
+    """Print every service's state, what became of it and what to do; 1 if one is down or silent."""
     from app.base.services import local
 
     found = local.status(settings)
@@ -84,6 +84,9 @@ def show(settings: Settings, as_json: bool) -> int:
             ("SERVICE", "STATE", "ADDRESS", "PID", "LOG"),
             [(one.name, one.state, one.address, one.pid, one.log) for one in found],
         )
+        for one in found:
+            for line in filter(None, (one.deaths, one.what_to_do)):
+                click.echo(f"{one.name}: {line}")
     return int(any(one.state not in {"running", "elsewhere"} for one in found))
 
 
