@@ -161,6 +161,7 @@ class ColumnarConsumer(stock.Consumer):
 
     async def on_partitions_revoked(self, revoked: Any) -> None:
         await self.app.groups.quiesce()
+        self._buffered_partitions.difference_update(revoked)  # a fenced task's are let go by nobody else
         await self.commit()
         await super().on_partitions_revoked(revoked)
 
