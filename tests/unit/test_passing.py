@@ -16,6 +16,11 @@ def test_what_passes_is_known_by_its_code_as_answers_bear_no_flag(code: int) -> 
     assert passes(error)
 
 
+def test_a_question_that_was_lost_with_a_brokers_handle_is_asked_again() -> None:
+    """Seen in the second in which one of three brokers was back; a take-over under way would end the worker."""
+    assert passes(KafkaError(KafkaError._DESTROY_BROKER))
+
+
 def test_the_librarys_own_flag_is_believed_too() -> None:
     assert passes(KafkaError(KafkaError.UNKNOWN, "again, please", False, True))
 
