@@ -30,6 +30,9 @@ PLACE_NAMES = re.compile(
 
 INT64_MAX = (1 << 63) - 1
 
+FIRST_INSTANT_US, LAST_INSTANT_US = -62_072_524_800_000_000, 253_339_228_799_999_999
+"""The years 3 to 9997: so far an instant, and a window of a year around it, can be written by ISO 8601."""
+
 MAX_TOPIC_NUMBER = 127
 """Topic numbers share a signed 64-bit origin with partition and offset, so the top bit stays free."""
 
@@ -171,6 +174,8 @@ def _column_problems(column: Column) -> Iterable[str]:
         yield f"low and high are for numbers, and it is {column.kind}"
     if any(abs(bound) > INT64_MAX for bound in bounds):
         yield f"bounds {bounds} do not fit into 64 bits"
+    if column.kind is Kind.INSTANT and any(not FIRST_INSTANT_US <= bound <= LAST_INSTANT_US for bound in bounds):
+        yield f"bounds {bounds} of an instant are microseconds since the epoch, in the years 3 to 9997"
     if bounds != sorted(bounds):
         yield f"low {column.low} is above high {column.high}"
 

@@ -140,6 +140,11 @@ MISTAKES = [
     ('{ kind = "flag" }', '{ kind = "flag", nulable = true }', "columns.member.nulable: there is no such key; did you"),
     ("low = 0, high = 200_000", "low = 9, high = 0", "column 'distance_m': low 9 is above high 0"),
     ("low = 0, high = 200_000", "low = -9_223_372_036_854_775_808", "do not fit into 64 bits"),
+    (
+        '{ kind = "instant", help = "bicycle lo',
+        '{ kind = "instant", high = 999_999_999_999_999_999, help = "lo',
+        "years 3 to 99",
+    ),
     ("bike = {", "offset = {", "sources.bike_trips: column 'offset': a record's place is called so"),
     ("bike = {", '"my bike" = {', "sources.bike_trips: column 'my bike': no name of an Avro field"),
     ("bike = {", "Trip_Id = {", "sources.bike_trips: two columns are called 'trip_id'"),

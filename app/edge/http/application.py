@@ -23,7 +23,7 @@ from app.edge.http.openapi import DOCUMENT, api_document
 from app.edge.http.problems import problem_middleware
 from app.edge.http.routes import ROUTES
 from app.edge.http.rows_query import check_parameter_names
-from app.edge.http.security import bounded_address, secure_headers
+from app.edge.http.security import bounded_address, secure_headers, unread_body
 from app.edge.http.zone_names import Names
 from app.engine.drive.liveness import Liveness
 
@@ -55,7 +55,7 @@ def create_app(
     app.on_response_prepare.append(secure_headers)
     app.cleanup_ctx.append(_session)
     for route in ROUTES:
-        app.router.add_get(route.path, route.handler, name=route.name)
+        app.router.add_get(route.path, route.handler, name=route.name, expect_handler=unread_body)
     return app
 
 

@@ -15,6 +15,7 @@ import orjson
 from app.domain.fold import RowKey
 from app.domain.source import Kind
 from app.domain.view import AllTime, View
+from app.edge.http.instants import instant_range
 from app.edge.http.problems import Problem
 
 LAYOUT = 1
@@ -43,13 +44,17 @@ def decode(view: View, filters_hash: str, cursor: str) -> RowKey:
 
 
 def _fits(view: View, window: Any, group: Any) -> bool:
-    windowed = not isinstance(view.window, AllTime)
-    if windowed != (type(window) is int) or (windowed and window not in _INT64):
-        return False
-    if not isinstance(group, list) or len(group) != len(view.groups):
+    if not _fits_window(view, window) or not isinstance(group, list) or len(group) != len(view.groups):
         return False
     texts = [view.source.by_name[g.column].kind is Kind.TEXT for g in view.groups]
     return all(
         value is None or (isinstance(value, str) if text else type(value) is int and value in _INT64)
         for value, text in zip(group, texts, strict=True)
     )
+
+
+def _fits_window(view: View, window: Any) -> bool:
+    if isinstance(view.window, AllTime) or type(window) is not int:
+        return isinstance(view.window, AllTime) and window is None
+    first_us, last_us = instant_range(view)
+    return first_us <= window <= last_us

@@ -5,9 +5,14 @@ from __future__ import annotations
 import re
 from datetime import UTC, datetime, timedelta
 
+from app.domain.source import FIRST_INSTANT_US, LAST_INSTANT_US
+from app.domain.view import AllTime, View
+from app.domain.window_problems import instant_bounds
+
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 INSTANT_EXAMPLE = "an instant with its zone, as 2024-01-31T08:00:00Z"
 DURATION_EXAMPLE = "a whole number with its unit s, m, h or d, as 15m"
+MAX_WINDOW_US = 366 * 86_400 * 1_000_000
 
 _MICROSECOND = timedelta(microseconds=1)
 _UNIT_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
@@ -28,6 +33,20 @@ def to_us(text: str) -> int:
 def to_iso(instant_us: int) -> str:
     """ISO 8601 in UTC, with a Z."""
     return (EPOCH + instant_us * _MICROSECOND).isoformat().removesuffix("+00:00") + "Z"
+
+
+def instant_range(view: View) -> tuple[int, int]:
+    """First and last instant that a question about the view's windows may name.
+
+    Those that its records can have, a longest window more on either side, and the epoch, by which many say "from the
+    beginning". ValueError for all time.
+    """
+    if isinstance(view.window, AllTime):
+        raise ValueError(f"{view.name}: all time has no instants")
+    low, high = instant_bounds(view.source, view.window.column)
+    first_us = (FIRST_INSTANT_US if low is None else low) - MAX_WINDOW_US
+    last_us = (LAST_INSTANT_US if high is None else high) + MAX_WINDOW_US
+    return min(first_us, 0), max(last_us, 0)
 
 
 def duration_us(text: str) -> int:

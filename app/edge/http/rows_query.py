@@ -17,11 +17,19 @@ from app.domain.records import Value
 from app.domain.source import Column, Kind
 from app.domain.view import AllTime, Group, Session, Tumbling, View
 from app.edge.http import cursors
-from app.edge.http.instants import DURATION_EXAMPLE, INSTANT_EXAMPLE, duration_us, to_duration, to_iso, to_us
+from app.edge.http.instants import (
+    DURATION_EXAMPLE,
+    INSTANT_EXAMPLE,
+    MAX_WINDOW_US,
+    duration_us,
+    instant_range,
+    to_duration,
+    to_iso,
+    to_us,
+)
 from app.edge.http.problems import Problem, bad_parameter
 
 DEFAULT_LIMIT, MAX_LIMIT = 100, 10_000
-MAX_WINDOW_US = 366 * 86_400 * 1_000_000
 NULL = "null"
 COMMON = ("limit", "cursor", "order", "partial")
 WINDOWED, FOLDED = ("from", "to"), ("window", "last")
@@ -133,8 +141,8 @@ def read_query(view: View, parameters: Parameters, *, also: tuple[str, ...] = ()
             raise bad_parameter(name, _one(parameters, name) or "", why)
     query = RowsQuery(
         view=view,
-        from_us=_instant(parameters, "from"),
-        until_us=_instant(parameters, "to"),
+        from_us=_instant(view, parameters, "from"),
+        until_us=_instant(view, parameters, "to"),
         window_us=_window(view, parameters),
         groups=_groups(view, parameters),
         limit=_limit(parameters),
@@ -180,14 +188,18 @@ def _one(parameters: Parameters, name: str) -> str | None:
     return values[0] if values else None
 
 
-def _instant(parameters: Parameters, name: str) -> int | None:
+def _instant(view: View, parameters: Parameters, name: str) -> int | None:
     text = _one(parameters, name)
     if text is None:
         return None
+    first_us, last_us = instant_range(view)
     try:
-        return to_us(text)
+        instant_us = to_us(text)
     except ValueError:
         raise bad_parameter(name, text, INSTANT_EXAMPLE) from None
+    if first_us <= instant_us <= last_us:
+        return instant_us
+    raise bad_parameter(name, text, f"from {to_iso(first_us)} to {to_iso(last_us)}; leave it out for an open end")
 
 
 def _window(view: View, parameters: Parameters) -> int | None:
