@@ -44,7 +44,7 @@ class Refused:
 
 
 class Reason(StrEnum):
-    """Why a record is unusable; the first that applies, in this order."""
+    """Why a record is unusable; the first that applies, in this order. The last one is for requests only."""
 
     NULL_VALUE = "null_value"
     TOO_SHORT = "too_short"
@@ -56,6 +56,7 @@ class Reason(StrEnum):
     OUT_OF_BOUNDS = "out_of_bounds"
     NO_TIMESTAMP = "no_timestamp"
     SKEWED = "skewed"
+    UNREACHABLE_OFFSET = "unreachable_offset"
 
 
 def with_derived(source: Source, values: Mapping[str, Value]) -> dict[str, Value]:

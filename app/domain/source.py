@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
 
+from app.domain.boundaries import EARLIEST_US, LATEST_US
 from app.domain.errors import DefinitionError
 from app.domain.suggestion import did_you_mean
 
@@ -126,6 +127,19 @@ class Source:
     def by_name(self) -> dict[str, Column]:
         """Every column, derived ones included, by name."""
         return {c.name: c for c in (*self.columns, *(d.column for d in self.derived))}
+
+    @property
+    def instants_us(self) -> tuple[int, int]:
+        """What a watermark may be: from the first to the last instant of which something may be reported.
+
+        Never beyond the years for which there are calendars, whatever the column's bounds.
+        """
+        column = self.by_name[self.reported_at]
+        low, high = column.low, column.high
+        return (
+            EARLIEST_US if low is None else max(low, EARLIEST_US),
+            LATEST_US if high is None else min(high, LATEST_US),
+        )
 
     def topic(self, name: str) -> SourceTopic:
         """The topic of that name; KeyError if it is not of this source."""

@@ -2,18 +2,49 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime, timedelta
 
 from app.base import names
 from app.base.producer import Producer
+from app.codecs.advance_requests import encode_request
+from app.domain.advance import AdvanceRequest, refusal
 from app.domain.alert import Alert
+from app.domain.catalogue import TaskGroup
+from app.domain.errors import FlagfallError
 from app.domain.join import Join
 from app.domain.records import TopicPartition
 from app.domain.source import Source
 from app.domain.view import Session, Tumbling, View
 from app.domain.windows import Calendar, Hopping
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+class CannotClose(FlagfallError):
+    """The workers would refuse the watermark: choose an earlier instant."""
+
+
+def group_watermark_us(group: TaskGroup, latest_clock_ms: int) -> int:
+    """As `closing_watermark_us` of all that stands in the group; CannotClose if some source has no such instant."""
+    _refuse_unless_admitted(group, latest_clock_ms * 1000)  # before windows are asked for that no calendar has
+    watermark_us = closing_watermark_us(latest_clock_ms, group.views, group.pairing)
+    _refuse_unless_admitted(group, watermark_us)
+    return watermark_us
+
+
+def _refuse_unless_admitted(group: TaskGroup, watermark_us: int) -> None:
+    for source in group.sources:
+        by_topic = {topic.name: source for topic in source.topics}
+        reasons = [refusal(AdvanceRequest(topic, 0, watermark_us), by_topic, 0) for topic in by_topic]
+        if any(reasons):
+            low, high = (f"{_EPOCH + timedelta(microseconds=at):%Y-%m-%d %H:%M}" for at in source.instants_us)
+            raise CannotClose(
+                f"{group.name}: a watermark of {watermark_us / 1e6:.0f} s since 1970, longest window and grace "
+                f"included, would be refused: records of {source.name} are of {low} to {high} UTC; choose an instant "
+                "that leaves room"
+            )
 
 
 def closing_watermark_us(latest_clock_ms: int, views: Iterable[View], pairing: Iterable[Join | Alert] = ()) -> int:
@@ -49,12 +80,7 @@ def request_advances(
     topic = names.advance_requests_topic(application, source.name)
     now_ms = time.time_ns() // 1_000_000
     for place, end in sorted(log_ends.items()):
-        request = {
-            "topic": place.topic,
-            "partition": place.partition,
-            "watermark_us": watermark_us,
-            "not_before_offset": end,
-        }
-        producer.send(topic, [json.dumps(request).encode()], [None], [now_ms], place.partition)
+        request = AdvanceRequest(*place, watermark_us, end)
+        producer.send(topic, [encode_request(request)], [None], [now_ms], place.partition)
     producer.finish()
     return len(log_ends)

@@ -19,9 +19,11 @@ from dataclasses import replace
 from typing import Any
 
 from app.base import names
+from app.codecs.advance_requests import encode_request
 from app.codecs.avro_schema import Schemas
 from app.codecs.changelog import decode_rows
 from app.codecs.row_keys import decode_key, row_prefix
+from app.domain.advance import AdvanceRequest, refusal
 from app.domain.alert import Alert
 from app.domain.branch import Branch
 from app.domain.errors import FlagfallError
@@ -135,9 +137,10 @@ class Harness:
 
     def advance_watermark(self, topic: str, watermark_us: int, *, partition: int = 0) -> None:
         """Raise a watermark without a record, as `flagfall advance` does. It never goes back."""
-        self._source_of(topic)
-        request = {"topic": topic, "partition": partition, "watermark_us": watermark_us}
-        self._produce(self._definition.advance_requests, partition, [Sent(None, json.dumps(request).encode())])
+        source, request = self._source_of(topic), AdvanceRequest(topic, partition, watermark_us)
+        if refusal(request, {topic: source}, partition):
+            raise HarnessError(f"{watermark_us} is no instant of {source.name}: {source.instants_us}, both inclusive")
+        self._produce(self._definition.advance_requests, partition, [Sent(None, encode_request(request))])
 
     def correct(self, document: Mapping[str, Any], *, partition: int = 0) -> Row:
         """Send a correction (docs/formats.md) and give what became of it; HarnessError if it cannot even be read."""

@@ -6,13 +6,16 @@ import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 
+from app.codecs.advance_requests import encode_request
+from app.domain.advance import AdvanceRequest
 from app.domain.correction import Correction
+from app.domain.fingerprint import MAX_OFFSET
 from app.domain.fold import Cells, RowKey
 from app.domain.records import TopicPartition
 from app.testkit.broker import Broker, Producer
 from app.testkit.partition_log import LogTransaction, Outcome, Sent
 from app.testkit.samples import Sample
-from app.testkit.steps import Correct, Produce, Request
+from app.testkit.steps import Correct, Flaw, Produce, Request
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,10 +86,7 @@ class Inputs:
         """Ask for a watermark to be raised; `topic` takes such requests."""
         log = self.broker.log(*step.place)
         not_before = 0 if step.back is None else max(0, log.end - step.back)
-        document = {**step.place._asdict(), "watermark_us": step.watermark_us}
-        if step.back is not None:
-            document["not_before_offset"] = not_before
-        value = json.dumps(document if step.readable else {**document, "topic": "none"}).encode()
+        value = _request_bytes(AdvanceRequest(*step.place, step.watermark_us, not_before), step.flaw)
         sent = Sent(None, value, (), step.watermark_us // 1000)
         offset = self.broker.produce(TopicPartition(topic, step.place.partition), sent)
         self.asked.append(Asked(offset, sent, step, not_before))
@@ -102,6 +102,19 @@ class Inputs:
         for _ in range(2 if step.what == "twice" else 1):
             offset = self.broker.produce(TopicPartition(topic, step.partition), sent)
             self.corrected.append(Corrected(step.partition, offset, sent, correction))
+
+
+def _request_bytes(request: AdvanceRequest, flaw: Flaw | None) -> bytes:
+    match flaw:
+        case Flaw.UNDECODABLE:
+            return encode_request(request)[:-1]
+        case Flaw.TOPIC:
+            request = request._replace(topic="none")
+        case Flaw.WATERMARK:
+            request = request._replace(watermark_us=request.watermark_us * 1000)
+        case Flaw.OFFSET:
+            request = request._replace(not_before_offset=MAX_OFFSET)
+    return encode_request(request)
 
 
 def _correction(step: Correct, key: RowKey, cells: Cells) -> Correction:

@@ -63,7 +63,7 @@ def _refusal_problems(world: World, settled: Settled) -> Problems:
     late: Counter[Any] = Counter()
     for state, expected in settled:
         quarantined.update(_as_refused(expected.inside[at], (REASON, why)) for at, why in expected.refused.items())
-        quarantined.update(_unreadable_requests(world, state.partition))
+        quarantined.update(_refused_requests(world, state.partition))
         quarantined.update(_unreadable_corrections(world, state.partition))
         late.update((_as_refused(expected.inside[at]), named) for at, named in _late(world, state, expected))
     yield from _multiset_problems("quarantined", quarantined, _written(world, names.quarantine_topic(APPLICATION)))
@@ -123,11 +123,11 @@ def _written(world: World, topic: str) -> Counter[Any]:
     return Counter((record.key, record.value, record.headers) for record in entries)
 
 
-def _unreadable_requests(world: World, partition: int) -> Iterator[Any]:
+def _refused_requests(world: World, partition: int) -> Iterator[Any]:
     place = TopicPartition(world.definition.advance_requests, partition)
     for asked in world.inputs.asked:
-        if asked.request.place.partition == partition and not asked.request.readable:
-            yield _refusal(place, asked.offset, asked.sent, (REASON, str(Reason.UNDECODABLE)))
+        if asked.request.place.partition == partition and asked.request.flaw is not None:
+            yield _refusal(place, asked.offset, asked.sent, (REASON, str(asked.request.flaw)))
 
 
 def _unreadable_corrections(world: World, partition: int) -> Iterator[Any]:
@@ -141,7 +141,9 @@ def _advance_problems(world: World, state: TaskState) -> Problems:
     """Each recorded advance answers a request, not before its time; what was not answered was not needed."""
     for topic, position in state.marker.inputs.items():
         mine = [a for a in world.advances() if (a.topic, a.partition) == (topic, state.partition)]
-        asked = [a for a in world.inputs.asked if a.request.place == (topic, state.partition) and a.request.readable]
+        asked = [
+            a for a in world.inputs.asked if a.request.place == (topic, state.partition) and a.request.flaw is None
+        ]
         if any(a.watermark_us >= b.watermark_us for a, b in pairwise(mine)):
             yield f"{topic}-{state.partition}: advances do not rise: {mine}"
         for advance in mine:

@@ -32,6 +32,7 @@ from app.testkit.steps import (
     Delete,
     Deploy,
     EndInput,
+    Flaw,
     Idle,
     Kill,
     Look,
@@ -145,7 +146,8 @@ class _Drawing:
 
     def _request(self) -> Request:
         place = self.draws.choice(self.places)
-        return Request(place, self._watermark_us(), self.draws.choice((None, 0, 3)), self.draws.random() < 0.8)
+        watermark_us, back = self._watermark_us(), self.draws.choice((None, 0, 3))
+        return Request(place, watermark_us, back, self.draws.choice((*Flaw, *[None] * 12)))
 
     def _correct(self) -> Correct:
         what = self.draws.choice(("raise", "raise", "remove", "stale", "twice", "junk"))

@@ -17,6 +17,7 @@ from app.domain.errors import FlagfallError, StateError
 from app.domain.fold import Advance
 from app.domain.marker import InputPosition
 from app.domain.records import TopicPartition
+from app.engine.core.advances import LogEnds
 from app.engine.core.batch import Batch, Output, Transaction
 from app.engine.core.building import Piece
 from app.engine.core.definition import TaskDefinition
@@ -189,6 +190,8 @@ class SimulatedTask:
             position = core.state.marker.inputs[topic].next_offset
             if self.log(topic).last_stable_offset > position:
                 batch = self._read(self.log(topic), position)
+                if core.wants_log_ends(batch):
+                    core.log_ends = LogEnds(batch.next_offset, {t: self.log(t).end for t in core.definition.by_topic})
                 if core.is_due(batch):
                     fetched.append(batch)
                     if topic not in self.definition.joint_topics or self.draws.random() < 0.5:

@@ -6,6 +6,7 @@ Every step stands for itself: left out, it changes no other one. So a failing hi
 
 from __future__ import annotations
 
+from enum import StrEnum
 from typing import NamedTuple
 
 from app.domain.records import TopicPartition
@@ -29,12 +30,24 @@ class EndInput(NamedTuple):
 
 
 class Request(NamedTuple):
-    """A request to raise a watermark, to be taken `back` offsets before the log's present end or later."""
+    """A request to raise a watermark, to be taken `back` offsets before the log's present end or later.
+
+    `flaw`: why it is to be refused; None if it is as it should be.
+    """
 
     place: TopicPartition
     watermark_us: int
     back: int | None
-    readable: bool = True
+    flaw: Flaw | None = None
+
+
+class Flaw(StrEnum):
+    """What a request to raise a watermark may have wrong: each is the reason that it is refused for."""
+
+    UNDECODABLE = "undecodable"
+    TOPIC = "out_of_bounds:topic"
+    WATERMARK = "out_of_bounds:watermark_us"
+    OFFSET = "unreachable_offset"
 
 
 class Correct(NamedTuple):

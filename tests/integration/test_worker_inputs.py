@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import threading
+import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
@@ -18,13 +19,17 @@ import orjson
 import psutil
 
 from app.base import names
+from app.base.producer import Producer
 from app.base.settings import LOOPBACK, Settings
+from app.codecs.advance_requests import encode_request
+from app.domain.advance import AdvanceRequest
 from app.domain.fold import Advance, fold
 from app.rides.closing import closing_watermark_us
 from app.rides.ride import RIDES
 from app.rides.views import VIEWS
 from tests.support.cluster import write_rides
 from tests.support.flow import exported
+from tests.support.histories import START_US
 from tests.support.ports import free_ports
 from tests.support.truth import log_ends, records_of
 from tests.support.waiting import patient, wait_for
@@ -83,6 +88,32 @@ def test_a_watermark_raised_by_hand_makes_what_comes_after_it_late(world: Settin
         late = fold(VIEWS[0], records, advances).late
         assert len(late) > 400
         assert len(messages(world, names.late_topic(world.app_id))) == len(late)
+        assert_ledgers(markers(world, 0)[-1])
+
+
+def test_requests_that_cannot_be_met_change_no_answer_and_hold_up_no_other(world: Settings, tmp_path: Path) -> None:
+    write_rides(world, 0, 400)
+    requests = names.advance_requests_topic(world.app_id, RIDES.name)
+    good_us = START_US + 10**12
+    flaws: dict[str, bytes | None] = {
+        "undecodable": b"\xff",
+        "out_of_bounds:topic": encode_request(AdvanceRequest("rides.blue", 0, good_us)),
+        "out_of_bounds:watermark_us": encode_request(AdvanceRequest("rides.yellow", 0, good_us * 1000)),
+        "unreachable_offset": encode_request(AdvanceRequest("rides.yellow", 0, good_us, 10**12)),
+    }
+    producer = Producer(world.kafka)
+    values = [*flaws.values(), encode_request(AdvanceRequest("rides.yellow", 0, good_us))]
+    producer.send(requests, values, [None] * len(values), [time.time_ns() // 1_000_000] * len(values), 0)
+    producer.finish()
+    with ready_worker(world, tmp_path) as running:
+        wait_for(lambda: covers(world, running), "every ride is covered", [running])
+        wait_for(lambda: len(messages(world, names.advances_topic(world.app_id))), "the good one is taken", [running])
+        (taken,) = messages(world, names.advances_topic(world.app_id))
+        assert orjson.loads(taken.value())["watermark_us"] == good_us
+        refused = messages(world, names.quarantine_topic(world.app_id))
+        assert [dict(m.headers())["flagfall-reason"].decode() for m in refused] == [*flaws]
+        for view in VIEWS:
+            assert running.get(f"/v1/views/{view.name}/rows").status_code == 200
         assert_ledgers(markers(world, 0)[-1])
 
 

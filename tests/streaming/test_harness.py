@@ -12,7 +12,7 @@ import pytest
 from app.domain.errors import DefinitionError
 from app.domain.event_time import NO_WATERMARK
 from app.domain.fold import RowKey
-from app.domain.source import SourceTopic
+from app.domain.source import Coalesce, SourceTopic
 from app.rides.views import ZONE_DEMAND
 from app.testkit.encoding import RecordError
 from app.testkit.harness import Harness, HarnessError
@@ -89,10 +89,19 @@ def test_finals_come_when_every_task_has_closed_the_window() -> None:
 
 def test_a_window_that_ends_at_the_epoch_is_closed_once() -> None:
     """Closed to instant 0 is another thing than closed to none."""
-    kit = Harness(finals=[HUB_LOAD])
+    from_1970 = [replace(d, column=replace(d.column, low=0)) if isinstance(d, Coalesce) else d for d in PARCELS.derived]
+    load = replace(HUB_LOAD, source=replace(PARCELS, derived=tuple(from_1970)))
+    kit = Harness(finals=[load])
     for topic in (AIR, ROAD):
-        kit.advance_watermark(topic, HUB_LOAD.grace_us)
-    assert kit.marker().views[HUB_LOAD.name].closed_to_us == 0
+        kit.advance_watermark(topic, load.grace_us)
+    assert kit.marker().views[load.name].closed_to_us == 0
+
+
+def test_a_watermark_that_no_record_could_bring_is_refused_in_words() -> None:
+    kit = Harness(views=[HUB_LOAD])
+    with pytest.raises(HarnessError, match=rf"{START_US * 1000} is no instant of parcels: \(946684800000000, "):
+        kit.advance_watermark(AIR, START_US * 1000)
+    assert kit.watermark_us(AIR) == NO_WATERMARK
 
 
 def test_a_grace_changed_by_another_release_opens_no_window_that_was_closed() -> None:

@@ -52,6 +52,12 @@ def test_an_interrupt_is_exit_130(monkeypatch: pytest.MonkeyPatch) -> None:
     assert run(["views"]) == 130
 
 
+@pytest.mark.parametrize("to", ["9999-12-31T23:59:59.999999+00:00", "0001-01-01T00:00+12:00", "2099-12-31T23:00+00:00"])
+def test_an_advance_that_the_workers_would_refuse_is_not_asked_for(to: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["advance", "--to", to]) == 1
+    assert "are of 2000-01-01 00:00 to 2099-12-31 23:59 UTC; choose an instant" in capsys.readouterr().err
+
+
 def test_wrong_usage_is_exit_2(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["generate", "--speed", "fast"]) == 2
     assert "60x" in capsys.readouterr().err

@@ -16,6 +16,7 @@ from tests.unit.test_runner import (
     HOLD_RECORDS,
     PARTITION,
     FakeWriter,
+    LogEndsAsked,
     Registry,
     RegistryDownError,
     Turns,
@@ -65,6 +66,7 @@ def _runner(core: TaskCore, writer: FakeWriter, schemas: SchemaCache) -> TaskRun
         writer,  # type: ignore[arg-type]
         schemas,
         reread=_never,
+        ask_log_ends=LogEndsAsked(),
         budget=Turns(),
         hold_records=HOLD_RECORDS,
         full=lambda _: None,

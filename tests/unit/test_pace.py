@@ -5,8 +5,10 @@ from __future__ import annotations
 import polars as pl
 import pytest
 
-from app.rides.closing import closing_watermark_us
+from app.domain.catalogue import TaskGroup
+from app.rides.closing import CannotClose, closing_watermark_us, group_watermark_us
 from app.rides.pace import Pace
+from app.rides.ride import RIDES, YEAR_2000_US, YEAR_2100_US
 from app.rides.views import VENDOR_TRIPS, VIEWS
 
 MINUTE_MS = 60_000
@@ -84,3 +86,17 @@ def test_closing_adds_the_longest_window_and_its_grace() -> None:
 
 def test_views_without_windows_need_no_closing() -> None:
     assert closing_watermark_us(1_000, [VENDOR_TRIPS]) == 1_000_000
+
+
+@pytest.mark.parametrize(
+    "clock_us", [YEAR_2000_US - 1000, YEAR_2100_US - 1000, YEAR_2100_US, 253_402_300_799_000_000, -1]
+)
+def test_windows_are_not_closed_by_a_watermark_that_the_workers_would_refuse(clock_us: int) -> None:
+    with pytest.raises(CannotClose, match=r"rides: .* are of 2000-01-01 00:00 to 2099-12-31 23:59 UTC; choose"):
+        group_watermark_us(TaskGroup((RIDES,), VIEWS), clock_us // 1000)
+
+
+def test_a_group_s_watermark_is_that_of_all_its_views() -> None:
+    assert group_watermark_us(TaskGroup((RIDES,), VIEWS), YEAR_2000_US // 1000) == closing_watermark_us(
+        YEAR_2000_US // 1000, VIEWS
+    )

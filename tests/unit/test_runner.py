@@ -100,18 +100,30 @@ async def _never(*_: object) -> tuple[Batch, list[Advance]]:
     raise AssertionError("no view is being built here")
 
 
+class LogEndsAsked:
+    """The ends of the logs of rides, all the same; how often they were asked for."""
+
+    def __init__(self) -> None:
+        self.end, self.times = 0, 0
+
+    async def __call__(self) -> dict[str, int]:
+        self.times += 1
+        return dict.fromkeys(TOPIC_NAMES, self.end)
+
+
 class World:
     """A runner with all that it tells, in the order in which it told it."""
 
     def __init__(self) -> None:
         self.writer, self.registry, self.told = FakeWriter(), Registry(), list[tuple[object, ...]]()
-        self.news, self.budget = asyncio.Event(), Turns()
+        self.news, self.budget, self.log_ends = asyncio.Event(), Turns(), LogEndsAsked()
         self.core = new_core(PARTITION)
         self.runner = TaskRunner(
             self.core,
             self.writer,  # type: ignore[arg-type]
             SchemaCache(self.registry.look_up, RegistryDownError),
             reread=_never,
+            ask_log_ends=self.log_ends,
             budget=self.budget,
             hold_records=HOLD_RECORDS,
             full=lambda topic: self.tell("full", topic),
@@ -499,6 +511,7 @@ async def test_a_task_that_waits_for_the_registry_can_be_stopped(world: World) -
 async def test_a_request_to_advance_waits_for_the_rides_before_it_and_holds_up_nothing_else(world: World) -> None:
     """`--close` against a task that lags must make no ride late that was written before it."""
     asked = batch_of(REQUESTS, [request(not_before_offset=2, watermark_us=START_US + 10**15)])
+    world.log_ends.end = 2
     world.offer(asked, yellow(0), green(0))
     await world.until("done", GREEN)
     assert world.core.state.marker.inputs[REQUESTS].next_offset == 0
@@ -508,3 +521,16 @@ async def test_a_request_to_advance_waits_for_the_rides_before_it_and_holds_up_n
     assert position.next_offset == 2
     assert position.watermark_us == START_US + 10**15
     assert all(view.fates[YELLOW].late == 0 for view in world.core.state.marker.views.values())
+
+
+async def test_a_request_for_an_offset_beyond_the_log_holds_back_no_later_one(world: World) -> None:
+    """The log's end is asked for once for all that came before: it can only have grown since."""
+    world.log_ends.end = 2
+    beyond = [request(not_before_offset=3 + n, watermark_us=START_US + 10**15) for n in range(2)]
+    world.offer(batch_of(REQUESTS, beyond))
+    world.offer(batch_of(REQUESTS, [request(watermark_us=START_US + 5)], base=2))
+    await world.until("done", REQUESTS, 2)
+    reasons = [dict(o.headers)["flagfall-reason"] for w in world.writer.written for o in w.outputs if o.headers]
+    assert reasons == [b"unreachable_offset"] * 2
+    assert world.core.state.marker.inputs[YELLOW].watermark_us == START_US + 5
+    assert world.log_ends.times == 1

@@ -23,11 +23,12 @@ from app.domain.fold import Advance, Folded, RowKey, fold
 from app.domain.marker import InputPosition
 from app.domain.records import Record, Value
 from app.domain.source import MAX_TEXT_BYTES
+from app.engine.core.advances import LogEnds
 from app.engine.core.batch import Batch, Headers, Output, Transaction
 from app.engine.core.definition import TaskDefinition
 from app.engine.core.restore import new_state
 from app.engine.core.task import TaskCore
-from app.rides.ride import HOUR_US, RIDE_COLUMNS, RIDES
+from app.rides.ride import HOUR_US, RIDE_COLUMNS, RIDES, YEAR_2000_US, YEAR_2100_US
 from app.rides.views import VENDOR_TRIPS, ZONE_DEMAND
 from tests.agreement.test_worker_and_oracle import new_core, rows_of, run
 from tests.support.histories import SCHEMA, SCHEMAS, START_US, TOPIC_NAMES, Log, encode, random_log, random_splits
@@ -246,34 +247,109 @@ def test_of_several_requests_in_a_batch_each_that_raises_is_written() -> None:
 
 
 @pytest.mark.parametrize(
-    "value",
+    ("value", "reason"),
     [
-        None,
-        b"",
-        b"not JSON",
-        b"[1]",
-        b"5",
-        b'{"topic": "rides.yellow", "partition": 3}',
-        request("rides.nowhere"),
-        request(REQUESTS),
-        request(partition=4),
-        request(watermark_us="soon"),
-        request(watermark_us=1.5),
-        request(watermark_us=True),
-        request(watermark_us=2**63),
-        request(watermark_us=-(2**63) - 1),
-        b'{"topic": ["rides.yellow"], "partition": 3, "watermark_us": 1}',
+        (None, "undecodable"),
+        (b"", "undecodable"),
+        (b"not JSON", "undecodable"),
+        (b"[1]", "undecodable"),
+        (b"5", "undecodable"),
+        (b"[" * 4_000, "undecodable"),
+        (request() + b" " * 5_000, "undecodable"),
+        (b'{"topic": "rides.yellow", "partition": 3}', "undecodable"),
+        (b'{"topic": ["rides.yellow"], "partition": 3, "watermark_us": 1}', "undecodable"),
+        (request(watermark_us="soon"), "undecodable"),
+        (request(watermark_us=1.5), "undecodable"),
+        (request(watermark_us=True), "undecodable"),
+        (request(watermark_us=2**64), "undecodable"),
+        (request(not_before_offset="last"), "undecodable"),
+        (request("rides.nowhere"), "out_of_bounds:topic"),
+        (request(REQUESTS), "out_of_bounds:topic"),
+        (request(partition=4), "out_of_bounds:partition"),
+        (request(watermark_us=2**63), "out_of_bounds:watermark_us"),
+        (request(watermark_us=START_US * 1000), "out_of_bounds:watermark_us"),
+        (request(watermark_us=YEAR_2100_US), "out_of_bounds:watermark_us"),
+        (request(watermark_us=YEAR_2000_US - 1), "out_of_bounds:watermark_us"),
+        (request(not_before_offset=-1), "out_of_bounds:not_before_offset"),
+        (request(not_before_offset=2**44), "out_of_bounds:not_before_offset"),
     ],
 )
-def test_an_unreadable_request_is_quarantined_and_the_next_one_taken(value: bytes | None) -> None:
+def test_a_request_that_is_not_admitted_is_quarantined_and_the_next_one_taken(value: bytes | None, reason: str) -> None:
     """One for the requests' own topic would put the task back to the position before it, for ever."""
     core = new_core(PARTITION)
     transaction = take(core, batch_of(REQUESTS, [value, request()]))
     refused, taken = transaction.outputs
     assert (refused.topic, refused.value) == ("flagfall.quarantine", value)
-    assert dict(refused.headers)["flagfall-reason"] == b"undecodable"
+    assert dict(refused.headers)["flagfall-reason"] == reason.encode()
     assert taken.topic == "flagfall.advances"
     assert core.state.marker.inputs[REQUESTS] == InputPosition("id", 0, 2, decoded=1, quarantined=1)
+    assert core.state.marker.inputs[YELLOW].watermark_us == START_US
+
+
+@pytest.mark.parametrize("watermark_us", [YEAR_2000_US, YEAR_2100_US - 1])
+def test_the_bounds_of_a_source_s_instants_are_watermarks(watermark_us: int) -> None:
+    core = new_core(PARTITION)
+    (taken,) = take(core, batch_of(REQUESTS, [request(watermark_us=watermark_us)])).outputs
+    assert taken.topic == "flagfall.advances"
+
+
+def test_a_request_for_an_offset_that_the_log_does_not_have_is_refused_once_the_log_s_end_is_known() -> None:
+    """While it is not known, or was asked for before the request was there, the request waits."""
+    core = new_core(PARTITION)
+    beyond, reachable = request(not_before_offset=8), request(not_before_offset=7)
+    both = batch_of(REQUESTS, [beyond, reachable], base=0)
+    core.log_ends = LogEnds(0, {YELLOW: 7, GREEN: 0})
+    assert core.wants_log_ends(both)
+    assert not core.is_due(both)
+    core.log_ends = LogEnds(2, {YELLOW: 7, GREEN: 0})
+    assert not core.wants_log_ends(both)
+    assert core.is_due(both.until(1))
+    assert not core.is_due(both)  # the log has offset 7, the task has not
+    take(core, batch_of(YELLOW, [encode(ride())] * 7))
+    assert core.is_due(both)
+    (refused,) = take(core, both).outputs  # the rides have brought the watermark that the other asks for
+    assert dict(refused.headers)["flagfall-reason"] == b"unreachable_offset"
+    assert core.state.marker.inputs[REQUESTS] == InputPosition("id", 0, 2, decoded=1, quarantined=1)
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=5,
+)
+FIELDS = {
+    "topic": st.sampled_from([YELLOW, REQUESTS, ""]) | JSON,
+    "partition": st.just(PARTITION) | JSON,
+    "watermark_us": st.integers(START_US - 10**9, START_US + 10**9) | st.integers() | JSON,
+    "not_before_offset": st.integers(-1, 9) | st.integers() | JSON,
+}
+
+
+@given(
+    value=st.binary()
+    | st.fixed_dictionaries({}, optional=FIELDS).map(lambda told: json.dumps(told).encode())
+    | JSON.map(lambda told: json.dumps(told).encode()),
+    end=st.integers(0, 10),
+)
+def test_whatever_a_request_says_it_is_taken_refused_or_waits_for_records_that_are_there(
+    value: bytes, end: int
+) -> None:
+    core = new_core(PARTITION)
+    batch = batch_of(REQUESTS, [value])
+    if core.wants_log_ends(batch):
+        core.log_ends = LogEnds(1, dict.fromkeys(TOPIC_NAMES, end))
+    assert not core.wants_log_ends(batch)
+    if not core.is_due(batch):
+        assert json.loads(value)["not_before_offset"] <= end
+        return
+    for advance in advances_written([take(core, batch)]):
+        assert json.loads(value).get("not_before_offset", 0) <= advance.at_offset == 0
+    position = core.state.marker.inputs[REQUESTS]
+    assert position.adds_up
+    assert position.next_offset == 1
+    for topic in TOPIC_NAMES:
+        at_us = core.state.marker.inputs[topic].watermark_us
+        assert at_us == NO_WATERMARK or YEAR_2000_US <= at_us < YEAR_2100_US
 
 
 def advances_written(transactions: list[Transaction]) -> list[Advance]:

@@ -88,21 +88,21 @@ def send(
 
 def close_windows(settings: Settings, group: TaskGroup, latest_clock_ms: int) -> int:
     """Ask for every window of the group to be closed that records up to the clock can be in, and for every half and
-    beginning to leave that waits; returns the watermark in microseconds.
+    beginning to leave that waits; returns the watermark in microseconds. CannotClose if the workers would refuse it.
     """
     from app.base.cluster import Cluster
     from app.base.producer import Producer
     from app.base.topic_admin import require_topics
     from app.domain.catalogue import Catalogue
     from app.domain.records import TopicPartition
-    from app.rides.closing import closing_watermark_us, request_advances
+    from app.rides.closing import group_watermark_us, request_advances
     from app.topics import needed_topics
 
+    watermark_us = group_watermark_us(group, latest_clock_ms)
     require_topics(settings.kafka, needed_topics(settings, Catalogue((group,))))
     partitions = range(settings.topics.partitions)
     places = [TopicPartition(topic.name, p) for source in group.sources for topic in source.topics for p in partitions]
     ends = Cluster(settings.kafka).log_ends(places, committed=True)
-    watermark_us = closing_watermark_us(latest_clock_ms, group.views, group.pairing)
     request_advances(Producer(settings.kafka), settings.app_id, group.sources[0], ends, watermark_us)
     return watermark_us
 

@@ -23,7 +23,7 @@ from app.domain.fold import Advance
 from app.domain.marker import LIVE, InputPosition
 from app.domain.records import Reason
 from app.engine.core import joining, watching
-from app.engine.core.advances import advance_output, are_due, take_requests
+from app.engine.core.advances import LogEnds, advance_output, are_due, ask_for_log_ends, take_requests
 from app.engine.core.batch import Batch, Transaction
 from app.engine.core.branching import branch_batch
 from app.engine.core.building import Piece, build, build_progress, next_piece
@@ -43,11 +43,12 @@ from app.engine.core.usable import Usable
 
 
 class TaskCore:
-    """One task: `state` is what is committed."""
+    """One task: `state` is what is committed, `log_ends` what was last told of the logs that it reads."""
 
     def __init__(self, definition: TaskDefinition, state: TaskState) -> None:
         self.definition = definition
         self.state = state
+        self.log_ends = LogEnds()
 
     def plan(self, batch: Batch, schemas: Schemas) -> Transaction | None:
         """What the batch does; None if all of it lies below the position. `read` and `plan_read` in one."""
@@ -85,7 +86,15 @@ class TaskCore:
 
     def is_due(self, batch: Batch) -> bool:
         """Whether the batch may be planned now; a request to advance may have to wait for records before it."""
-        return batch.topic != self.definition.advance_requests or are_due(self.definition, self.state.marker, batch)
+        if batch.topic != self.definition.advance_requests:
+            return True
+        return are_due(self.definition, self.state.marker, batch, self.log_ends)
+
+    def wants_log_ends(self, batch: Batch) -> bool:
+        """Whether newer `log_ends` must say of a request to advance if the offset that it waits for can be reached."""
+        if batch.topic != self.definition.advance_requests:
+            return False
+        return ask_for_log_ends(self.definition, self.state.marker, batch, self.log_ends)
 
     def keep_up(self) -> Transaction | None:
         """The next step of what follows from the watermarks alone; None if nothing is to be done now."""
@@ -182,8 +191,8 @@ class TaskCore:
             late_for.setdefault(index, []).extend(names)
 
     def _take_advances(self, draft: Draft, batch: Batch, position: InputPosition) -> None:
-        taken = take_requests(self.definition, draft.marker, batch)
-        _quarantine(draft, batch, [(i, Reason.UNDECODABLE) for i in taken.refused])
+        taken = take_requests(self.definition, draft.marker, batch, self.log_ends)
+        _quarantine(draft, batch, taken.refused)
         draft.outputs += taken.outputs
         draft.move_input(batch.topic, _moved(batch, position, quarantined=len(taken.refused)))
         for topic, raised in taken.inputs.items():

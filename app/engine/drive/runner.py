@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Sequence, Set
+from collections.abc import Awaitable, Callable, Mapping, Sequence, Set
 
 from app.codecs.avro_schema import Schemas
 from app.domain.fold import Advance
+from app.engine.core.advances import LogEnds
 from app.engine.core.batch import Batch, Transaction
 from app.engine.core.building import Piece
 from app.engine.core.task import TaskCore
@@ -27,6 +28,9 @@ closing, publishing and expiring take a transaction each, whatever they hold."""
 Reread = Callable[[Piece, int], Awaitable[tuple[Batch, Sequence[Advance]]]]
 """Gives a piece of a partition's log again, or its first part, with the advances that were made in it."""
 
+AskLogEnds = Callable[[], Awaitable[Mapping[str, int]]]
+"""Gives the offset behind the last record, committed or not, of each topic of records in a partition."""
+
 
 class TaskRunner:
     """One task's loop: take a batch, plan, write, commit; and what the core has to do of its own in between.
@@ -43,6 +47,7 @@ class TaskRunner:
         schemas: SchemaCache,
         *,
         reread: Reread,
+        ask_log_ends: AskLogEnds,
         budget: TransactionBudget,
         hold_records: int,
         full: Callable[[str], None],
@@ -51,7 +56,7 @@ class TaskRunner:
         on_failure: Callable[[TaskRunner, BaseException], None],
     ) -> None:
         self.core, self.writer = core, writer
-        self._schemas, self._reread, self._budget = schemas, reread, budget
+        self._schemas, self._reread, self._ask_log_ends, self._budget = schemas, reread, ask_log_ends, budget
         self._on_gap, self._on_failure = on_gap, on_failure
         self._expected = dict(core.state.marker.next_offsets)
         self._waiting = Waiting(core, hold_records, full, drained)
@@ -119,6 +124,7 @@ class TaskRunner:
         try:
             folded = 0
             while not self._stopping:
+                await self._learn_log_ends()
                 worked = await self._fold_next()
                 folded = folded + 1 if worked and self._waiting.is_full else FOLDS_BEFORE_UPKEEP
                 if folded >= FOLDS_BEFORE_UPKEEP:
@@ -135,6 +141,12 @@ class TaskRunner:
         except BaseException as error:  # a panic of Polars is no Exception; whoever is told must not miss it
             self._failed = True
             self._on_failure(self, error)
+
+    async def _learn_log_ends(self) -> None:
+        """Ask where the logs end, if a request to advance waits for an offset that they may not have."""
+        requests = self._waiting.first(self.core.definition.advance_requests)
+        if requests is not None and self.core.wants_log_ends(requests):
+            self.core.log_ends = LogEnds(requests.next_offset, await self._ask_log_ends())
 
     async def _fold_next(self) -> bool:
         """Fold what waits of the topics whose turn it is; whether there was any."""

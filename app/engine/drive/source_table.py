@@ -154,6 +154,7 @@ class SourceTable(faust.Table):
             writer,
             self._connections.schemas,
             reread=self._rereader.read,
+            ask_log_ends=lambda: self._log_ends(partition),
             budget=self._budget,
             hold_records=self._hold_records,
             full=_at(partition, self.app.consumer.on_buffer_full),
@@ -164,6 +165,11 @@ class SourceTable(faust.Table):
         self._runners[partition] = runner
         self.directory.tasks[partition] = state
         runner.start()
+
+    async def _log_ends(self, partition: int) -> dict[str, int]:
+        places = [TopicPartition(topic, partition) for topic in self.definition.by_topic]
+        ends = await asyncio.to_thread(self._connections.cluster.log_ends, places, committed=False)
+        return {place.topic: end for place, end in ends.items()}
 
     def _on_failure(self, runner: TaskRunner, error: BaseException) -> None:
         """A fenced task is dropped; anything else stops the worker, so that no batch is passed over."""

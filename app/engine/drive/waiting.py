@@ -50,6 +50,11 @@ class Waiting:
         """Topics whose next batch must wait for records of other topics."""
         return [topic for topic, waiting in self._batches.items() if not self._core.is_due(waiting[0][0])]
 
+    def first(self, topic: str) -> Batch | None:
+        """The next batch of a topic."""
+        waiting = self._batches.get(topic)
+        return None if waiting is None else waiting[0][0]
+
     def due(self) -> list[str]:
         """The topic whose turn it is, with others that may share a transaction with it up to the largest batch."""
         due = [topic for topic, waiting in self._batches.items() if self._core.is_due(waiting[0][0])]
