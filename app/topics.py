@@ -13,6 +13,7 @@ from typing import Any
 from app.base import names
 from app.base.settings import Settings
 from app.base.topic import Cleanup, Topic
+from app.codecs.carrying import BATCH_LIMIT_BYTES
 from app.codecs.record_schema import record_schema
 from app.domain.alert import Alert
 from app.domain.branch import Branch
@@ -77,7 +78,7 @@ def application_topics(settings: Settings, source: Source = RIDES) -> tuple[Topi
     """What the application keeps beside its source. Timestamps are wall clock."""
     app, as_it_came = settings.app_id, "the record's own bytes"
     return (
-        _entry(
+        _written(
             settings,
             names.changelog_topic(app, source.name),
             "row, marker or block",
@@ -86,49 +87,49 @@ def application_topics(settings: Settings, source: Source = RIDES) -> tuple[Topi
             cleanup="compact",
             config={"min.compaction.lag.ms": str(HOUR_MS), "delete.retention.ms": str(24 * HOUR_MS)},
         ),
-        _entry(
+        _written(
             settings,
             names.late_topic(app),
             as_it_came,
             as_it_came,
             "Records that came after a window had closed, with the views that refused them.",
         ),
-        _entry(
+        _written(
             settings,
             names.quarantine_topic(app),
             as_it_came,
             as_it_came,
             "Records that cannot be used, with the reason.",
         ),
-        _entry(
+        _written(
             settings,
             names.advance_requests_topic(app, source.name),
             "none",
             "JSON {topic, partition, watermark_us}",
             "Please raise this watermark; partition p is an input of task p.",
         ),
-        _entry(
+        _written(
             settings,
             names.advances_topic(app),
             "<topic>-<partition>",
             "JSON {topic, partition, at_offset, watermark_us}",
             "Watermarks raised without a record: an input of every recomputation, never deleted.",
         ),
-        _entry(
+        _written(
             settings,
             names.corrections_topic(app, source.name),
             "none",
             "JSON {run, view, version, window_start_us, group, expected, row, adds}",
             "Please put this row where that one stands; partition p is an input of task p.",
         ),
-        _entry(
+        _written(
             settings,
             names.corrected_topic(app),
             "as the correction's",
             "JSON {outcome, why, correction}",
             "What became of each correction.",
         ),
-        _entry(
+        _written(
             settings,
             names.closing_topic(app, source.name),
             "row or mark",
@@ -141,7 +142,7 @@ def application_topics(settings: Settings, source: Source = RIDES) -> tuple[Topi
 def finals_topics(settings: Settings, views: Iterable[View]) -> tuple[Topic, ...]:
     """Where views publish the final rows of their windows."""
     return tuple(
-        _entry(
+        _written(
             settings,
             names.finals_topic(view.name),
             "JSON {window_start_us, group}",
@@ -155,7 +156,7 @@ def finals_topics(settings: Settings, views: Iterable[View]) -> tuple[Topic, ...
 def pairing_topics(settings: Settings, pairing: Sequence[Join | Alert]) -> tuple[Topic, ...]:
     """Where joins and alerts send what they give; and, where there are joins, what nobody met."""
     outputs = tuple(
-        _entry(
+        _written(
             settings,
             one.output.name,
             f"{one.source.key} as text",
@@ -165,7 +166,7 @@ def pairing_topics(settings: Settings, pairing: Sequence[Join | Alert]) -> tuple
         )
         for one in pairing
     )
-    unmatched = _entry(
+    unmatched = _written(
         settings,
         names.unmatched_topic(settings.app_id),
         "the record's own bytes",
@@ -179,7 +180,7 @@ def branch_topics(settings: Settings, branches: Iterable[Branch]) -> tuple[Topic
     """Where branches send records on, in the partitions that they came from."""
     as_it_came = "the record's own bytes"
     return tuple(
-        _entry(settings, topic, as_it_came, as_it_came, f"By {branch.name}: {branch.help} Read it committed.")
+        _written(settings, topic, as_it_came, as_it_came, f"By {branch.name}: {branch.help} Read it committed.")
         for branch in branches
         for topic in branch.outputs
     )
@@ -211,6 +212,12 @@ def topic_named(settings: Settings, name: str, catalogue: Catalogue | None = Non
     if name not in entries:
         raise KeyError(f"no topic {name!r} in the list; there are: {', '.join(entries)}")
     return entries[name]
+
+
+def _written(settings: Settings, name: str, key: str, value: str, help: str, **told: Any) -> Topic:
+    """An entry of what tasks write: whatever a record that they carry is, it fits."""
+    entry = _entry(settings, name, key, value, help, **told)
+    return replace(entry, at_least={"max.message.bytes": BATCH_LIMIT_BYTES})
 
 
 def _entry(

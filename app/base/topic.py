@@ -16,6 +16,7 @@ class Topic:
 
     `subject` is the registry's subject of the value, None where the value is no registered schema. `config` holds
     what is set beyond `cleanup` and `retention_ms`, under Kafka's names; what it does not name, the broker decides.
+    `at_least`: entries that may be more than this, and are set to it where the topic is made.
     """
 
     name: str
@@ -28,6 +29,7 @@ class Topic:
     retention_ms: int = FOREVER_MS
     subject: str | None = None
     config: dict[str, str] = field(default_factory=dict)
+    at_least: dict[str, int] = field(default_factory=dict)
 
     @property
     def settings(self) -> dict[str, str]:
@@ -38,4 +40,5 @@ class Topic:
             "retention.bytes": "-1",
             "message.timestamp.type": "CreateTime",
             **self.config,
+            **{key: str(least) for key, least in self.at_least.items()},
         }

@@ -191,5 +191,8 @@ def _differences(topic: Topic, described: Described) -> Iterable[str]:
     if replicas < topic.replication_factor:
         yield f"has replication factor {replicas}, not {topic.replication_factor}"
     for key, wanted in topic.settings.items():
-        if config.get(key) != wanted:
+        if key in topic.at_least:
+            if int(config.get(key, 0)) < topic.at_least[key]:
+                yield f"has {key}={config.get(key)}, not {wanted} or more"
+        elif config.get(key) != wanted:
             yield f"has {key}={config.get(key)}, not {wanted}"

@@ -12,6 +12,8 @@ TIMESTAMP_MS, REASON, VIEWS = "flagfall-timestamp-ms", "flagfall-reason", "flagf
 VERSIONS = "flagfall-versions"
 """Beside VIEWS, in its order: a view of another version may hold the record."""
 JOIN, SIDE = "flagfall-join", "flagfall-side"
+SHORTENED = "flagfall-shortened"
+"""Of a record that is too large to be carried whole: what it was (`app.codecs.carrying`)."""
 OURS = frozenset((TOPIC, PARTITION, OFFSET, TIMESTAMP_MS, REASON, VIEWS, VERSIONS, JOIN, SIDE))
 
 

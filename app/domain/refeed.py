@@ -24,6 +24,7 @@ ADDED_AT_ONCE = 1_000
 class Left(StrEnum):
     """Why a record is not added to a view; the first that applies, in this order."""
 
+    ORIGINAL_GONE = "original_gone"
     ALREADY_ADDED = "already_added"
     ALL_TIME = "all_time"
     SESSION = "session"
@@ -37,6 +38,7 @@ class Left(StrEnum):
 
 
 WORDS: Mapping[str, str] = {
+    Left.ORIGINAL_GONE: "it was too large to be set aside whole, and its own topic does not have it any more",
     Left.ALREADY_ADDED: "a correction has added it before",
     Left.ALL_TIME: "an all-time view is repaired by building it anew, never by a correction",
     Left.SESSION: "a record may make sessions one, which no correction of a single row can say",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import random
 from collections import Counter
 from pathlib import Path
 
@@ -14,9 +15,12 @@ from app.base.kafka_clients import aiokafka_options
 from app.base.registry import Registry
 from app.base.settings import Settings
 from app.codecs.avro_encode import encode_block
+from app.codecs.carrying import KEPT_BYTES, original_of
 from app.codecs.origin_headers import OFFSET, PARTITION, REASON, TIMESTAMP_MS, TOPIC, VIEWS
 from app.domain.fold import fold
 from app.domain.records import Reason
+from app.edge.late.originals import Originals
+from app.edge.late.refused import RefusedLog, Selection
 from app.rides.generator.dirt import Dirt
 from app.rides.generator.generator import Generator
 from app.rides.ride import RIDE_COLUMNS, RIDES, avro_schema
@@ -26,10 +30,24 @@ from tests.support.foreign_schemas import FOREIGN, foreign_ids
 from tests.support.truth import log_ends, read, records_of
 from tests.support.waiting import wait_for
 from tests.support.workers import Worker
-from tests.support.world import Place, assert_exact, committed_offsets, count_of, covers, messages, ready_worker, worker
+from tests.support.world import (
+    Place,
+    assert_exact,
+    committed_offsets,
+    count_of,
+    covers,
+    delete_records,
+    messages,
+    ready_worker,
+    worker,
+)
 
 UNKNOWN_ID = 987_654
 DAY_MS = 86_400_000
+ZEROS = bytes(4_000_000)
+"""What a broker takes where it is compressed."""
+JUNK = b"\x01" + random.Random(1).randbytes(1_048_400)
+"""What a broker just takes, but not with a header more."""
 DAMAGE = {
     "null": Reason.NULL_VALUE,
     "null without key": Reason.NULL_VALUE,
@@ -44,6 +62,8 @@ DAMAGE = {
     "no time": Reason.NO_TIMESTAMP,
     "skewed": Reason.SKEWED,
     "no id that can be": Reason.UNKNOWN_SCHEMA,
+    "zeros": Reason.UNKNOWN_SCHEMA,
+    "junk": Reason.BAD_MAGIC,
     **dict.fromkeys(FOREIGN, Reason.INCOMPATIBLE_SCHEMA),
 }
 
@@ -90,9 +110,19 @@ def test_each_damage_is_quarantined_once_and_late_rides_set_aside_once_though_th
     }
     for message in [*quarantined, *set_aside]:
         original = originals[_origin(message)]
-        assert (message.key(), message.value()) == (original.key(), original.value())
+        assert message.key() == original.key()
         assert message.headers()[: len(original.headers() or [])] == (original.headers() or [])
+        shortened = original_of(tuple(message.headers()))
+        assert (shortened is not None) == (original.value() in (ZEROS, JUNK))
+        assert message.value() == (original.value() if shortened is None else original.value()[:KEPT_BYTES])
+        assert shortened is None or shortened.is_of(original.value())
         assert int(_header(message, TIMESTAMP_MS)) == original.timestamp()[1]
+
+    shortened = [one for one in RefusedLog(world).selected(Selection(), lambda _: None) if one.original is not None]
+    whole = Originals(world.kafka)
+    assert Counter(whole(one).value for one in shortened) == {ZEROS: 2, JUNK: 2}
+    delete_records(world, log_ends(world, RIDES))
+    assert [whole(one) for one in shortened] == shortened
 
 
 async def _plant(world: Settings) -> dict[Place, str]:
@@ -114,11 +144,13 @@ async def _plant(world: Settings) -> dict[Place, str]:
         "no time": (good, -1),
         "skewed": (good, clock_ms - DAY_MS),
         "no id that can be": (_naming(0xFFFFFFFF, good), clock_ms),
+        "zeros": (ZEROS, clock_ms),
+        "junk": (JUNK, clock_ms),
         **{kind: (_naming(schema_id, good), clock_ms) for kind, schema_id in foreign_ids(world).items()},
     }
     assert damaged.keys() == DAMAGE.keys()
     places = {}
-    async with AIOKafkaProducer(**aiokafka_options(world.kafka)) as producer:
+    async with AIOKafkaProducer(**aiokafka_options(world.kafka), compression_type="zstd") as producer:
         for i, (kind, (value, timestamp_ms)) in enumerate(damaged.items()):
             batch = producer.create_batch()  # unlike `send` it takes a record without key and value
             key = b"key" if kind == "null" or i % 2 == 0 else None

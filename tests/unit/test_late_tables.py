@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from click.testing import CliRunner
 
+from app.codecs.carrying import Original
 from app.domain.correction import Correction, Place
 from app.domain.fold import RowKey
 from app.edge.cli.main import cli
@@ -43,6 +44,16 @@ def test_json_has_values_only_where_they_are_asked_for_and_can_be_read() -> None
     (plain,) = refused_as_json([refused()], {}, None)["records"]
     assert "values" not in plain
     assert (plain["topic"], plain["partition"], plain["offset"]) == PLACE
+
+
+def test_json_says_which_records_were_shortened_and_reads_them_whole() -> None:
+    (told,) = refused_as_json([refused()], {}, SCHEMAS)["records"]
+    assert (told["shortened"], told["value_bytes"]) == (False, len(refused().value or b""))
+    kept = refused(value=b"\0", original=Original(4_000_000, "", 1, 0))
+    (told,) = refused_as_json([kept], {}, SCHEMAS)["records"]
+    assert (told["shortened"], told["value_bytes"], told["unreadable"]) == (True, 4_000_000, "original_gone")
+    (told,) = refused_as_json([kept], {}, SCHEMAS, lambda _: refused())["records"]
+    assert (told["shortened"], told["values"]["vendor"]) == (True, "1")
 
 
 def test_what_became_of_each_record_is_told_in_words(capsys: pytest.CaptureFixture[str]) -> None:

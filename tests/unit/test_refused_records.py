@@ -4,15 +4,22 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
+from hashlib import sha256
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from app.base.settings import KafkaSettings
 from app.codecs.avro_schema import WriterSchema
+from app.codecs.carrying import Original, carried
 from app.domain.correction import Correction, Place
+from app.domain.errors import LayoutError
 from app.domain.fold import RowKey
 from app.domain.records import Record
+from app.edge.late import originals
 from app.edge.late.mending import Mended, NotMended, read_mended, usable, values_of
 from app.edge.late.refeed import APPLIED, NOT_SENT, UNANSWERED, Refeeding, views_wanted
 from app.edge.late.refused import LATE, RefusedRecord, Selection, refused_record
@@ -68,6 +75,43 @@ def test_a_record_that_was_set_aside_before_versions_were_told_names_none() -> N
     late = refused_record(Message(*OWN, *WHERE, ("flagfall-views", b"a,b")), late=True)  # type: ignore[arg-type]
     assert (late.views, late.headers) == ({"a": "", "b": ""}, tuple(OWN))
     assert [why for _, why in views_wanted([refused(views={ZONE_DEMAND.name: ""})], VIEWS)] == ["other_version"]
+
+
+def test_a_shortened_record_says_what_it_was_and_is_read_only_whole() -> None:
+    record = carried(
+        b"k", bytes(4_000_000), tuple(OWN), (*WHERE, ("flagfall-views", b"a"), ("flagfall-versions", b"1"))
+    )
+    late = refused_record(Message(*record.headers), late=True)  # type: ignore[arg-type]
+    assert (late.headers, late.views, late.value_bytes) == (tuple(OWN), {"a": "1"}, 4_000_000)
+    assert values_of(RIDES, late, SCHEMAS) == "original_gone"
+    mended = {column.name: RIDE.get(column.name) for column in RIDES.columns}
+    assert isinstance(usable(RIDES, late, SCHEMAS, Mended(mended, START_US // 1000)), Record)
+
+
+def test_a_record_that_says_wrongly_what_it_was_is_none_of_ours() -> None:
+    with pytest.raises(LayoutError, match=r"app\.late-0 at offset 3: no worker wrote this"):
+        refused_record(Message(*WHERE, ("flagfall-views", b"a"), ("flagfall-shortened", b"[1]")), late=True)  # type: ignore[arg-type]
+
+
+def test_what_was_shortened_is_read_where_it_stood_and_only_if_it_is_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    log = [Message(*OWN)]
+    asked: list[Any] = []
+    monkeypatch.setattr(originals, "Cluster", lambda _: SimpleNamespace(log_starts=lambda at: dict.fromkeys(at, 3)))
+    monkeypatch.setattr(originals, "committed", lambda _, *place: asked.append(place) or (one for one in log))
+    whole = originals.Originals(KafkaSettings())
+    kept = refused(value=b"beginning", original=Original(1, sha256(b"v").hexdigest(), 1, 2))
+    there = replace(kept, place=Place("rides.yellow", 1, 3))
+    assert whole(there) == replace(there, value=b"v", headers=tuple(OWN), original=None)
+    assert asked == [("rides.yellow", 1, 3)]
+    for gone in (
+        replace(there, original=Original(1, sha256(b"w").hexdigest(), 1, 2)),
+        replace(there, place=Place("rides.yellow", 1, 2)),
+        replace(there, place=Place("rides.yellow", 1, 4)),
+        refused(),
+    ):
+        assert whole(gone) is gone
+    log.clear()
+    assert whole(there) is there
 
 
 @pytest.mark.parametrize(

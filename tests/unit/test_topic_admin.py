@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import Future
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -20,8 +21,8 @@ YELLOW = Topic("rides.yellow", "zone", "ride", partitions=2, replication_factor=
 class Brokers:
     """The first knows the topic; those that are asked to describe it fail with these codes first."""
 
-    def __init__(self, *codes: int) -> None:
-        self.codes = list(codes)
+    def __init__(self, *codes: int, more: dict[str, str] | None = None) -> None:
+        self.codes, self.settings = list(codes), YELLOW.settings | (more or {})
 
     def list_topics(self, timeout: float) -> Any:
         return SimpleNamespace(topics={YELLOW.name: None})
@@ -31,7 +32,7 @@ class Brokers:
 
     def describe_configs(self, resources: list[Any]) -> dict[Any, Future[Any]]:
         future: Future[Any] = Future()
-        future.set_result({name: SimpleNamespace(value=value) for name, value in YELLOW.settings.items()})
+        future.set_result({name: SimpleNamespace(value=value) for name, value in self.settings.items()})
         return dict.fromkeys(resources, future)
 
     def _answer(self, told: object) -> Future[Any]:
@@ -55,6 +56,18 @@ def test_what_else_a_broker_answers_is_told_in_words(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(topic_admin, "admin_client", lambda _: brokers)
     with pytest.raises(KafkaUnavailable, match="does not describe its topics: "):
         topic_admin.topic_states(KafkaSettings(), [YELLOW])
+
+
+@pytest.mark.parametrize(
+    ("least", "differs"),
+    [(604_800_000, ()), (1, ()), (604_800_001, ("has segment.ms=604800000, not 604800001 or more",))],
+)
+def test_what_may_be_more_differs_only_where_it_is_less(
+    least: int, differs: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(topic_admin, "admin_client", lambda _: Brokers(more={"segment.ms": "604800000"}))
+    (state,) = topic_admin.topic_states(KafkaSettings(), [replace(YELLOW, at_least={"segment.ms": least})])
+    assert state.differences == differs
 
 
 class Making:

@@ -15,6 +15,7 @@ from app.topics import (
     topic_named,
     topics,
     value_schemas,
+    written_topics,
     zones_topic,
 )
 from tables import groups
@@ -57,6 +58,13 @@ def test_the_changelog_is_compacted_late_enough_for_a_cut_to_be_copied(settings:
 def test_what_a_recomputation_needs_is_never_deleted(settings: Settings) -> None:
     kept = {topic.name for topic in application_topics(settings) if topic.retention_ms == -1}
     assert {"cabs.advances", "cabs.quarantine", "cabs.late"} <= kept
+
+
+def test_every_topic_that_tasks_write_takes_the_largest_record_that_they_carry(settings: Settings) -> None:
+    on = settings.model_copy(update={"lifecycle": True, "branches": True})
+    written = {topic for group in shipped(on).groups for topic in map(str, (t.name for t in written_topics(on, group)))}
+    bounded = {topic.name for topic in topics(on) if topic.settings.get("max.message.bytes") == "1048588"}
+    assert bounded == written
 
 
 def test_with_three_copies_a_write_waits_for_two(settings: Settings) -> None:

@@ -50,6 +50,7 @@ def show(*, with_values: bool, limit: int, bootstrap_server: str | None, as_json
     """
     from app.base.registry import Registry
     from app.base.registry_schemas import RegistrySchemas
+    from app.edge.late.originals import Originals
     from app.edge.late.telling import echo_refused, refused_as_json
 
     settings = load_settings(bootstrap_server)
@@ -60,9 +61,10 @@ def show(*, with_values: bool, limit: int, bootstrap_server: str | None, as_json
         if len(listed) < limit:
             listed.append(record)
     schemas = RegistrySchemas(Registry(settings)) if with_values else None
+    whole = Originals(settings.kafka)
     if as_json:
-        return echo_json(refused_as_json(listed, counts, schemas))
-    echo_refused(listed, counts, schemas)
+        return echo_json(refused_as_json(listed, counts, schemas, whole))
+    echo_refused(listed, counts, schemas, whole)
 
 
 @command.command()
@@ -147,6 +149,7 @@ def cost(*, views: tuple[str, ...], worker_url: str | None, bootstrap_server: st
     from app.base.registry_schemas import RegistrySchemas
     from app.domain.view import AllTime
     from app.edge.late.cost import cost as cost_of
+    from app.edge.late.originals import Originals
     from app.edge.late.refused import LATE, Selection
     from app.edge.late.standing import Outcomes, task
     from app.edge.late.telling import echo_costs
@@ -159,8 +162,8 @@ def cost(*, views: tuple[str, ...], worker_url: str | None, bootstrap_server: st
     chosen = [v for v in group.views if (v.name in views if views else not isinstance(v.window, AllTime))]
     tasks = {view: [task(url, view, p) for p in range(settings.topics.partitions)] for view in chosen}
     selection = Selection(reasons=frozenset({LATE}), views=frozenset(view.name for view in chosen))
-    late = list(_read(settings, selection, quiet=as_json))
-    costs = [cost_of(view, of_view, outcomes, late, schemas) for view, of_view in tasks.items()]
+    late, whole = list(_read(settings, selection, quiet=as_json)), Originals(settings.kafka)
+    costs = [cost_of(view, of_view, outcomes, map(whole, late), schemas) for view, of_view in tasks.items()]
     if as_json:
         return echo_json([one.as_json() for one in costs])
     echo_costs(costs)

@@ -14,6 +14,7 @@ from app.domain.correction import Place
 from app.domain.errors import FlagfallError
 from app.domain.fold import refusal
 from app.domain.records import Record, Value, with_derived
+from app.domain.refeed import Left
 from app.domain.source import Column, Kind, Source
 from app.edge.late.refused import RefusedRecord
 
@@ -34,6 +35,8 @@ class Mended:
 
 def values_of(source: Source, refused: RefusedRecord, schemas: Schemas) -> dict[str, Value] | str:
     """The record's columns, or the reason for which it cannot be read even now."""
+    if refused.original is not None:
+        return Left.ORIGINAL_GONE
     told = StrictDecoder(source.columns).decode(refused.value, schemas)
     return told.reason if isinstance(told, Refusal) else told
 

@@ -20,6 +20,7 @@ from app.domain.refeed import WORDS, Fed, Standing, place_of, plan_refeed
 from app.domain.source import Source
 from app.domain.view import View
 from app.edge.late.mending import Mended, usable
+from app.edge.late.originals import Originals
 from app.edge.late.refused import LATE, RefusedRecord
 from app.edge.late.standing import Outcomes, standing
 
@@ -68,6 +69,7 @@ class Refeeding:
         self._wait_seconds = wait_seconds
         self._outcomes = Outcomes(settings, source.name)
         self._producer = Producer(settings.kafka)
+        self._whole = Originals(settings.kafka)
         self.run = f"refeed-{uuid.uuid4().hex[:12]}"
         self.changes: list[Changed] = []
         self._sent = 0
@@ -100,7 +102,7 @@ class Refeeding:
     def _usable(self, refused: RefusedRecord, schemas: Schemas, mended: Mended | None) -> Record | str:
         if refused.place.topic not in {topic.name for topic in self._source.topics}:
             return f"not a record of source {self._source.name}"
-        return usable(self._source, refused, schemas, mended)
+        return usable(self._source, self._whole(refused) if mended is None else refused, schemas, mended)
 
     def _feed_task(self, view: View, partition: int, fed: Sequence[Fed]) -> Iterator[Told]:
         """Plan, send and wait; plan again for records whose row was corrected by somebody else meanwhile."""

@@ -13,6 +13,7 @@ from app.base.committed import committed
 from app.base.kafka_clients import librdkafka_options
 from app.base.settings import Settings
 from app.codecs import origin_headers
+from app.codecs.carrying import Original, original_of
 from app.codecs.origin_headers import REASON, TIMESTAMP_MS, VERSIONS, VIEWS
 from app.domain.correction import Place
 from app.domain.errors import LayoutError
@@ -29,7 +30,7 @@ class RefusedRecord:
     """A source record as it came, with `reason` LATE or that of the quarantine.
 
     `timestamp_ms` is its own Kafka timestamp. `views`: those that it was late for, and their versions ("" if the
-    record was set aside before versions were told).
+    record was set aside before versions were told). `original`: what it was, if only its beginning is here.
     """
 
     place: Place
@@ -39,6 +40,12 @@ class RefusedRecord:
     headers: Headers
     reason: str
     views: Mapping[str, str]
+    original: Original | None = None
+
+    @property
+    def value_bytes(self) -> int:
+        """Of the record's value as it came, 0 of a null."""
+        return len(self.value or b"") if self.original is None else self.original.value_bytes or 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,14 +117,15 @@ def refused_record(message: Message, *, late: bool) -> RefusedRecord:
         reason = LATE if late else told[REASON]
         views = told[VIEWS].split(",") if late else []
         timestamp_ms = int(told[TIMESTAMP_MS])
-    except (KeyError, ValueError) as error:
+        original = original_of(tuple(headers))
+    except (KeyError, ValueError, TypeError) as error:
         where = f"{message.topic()}-{message.partition()} at offset {message.offset()}"
         raise LayoutError(f"{where}: no worker wrote this, it does not say where it came from ({error})") from error
     versions = told.get(VERSIONS, "," * (len(views) - 1)).split(",")
-    appended = 4 + 1 + (late and VERSIONS in told)
+    appended = 4 + 1 + (late and VERSIONS in told) + (original is not None)
     came_with: Headers = tuple(headers[: len(headers) - appended])
     of_views = dict(zip(views, versions, strict=True)) if late else {}
-    return RefusedRecord(place, timestamp_ms, message.key(), message.value(), came_with, reason, of_views)
+    return RefusedRecord(place, timestamp_ms, message.key(), message.value(), came_with, reason, of_views, original)
 
 
 def _inside(number: int, bounds: tuple[int | None, int | None]) -> bool:

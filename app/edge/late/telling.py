@@ -13,6 +13,7 @@ from app.codecs.avro_schema import Schemas
 from app.edge.cli.common import echo_table
 from app.edge.late.cost import Cost
 from app.edge.late.mending import values_of
+from app.edge.late.originals import Whole, as_kept
 from app.edge.late.refeed import WOULD_APPLY, Changed, Refeeding, Told
 from app.edge.late.refused import RefusedRecord
 from app.rides.ride import RIDES
@@ -21,13 +22,17 @@ Counts = Mapping[tuple[str, str], int]
 """Refused records by reason and view, "" where no view refused them."""
 
 
-def refused_as_json(records: Sequence[RefusedRecord], counts: Counts, schemas: Schemas | None) -> dict[str, Any]:
-    """With their values if there are `schemas`."""
+def refused_as_json(
+    records: Sequence[RefusedRecord], counts: Counts, schemas: Schemas | None, whole: Whole = as_kept
+) -> dict[str, Any]:
+    """With their values if there are `schemas`; `whole` gives what is decoded."""
     told = [{"reason": reason, "view": view or None, "count": n} for (reason, view), n in sorted(counts.items())]
-    return {"counts": told, "records": [_record(record, schemas) for record in records]}
+    return {"counts": told, "records": [_record(record, schemas, whole) for record in records]}
 
 
-def echo_refused(records: Sequence[RefusedRecord], counts: Counts, schemas: Schemas | None) -> None:
+def echo_refused(
+    records: Sequence[RefusedRecord], counts: Counts, schemas: Schemas | None, whole: Whole = as_kept
+) -> None:
     """A table of the records, and how many there are of each kind."""
     more = () if schemas is None else ("VALUES",)
     rows = (
@@ -37,8 +42,8 @@ def echo_refused(records: Sequence[RefusedRecord], counts: Counts, schemas: Sche
             f"{record.place.topic}-{record.place.partition}",
             record.place.offset,
             _time(record.timestamp_ms),
-            len(record.value or b""),
-            *(() if schemas is None else (_values(record, schemas),)),
+            record.value_bytes,
+            *(() if schemas is None else (_values(whole(record), schemas),)),
         )
         for record in records
     )
@@ -97,7 +102,7 @@ def _figure(figure: float | tuple[int | None, int | None] | None) -> str:
     return f"{figure:,.2f}"
 
 
-def _record(record: RefusedRecord, schemas: Schemas | None) -> dict[str, Any]:
+def _record(record: RefusedRecord, schemas: Schemas | None, whole: Whole) -> dict[str, Any]:
     told: dict[str, Any] = {
         **record.place._asdict(),
         "timestamp_ms": record.timestamp_ms,
@@ -105,10 +110,12 @@ def _record(record: RefusedRecord, schemas: Schemas | None) -> dict[str, Any]:
         "views": dict(record.views),
         "key_hex": None if record.key is None else record.key.hex(),
         "value_hex": None if record.value is None else record.value.hex(),
+        "shortened": record.original is not None,
+        "value_bytes": record.value_bytes,
         "headers": [[name, None if value is None else value.hex()] for name, value in record.headers],
     }
     if schemas is not None:
-        values = values_of(RIDES, record, schemas)
+        values = values_of(RIDES, whole(record), schemas)
         told["values"], told["unreadable"] = (None, values) if isinstance(values, str) else (values, None)
     return told
 

@@ -9,6 +9,7 @@ from typing import overload
 import numpy as np
 import numpy.typing as npt
 
+from app.codecs.carrying import carried
 from app.codecs.changelog import Int64s
 from app.codecs.origin_headers import OFFSET, PARTITION, TIMESTAMP_MS, TOPIC
 from app.domain.branch import Branch
@@ -38,14 +39,15 @@ class SentOn(Sequence[Output]):
         batch, i = self._batch, self._index[at]
         timestamp_ms = int(batch.timestamps_ms[i])
         stood = ((OFFSET, str(batch.offsets[i]).encode()), (TIMESTAMP_MS, str(timestamp_ms).encode()))
-        headers = (*batch.headers[i], *self._stood, *stood)
-        return Output(self._topics[at], batch.keys[i], batch.values[i], headers, batch.partition, timestamp_ms)
+        ours = (*self._stood, *stood)
+        sent = carried(batch.keys[i], batch.values[i], batch.headers[i], ours, beginning=False)
+        return Output(self._topics[at], *sent, batch.partition, timestamp_ms)
 
 
 def branch_batch(draft: Draft, branches: Sequence[Branch], batch: Batch, usable: Usable) -> None:
     """Send each usable record of the batch on once for every branch over its source, in offset order.
 
-    It keeps its bytes, headers, Kafka timestamp and partition.
+    It keeps its bytes, headers, Kafka timestamp and partition; one that is too large goes on without its value.
     """
     for branch in branches:
         reaches = _reaches(branch, usable)

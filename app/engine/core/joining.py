@@ -11,6 +11,7 @@ from dataclasses import replace
 import numpy as np
 
 from app.codecs.avro_record import encode_record
+from app.codecs.carrying import WAITING_BYTES, carried
 from app.codecs.halves import StoredHalf, Waiting
 from app.domain.errors import StateError
 from app.domain.fingerprint import signed
@@ -70,10 +71,9 @@ def settled(half: StoredHalf) -> StoredHalf:
 
 
 def stored_half(batch: Batch, at: int, arrived: Arrived) -> StoredHalf:
-    """A half that waits, with its record as it came."""
-    waiting = Waiting(
-        int(batch.timestamps_ms[at]), batch.keys[at], batch.values[at], tuple(batch.headers[at]), arrived.columns
-    )
+    """A half that waits, with its record as it came, or the beginning of a large one."""
+    record = carried(batch.keys[at], batch.values[at], batch.headers[at], whole_bytes=WAITING_BYTES)
+    waiting = Waiting(int(batch.timestamps_ms[at]), *record, arrived.columns)
     return StoredHalf(arrived.side, int(batch.offsets[at]), arrived.id, arrived.at_us, waiting)
 
 

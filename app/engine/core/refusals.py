@@ -1,10 +1,11 @@
-"""Records that a task refuses, as they go to the late and quarantine topics: original bytes, and why."""
+"""Records that a task refuses, as they go to the late and quarantine topics: their own bytes, and why."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from app.base import names
+from app.codecs.carrying import carried
 from app.codecs.halves import StoredHalf
 from app.codecs.origin_headers import JOIN, OFFSET, PARTITION, REASON, SIDE, TIMESTAMP_MS, TOPIC, VERSIONS, VIEWS
 from app.domain.join import Join
@@ -31,12 +32,12 @@ def unmatched_output(application: str, join: Join, partition: int, half: StoredH
     topic = names.unmatched_topic(application)
     where = _where(join.half(half.side).topic, partition, half.offset, waiting.timestamp_ms)
     why = ((JOIN, join.name.encode()), (SIDE, half.side.encode()))
-    return Output(topic, waiting.key, waiting.value, (*waiting.headers, *where, *why))
+    return Output(topic, *carried(waiting.key, waiting.value, waiting.headers, (*where, *why)))
 
 
 def _output(topic: str, batch: Batch, index: int, *why: tuple[str, bytes]) -> Output:
     where = _where(batch.topic, batch.partition, int(batch.offsets[index]), int(batch.timestamps_ms[index]))
-    return Output(topic, batch.keys[index], batch.values[index], (*batch.headers[index], *where, *why))
+    return Output(topic, *carried(batch.keys[index], batch.values[index], batch.headers[index], (*where, *why)))
 
 
 def _where(topic: str, partition: int, offset: int, timestamp_ms: int) -> Headers:
