@@ -92,6 +92,10 @@ def configuration(settings: Settings) -> dict[str, str | int]:
         "share.coordinator.state.topic.num.partitions": 1,
         # alone, it has nobody to hand its partitions to: they keep their leader (LEADER_STAYS)
         "controlled.shutdown.enable": "false",
+        # so one that is started again waits until its controller has given up the one before; Kafka's own 9 s are
+        # for brokers that others wait for
+        "broker.session.timeout.ms": 4_000,
+        "broker.heartbeat.interval.ms": 1_000,
         # a group of two workers need not wait three seconds for a third
         "group.initial.rebalance.delay.ms": 0,
         "group.min.session.timeout.ms": services.min_session_timeout_ms,
