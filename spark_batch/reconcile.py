@@ -50,8 +50,8 @@ from spark_batch.ledgers import entries, not_adding_up
 from spark_batch.log_reader import check_marker, overwritten_too_early, read_advances
 from spark_batch.read_source import read_source
 from spark_batch.recount import Recount, counted, epoch_floors, recount
+from spark_batch.refused_then import read_refused_then, with_refused_then
 from spark_batch.report import Report, ViewReport, new_run_id, write_report
-from spark_batch.unknown_then import read_unknown_then, with_unknown_then
 from spark_batch.watermark import with_watermark
 
 ROWS_NAMED = 1000
@@ -225,7 +225,7 @@ def _records(run: Run, source: Source, views: Sequence[View], cuts: Sequence[Tas
     with run.report.timed("decode"):
         rules = rules_of(views[0], [cut.marker for cut in cuts])
         records = read_source(raw, source, views, schemas, run.work / source.name / "source", rules)
-        records, usable = with_unknown_then(records, source, _unknown_then(run, cuts, spans))
+        records, usable = with_refused_then(records, source, _refused_then(run, cuts, spans))
     count = records.count()
     run.report.usable_today += usable
     run.report.records += count
@@ -233,11 +233,11 @@ def _records(run: Run, source: Source, views: Sequence[View], cuts: Sequence[Tas
     return records
 
 
-def _unknown_then(run: Run, cuts: Sequence[TaskCut], spans: Sequence[Span]) -> list[Place]:
+def _refused_then(run: Run, cuts: Sequence[TaskCut], spans: Sequence[Span]) -> dict[Place, str]:
     if not any(position.quarantined for cut in cuts for position in cut.source_inputs.values()):
-        return []
+        return {}
     topic = quarantine_topic(run.settings.app_id)
-    return read_unknown_then(run.client, topic, _decided_partitions(run, topic), spans)
+    return read_refused_then(run.client, topic, _decided_partitions(run, topic), spans)
 
 
 def _decided_partitions(run: Run, topic: str) -> int:

@@ -84,7 +84,7 @@ class ViewReport:
 class Report:
     """One run. `reason` says in words why there is no verdict on the figures.
 
-    `usable_today`: records whose schema was unknown when they were judged, and that could be used now.
+    `usable_today`: records refused for what was so then (an unknown schema, say), and that could be used now.
     """
 
     run_id: str

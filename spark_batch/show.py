@@ -49,8 +49,9 @@ def show(report: Report, folder: Path, console: Terminal | None = None) -> None:
         _show_differences(out, view)
     if report.usable_today:
         out.print(
-            f"\n{report.usable_today:,} records in quarantine named a schema that was unknown when they were read, and "
-            "can be used today: `flagfall late refeed --reason unknown_schema` adds those that it has not added"
+            f"\n{report.usable_today:,} records in quarantine named a schema that was unknown when they were read, or "
+            "were not foreseen, and can be used today: `flagfall late refeed --reason unknown_schema --reason "
+            "undecodable` adds those that it has not added",
         )
     rate = f", {report.records_per_second:,.0f} a second" if report.records_per_second else ""
     out.print(f"\n{report.records:,} source records read{rate}; unexplained residual {report.residual}")

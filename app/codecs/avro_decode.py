@@ -10,7 +10,7 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import fastavro
@@ -25,7 +25,8 @@ from app.codecs.avro_strict import Refusal, StrictDecoder
 from app.codecs.avro_walk import NO_SCHEMA, ODD, Ints, header_ids, overlapping_words, walk
 from app.codecs.blobs import Blobs
 from app.codecs.column_arrays import ColumnArrays, Int64s, Layout
-from app.domain.records import Value
+from app.codecs.narrowing import failing
+from app.domain.records import Value, unforeseen
 
 MAX_BLOCK_BYTES = 2**31 - 1
 """Arrow's views address 32 bits; a block of more is refused."""
@@ -92,8 +93,31 @@ class BlockDecoder:
     def decode(self, packed: Packed, schemas: Schemas) -> Decoded:
         """Values to columns; `schemas` has an entry for each of `packed.schema_ids`.
 
-        A column that a writer's schema lacks is null.
+        A column that a writer's schema lacks is null. A value at which decoding fails as nobody had foreseen is refused
+        for that; what fails only because of several together is raised.
         """
+        known = {schema_id: schemas[schema_id] for schema_id in packed.schema_ids}  # no value's fault if that fails
+        try:
+            return self._decode(packed, known)
+        except MemoryError:
+            raise
+        except Exception:
+            refused = self._failing(packed.values, known)
+            if not refused:
+                raise
+            rest = Packed([None if at in refused else value for at, value in enumerate(packed.values)])
+            decoded = self._decode(rest, known)
+            return replace(decoded, refused=sorted((dict(decoded.refused) | refused).items()))
+
+    def _failing(self, values: Sequence[bytes | None], schemas: Schemas) -> dict[int, str]:
+        """Places of the values that cannot be decoded without a failure, and the reasons for which they are refused."""
+        reasons = dict[int, str]()
+        for at, error in failing(lambda some: self._decode(Packed(some), schemas), values).items():
+            told = self._strict.decode(values[at], schemas)
+            reasons[at] = told.reason if isinstance(told, Refusal) else unforeseen(error)
+        return reasons
+
+    def _decode(self, packed: Packed, schemas: Schemas) -> Decoded:
         columns = ColumnArrays(self._layout, len(packed), [packed.buffer])
         fates = np.full(len(packed), ODD, np.int32)
         for schema_id in packed.schema_ids:

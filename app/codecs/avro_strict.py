@@ -11,7 +11,7 @@ import fastavro
 
 from app.codecs.avro_schema import HEADER_BYTES, Schemas, WriterSchema
 from app.codecs.schema_admission import is_readable
-from app.domain.records import Reason, Value
+from app.domain.records import Reason, Value, unforeseen
 from app.domain.source import Column, Kind
 
 _PYTHON_TYPES: dict[Kind, type] = {Kind.TEXT: str, Kind.FLAG: bool}
@@ -48,14 +48,18 @@ class StrictDecoder:
         if not self.can_read(schema):
             return Refusal(Reason.INCOMPATIBLE_SCHEMA)
         assert value is not None  # or the header had been refused
+        try:
+            return self._read(value, schema)
+        except Exception as error:
+            return Refusal(unforeseen(error))
+
+    def _read(self, value: bytes, schema: WriterSchema) -> dict[str, Value] | Refusal:
         body = io.BytesIO(value)
         body.seek(HEADER_BYTES)
         try:
             decoded = fastavro.schemaless_reader(body, schema.parsed, None)
         except (EOFError, IndexError, ValueError, OverflowError, TypeError, MemoryError):
             return Refusal(Reason.UNDECODABLE)  # every error fastavro was seen to raise on damaged bytes
-        except Exception as error:
-            return Refusal(f"{Reason.UNDECODABLE}:{type(error).__name__}")
         if body.tell() != len(value):
             return Refusal(Reason.TRAILING_BYTES)
         return self._as_columns(decoded)  # type: ignore[arg-type]

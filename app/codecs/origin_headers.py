@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from app.domain.correction import Place
-from app.domain.records import Reason
+from app.domain.records import is_of_its_time
 
 TOPIC, PARTITION, OFFSET = "flagfall-topic", "flagfall-partition", "flagfall-offset"
 TIMESTAMP_MS, REASON, VIEWS = "flagfall-timestamp-ms", "flagfall-reason", "flagfall-views"
@@ -28,7 +28,10 @@ def place(told: dict[str, str]) -> Place:
     return Place(told[TOPIC], int(told[PARTITION]), int(told[OFFSET]))
 
 
-def place_of_unknown_schema(headers: Iterable[tuple[str, bytes]]) -> Place | None:
-    """Where a quarantined record stood, if it named a schema that the registry did not have then (rule 15)."""
+def refused_then(headers: Iterable[tuple[str, bytes]]) -> tuple[Place, str] | None:
+    """Where a quarantined record stood, and why, if another task or another day might not have refused it (rule 15).
+
+    It named a schema that the registry did not have then, or its task's release failed at it.
+    """
     said = told(headers)
-    return place(said) if said[REASON] == Reason.UNKNOWN_SCHEMA else None
+    return (place(said), said[REASON]) if is_of_its_time(said[REASON]) else None

@@ -65,7 +65,7 @@ class Records(NamedTuple):
     header_counts: Int64s
 
     def headers(self) -> list[Headers]:
-        """Of each record; a header's null value reads as empty."""
+        """Of each record; a header's null value reads as empty, and what of its name is no UTF-8 as U+FFFD."""
         if not self.header_counts.any():
             return [()] * len(self.offsets)
         places = zip(self.headers_at.tolist(), self.header_counts.tolist(), strict=True)
@@ -128,7 +128,7 @@ def _headers(data: Bytes, at: int, count: int) -> Headers:
     headers = []
     for _ in range(count):
         length, at = _varint(data, at, len(data))
-        name, at = data[at : at + length].tobytes().decode(), at + length
+        name, at = data[at : at + length].tobytes().decode(errors="replace"), at + length
         length, at = _varint(data, at, len(data))
         headers.append((name, data[at : at + max(length, 0)].tobytes()))
         at += max(length, 0)

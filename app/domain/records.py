@@ -59,6 +59,17 @@ class Reason(StrEnum):
     UNREACHABLE_OFFSET = "unreachable_offset"
 
 
+def unforeseen(error: Exception) -> str:
+    """The reason of a record at which decoding failed as nobody had thought of."""
+    return f"{Reason.UNDECODABLE}:{type(error).__name__}"
+
+
+def is_of_its_time(reason: str) -> bool:
+    """Whether the same record might be used at another time: it is a fact of the moment, or of the release, and
+    stays as it was recorded."""
+    return reason == Reason.UNKNOWN_SCHEMA or reason.startswith(f"{Reason.UNDECODABLE}:")
+
+
 def with_derived(source: Source, values: Mapping[str, Value]) -> dict[str, Value]:
     """The record's values with the source's derived columns added."""
     full = dict(values)

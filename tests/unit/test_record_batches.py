@@ -53,6 +53,13 @@ def read(
     return read_records([run_of(run, append_timestamp_ms) for run in runs], from_offset)
 
 
+def test_a_headers_name_that_is_no_utf_8_stops_nobody() -> None:
+    """Brokers take any bytes for it."""
+    payload = payload_of([(0, None, b"v", [("name", b"told")])]).replace(b"name", b"n\xffme")
+    (headers,) = read_records([run_of([(0, payload, 1, 0)])], 0).headers()
+    assert headers == (("n\ufffdme", b"told"),)
+
+
 def written(records: list[Record]) -> list[tuple[int, Record]]:
     return [(FIRST_OFFSET + at + (95 if at >= 5 else 0), record) for at, record in enumerate(records)]
 

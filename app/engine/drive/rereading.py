@@ -15,7 +15,7 @@ from app.engine.core.batch import Batch
 from app.engine.core.building import Piece
 from app.engine.drive.changelog_reader import read_to_end
 from app.engine.drive.connections import Connections
-from app.engine.drive.unknown_then import UnknownThen
+from app.engine.drive.refused_then import RefusedThen
 
 PIECE_OFFSETS = 50_000
 """Most offsets that are read again at once; more than a batch holds, so that a building view catches up."""
@@ -27,12 +27,12 @@ class Rereader:
     def __init__(self, application: str, connections: Connections) -> None:
         self._advances_topic = names.advances_topic(application)
         self._connections = connections
-        self._unknown_then = UnknownThen(application, connections)
+        self._refused_then = RefusedThen(application, connections)
 
     async def read(self, piece: Piece, partition: int) -> tuple[Batch, Sequence[Advance]]:
         """The piece, or its first part, and every advance of its topic-partition. StateError if it is gone.
 
-        What named an unknown schema when its task read it comes without its value: it stays refused.
+        What its task refused for what may be different now comes without its value: it stays refused.
         """
         until = min(piece.to_offset, piece.from_offset + PIECE_OFFSETS)
         batches: list[Batch] = []
@@ -41,8 +41,8 @@ class Rereader:
         client, starts, ends = self._connections.client, {partition: piece.from_offset}, {partition: until}
         await read_to_end(client, piece.topic, starts, ends, batches.append)
         batch = Batch.joined(batches).until(until)
-        unknown = await self._unknown_then.of(place)
-        return batch.emptied(unknown) if unknown else batch, await self._advances(piece.topic, partition)
+        refused = await self._refused_then.of(place)
+        return batch.emptied(refused) if refused else batch, await self._advances(piece.topic, partition)
 
     async def _check_start(self, place: TopicPartition, from_offset: int) -> None:
         start = (await asyncio.to_thread(self._connections.cluster.log_starts, [place]))[place]

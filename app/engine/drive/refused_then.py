@@ -1,4 +1,4 @@
-"""Which records named a schema that the registry did not have when they were judged: that stays so (rule 15)."""
+"""Which records were refused for what may be different now, an unknown schema say: that stays so (rule 15)."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from collections import defaultdict
 from collections.abc import Set
 
 from app.base import names
-from app.codecs.origin_headers import place_of_unknown_schema
+from app.codecs import origin_headers
 from app.domain.records import TopicPartition
 from app.engine.core.batch import Batch
 from app.engine.drive.changelog_reader import read_to_end
 from app.engine.drive.connections import Connections
 
 
-class UnknownThen:
+class RefusedThen:
     """Tells from the quarantine topic; each look reads on from where the one before it ended."""
 
     def __init__(self, application: str, connections: Connections) -> None:
@@ -44,6 +44,7 @@ class UnknownThen:
 
     def _take(self, batch: Batch) -> None:
         for headers in batch.headers:
-            place = place_of_unknown_schema(headers)
-            if place is not None:
+            refused = origin_headers.refused_then(headers)
+            if refused is not None:
+                place, _ = refused
                 self._offsets[TopicPartition(place.topic, place.partition)].add(place.offset)
