@@ -58,7 +58,7 @@ class Cluster:
     """
 
     def __init__(self, kafka: KafkaSettings, timeout_seconds: float = 30.0) -> None:
-        options = {**librdkafka_options(kafka), "log_level": 4}
+        options = {**librdkafka_options(kafka), "log_level": 0}  # what matters is raised
         reads = options | {"group.id": "flagfall-asks", "enable.auto.commit": False}  # demanded, never used
         self._timeout = timeout_seconds
         self._address = kafka.bootstrap_server

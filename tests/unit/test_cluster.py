@@ -140,6 +140,18 @@ def test_a_client_that_was_kept_and_sees_no_broker_any_more_is_not_believed(monk
     assert (len(clients.made), clients.answers) == (4, [])
 
 
+def test_clients_that_are_kept_print_nothing_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    """librdkafka writes past our log: a thousand lines for a broker that is away for half a minute."""
+    levels = []
+    clients = Clients(7, 4)
+    for kind in ("AdminClient", "Consumer"):
+        monkeypatch.setattr(cluster, kind, lambda options: levels.append(options["log_level"]) or clients)
+    asked = Cluster(KafkaSettings())
+    asked.log_ends([YELLOW], committed=True)
+    asked.topics(["rides.yellow"])
+    assert levels == [0, 0]
+
+
 def test_topics_too_are_asked_for_again_by_a_new_client(monkeypatch: pytest.MonkeyPatch) -> None:
     silent = failing(KafkaError._TIMED_OUT)
     clients = Clients(silent, 4, silent, 5)

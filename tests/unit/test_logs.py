@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import logging
+import sys
+from collections.abc import Callable
 
 import pytest
 
-from app.engine.drive.logs import Sparing
+from app.engine.drive.logs import Folding
 
 pytestmark = pytest.mark.unit
 
@@ -22,25 +24,82 @@ def said(name: str, text: str, *args: object) -> logging.LogRecord:
     return logging.LogRecord(name, logging.ERROR, "", 1, text, args, None)
 
 
-def test_what_a_client_says_again_and_again_is_shown_once_in_a_while_and_counted() -> None:
-    clock = Clock()
-    sparing = Sparing(every_seconds=10, clock=clock)
-    shown = []
-    for second in range(25):
-        clock.now = float(second)
-        record = said("aiokafka.client", "Unable to connect to node %s", second)
-        if sparing.filter(record):
-            shown.append(record.getMessage())
-    assert shown == [
+class Log:
+    """What is shown of what was said; `look` is what the filter wants to do later."""
+
+    def __init__(self) -> None:
+        self.clock, self.shown, self.due = Clock(), list[str](), list[Callable[[], None]]()
+        self.folding = Folding(self._tell, self.clock, lambda _, call: self.due.append(call))
+
+    def say(self, at: float, record: logging.LogRecord) -> None:
+        self.clock.now = at
+        if self.folding.filter(record):
+            self._tell(record)
+
+    def look(self, at: float) -> None:
+        self.clock.now = at
+        due, self.due = self.due, []
+        for call in due:
+            call()
+
+    def _tell(self, record: logging.LogRecord) -> None:
+        self.shown.append(record.getMessage())
+
+
+def test_what_a_client_says_again_and_again_is_told_when_it_begins_once_a_minute_and_when_it_ends() -> None:
+    log = Log()
+    for second in range(150):
+        if second in {60, 120}:
+            log.look(second)
+        log.say(second, said("aiokafka.client", "Unable to connect to node %s", second))
+    log.look(180)
+    log.look(240)
+    assert log.shown == [
         "Unable to connect to node 0",
-        "Unable to connect to node 10 (and 9 more of the kind since)",
-        "Unable to connect to node 20 (and 9 more of the kind since)",
+        "Unable to connect to node 60 (and 59 more of the kind in between)",
+        "Unable to connect to node 120 (and 59 more of the kind in between)",
+        "not said any more, after 150 times in 149 s: aiokafka.client: Unable to connect to node 0",
     ]
+    assert log.due == []
+    log.say(300, said("aiokafka.client", "Unable to connect to node %s", 7))
+    assert log.shown[-1] == "Unable to connect to node 7"
+
+
+def test_what_was_said_once_is_not_told_again_when_it_is_over() -> None:
+    log = Log()
+    log.say(0, said("aiokafka.client", "once"))
+    log.look(60)
+    assert (log.shown, log.due) == (["once"], [])
+
+
+def test_lines_that_differ_in_numbers_are_of_one_kind() -> None:
+    log = Log()
+    log.say(0, said("faust.transport", "commit of TP(partition=1, offset=7) took 3.5 s at 0x7f3a"))
+    log.say(1, said("faust.transport", "commit of TP(partition=2, offset=9) took 4 s at 0x7faa"))
+    assert log.shown == ["commit of TP(partition=1, offset=7) took 3.5 s at 0x7f3a"]
 
 
 def test_other_words_and_our_own_lines_are_always_shown() -> None:
-    sparing = Sparing(every_seconds=10, clock=Clock())
-    assert sparing.filter(said("aiokafka.client", "one"))
-    assert sparing.filter(said("aiokafka.client", "another"))
+    log = Log()
+    log.say(0, said("aiokafka.client", "one"))
+    log.say(0, said("aiokafka.client", "another"))
     for _ in range(2):
-        assert sparing.filter(said("app.engine.drive.runner", "the same"))
+        log.say(0, said("app.engine.drive.runner", "the same"))
+    assert log.shown == ["one", "another", "the same", "the same"]
+
+
+def test_what_is_told_in_the_end_comes_through_the_handler_it_was_folded_for(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Whose filters it passes too: it is no library's line."""
+    handler = logging.StreamHandler(sys.stdout)
+    clock, due = Clock(), list[Callable[[], None]]()
+    handler.addFilter(Folding(handler.handle, clock, lambda _, call: due.append(call)))
+    for _ in range(2):
+        handler.handle(said("aiokafka.client", "away"))
+    clock.now = 60.0
+    due[0]()
+    assert capsys.readouterr().out.splitlines() == [
+        "away",
+        "not said any more, after 2 times in 0 s: aiokafka.client: away",
+    ]

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import logging
+import re
+import threading
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from app.domain.errors import FlagfallError
 
 TALKATIVE = ("faust", "mode", "aiokafka", "httpx", "httpx2", "asyncio")
 """At info these tell every step of every rebalance, request and service; `-l debug` shows it."""
-REPEAT_SECONDS = 10.0
+FOLD_SECONDS = 60.0
+"""So often what is said again and again is shown; what was not said for so long is over."""
+NUMBERS = re.compile(r"0x[0-9a-f]+|\d+(\.\d+)?")
+"""What may differ between two lines of one kind that a library has put together itself."""
 RERAISING = "We experienced a crash"
 STEP = "[^"
 """How mode begins what services tell of themselves, ours too: under their modules' names, which are not talkative."""
@@ -35,29 +41,80 @@ class InWords(logging.Filter):
         return True
 
 
-class Sparing(logging.Filter):
-    """Shows what a library says again and again once in a while, and how often it was said meanwhile.
+@dataclass
+class Repeated:
+    """Something that is said again and again: since when, last when, how often; times in seconds of a clock."""
 
-    While a broker is away each client says so several times a second, for every node it looks for.
+    level: int
+    words: str
+    began: float
+    shown: float
+    said: float
+    times: int = 1
+    hidden: int = 0
+
+
+class Folding(logging.Filter):
+    """Shows what a library says again and again when it begins, once a minute with the count, and when it is over.
+
+    While a broker is away each client says so several times a second, for every node it looks for. `tell` takes a
+    record of our own, `later` calls a function after so many seconds.
     """
 
-    def __init__(self, every_seconds: float = REPEAT_SECONDS, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        tell: Callable[[logging.LogRecord], object],
+        clock: Callable[[], float] = time.monotonic,
+        later: Callable[[float, Callable[[], None]], object] | None = None,
+    ) -> None:
         super().__init__()
-        self._every_seconds, self._clock = every_seconds, clock
-        self._told: dict[tuple[str, str], tuple[float, int]] = {}
+        self._tell, self._clock, self._later = tell, clock, later or _later
+        self._open: dict[tuple[str, str], Repeated] = {}
+        self._changing = threading.Lock()
+        """Libraries speak in several threads."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         if record.name.partition(".")[0] not in TALKATIVE:
             return True
-        said, now = (record.name, str(record.msg)), self._clock()
-        told_at, left_out = self._told.get(said, (float("-inf"), 0))
-        if now - told_at < self._every_seconds:
-            self._told[said] = told_at, left_out + 1
+        with self._changing:
+            return self._is_shown(record)
+
+    def _is_shown(self, record: logging.LogRecord) -> bool:
+        now, kind = self._clock(), (record.name, NUMBERS.sub("#", str(record.msg)))
+        known = self._open.get(kind)
+        if known is None:
+            if not self._open:
+                self._later(FOLD_SECONDS, self._end_those_that_are_over)
+            self._open[kind] = Repeated(record.levelno, record.getMessage(), now, now, now)
+            return True
+        known.said, known.times = now, known.times + 1
+        if now - known.shown < FOLD_SECONDS:
+            known.hidden += 1
             return False
-        self._told[said] = now, 0
-        if left_out:
-            record.msg = f"{record.msg} (and {left_out} more of the kind since)"
+        record.msg, record.args = f"{record.getMessage()} (and {known.hidden} more of the kind in between)", ()
+        record.exc_info = record.exc_text = None  # the first had it
+        known.shown, known.hidden = now, 0
         return True
+
+    def _end_those_that_are_over(self) -> None:
+        with self._changing:
+            now = self._clock()
+            over = {kind: one for kind, one in self._open.items() if now - one.said >= FOLD_SECONDS}
+            for kind in over:
+                del self._open[kind]
+            if self._open:
+                self._later(FOLD_SECONDS, self._end_those_that_are_over)
+        for (name, _), one in over.items():
+            if one.times > 1:
+                text = "not said any more, after %d times in %.0f s: %s: %s"
+                told = (one.times, one.said - one.began, name, one.words)
+                self._tell(logging.LogRecord(__name__, one.level, __file__, 0, text, told, None))
+
+
+def _later(seconds: float, call: Callable[[], None]) -> None:
+    timer = threading.Timer(seconds, call)
+    timer.daemon = True
+    timer.start()
 
 
 def is_no_step(record: logging.LogRecord) -> bool:
@@ -70,7 +127,7 @@ def settle(root: logging.Logger, level: int) -> None:
     for handler in root.handlers:
         handler.addFilter(InWords())
         if level > logging.DEBUG:
-            handler.addFilter(Sparing())
+            handler.addFilter(Folding(handler.handle))
         if level >= logging.INFO:
             handler.addFilter(is_no_step)
     for name in TALKATIVE:

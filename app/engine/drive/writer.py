@@ -64,6 +64,7 @@ class TaskWriter:
         """Take the transactional id: the former owner's open transaction is aborted, and it can write no more."""
         failpoints.reached(failpoints.TASK_FENCING)
         await self._producer.start()
+        self._producer._sender.sender_task.add_done_callback(self._see_ended)
         failpoints.reached(failpoints.TASK_FENCED)
 
     async def write(self, transaction: Transaction) -> int:
@@ -93,6 +94,15 @@ class TaskWriter:
         """
         ended = self._producer._sender.sender_task
         return ended.done() and not ended.cancelled() and isinstance(ended.exception(), ProducerFenced)
+
+    def _see_ended(self, _: asyncio.Task[None]) -> None:
+        """See the error that ended aiokafka's sender in futures of its own for which nobody waits any more: the
+        transaction's, and those of batches that were not sent. They would complain with a traceback each."""
+        queued = self._producer._message_accumulator._batches.values()
+        waited_for = [batch._drain_waiter for batches in queued for batch in batches]
+        for future in (self._producer._txn_manager.wait_for_transaction_end(), *waited_for):
+            if future is not None and future.done():
+                _seen(future)
 
     async def stop(self) -> None:
         """Close the producer; an open transaction is aborted."""
