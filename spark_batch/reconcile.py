@@ -7,7 +7,6 @@ exports ──┬─▶ cut ─▶ checks ─▶ source records ─▶ recompute
 from __future__ import annotations
 
 import platform
-import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -65,18 +64,17 @@ Progress = Callable[[str], AbstractContextManager[object]]
 
 @dataclass
 class Run:
-    """What one run works with. `folder` holds its copies while it lasts, and its report afterwards."""
+    """What one run works with. `work` holds its copies."""
 
     settings: Settings
     spark: SparkSession
     worker_url: str
-    folder: Path
+    work: Path
     report: Report
     progress: Progress = field(default=lambda words: nullcontext())
 
     def __post_init__(self) -> None:
         self.client = librdkafka_options(self.settings.kafka)
-        self.work = self.folder / "work"
 
     @cached_property
     def cluster(self) -> Cluster:
@@ -97,15 +95,16 @@ def reconcile(
     *,
     worker_url: str,
     output: Path,
+    work: Path,
     progress: Progress = lambda words: nullcontext(),
 ) -> Report:
     """Check the views and write the report below `output`. Only a crash raises; no verdict is a verdict too.
 
-    `latest.json` in `output` says that the run began, and at its end what it found.
+    `latest.json` in `output` says that the run began, and at its end what it found. Copies of rows and records, often
+    gigabytes, are made below `work`, which is the caller's to remove.
     """
     report = _new_report(settings)
-    run = Run(settings, spark, worker_url, output / report.run_id, report, progress)
-    run.work.mkdir(parents=True)
+    run = Run(settings, spark, worker_url, work, report, progress)
     write_begun(output, [view.name for view in views], report.begun)
     try:
         _require_cluster(settings)
@@ -115,11 +114,9 @@ def reconcile(
     except (NoVerdict, LogSilent, LogRefused, RegistryUnavailable) as error:
         report.verdict = Verdict.INVALID if isinstance(error, Invalid | LogRefused) else Verdict.INCONCLUSIVE
         report.reason = str(error)
-    finally:
-        spark.catalog.clearCache()
-        shutil.rmtree(run.work, ignore_errors=True)
+    spark.catalog.clearCache()
     report.finished_at = datetime.now(UTC)
-    write_report(report, run.folder)
+    write_report(report, output / report.run_id)
     write_finished(output, report.found(views))
     return report
 

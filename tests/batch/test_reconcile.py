@@ -3,9 +3,16 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import struct
+import subprocess
+import sys
+import threading
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -14,20 +21,24 @@ from confluent_kafka.schema_registry import Schema, SchemaRegistryClient
 from pyspark.sql import SparkSession
 
 from app.base.settings import Settings
-from app.base.verdicts import Verdict
+from app.base.topic_admin import create_topics
+from app.base.verdicts import Verdict, read_latest
 from app.domain.fold import Advance, Cells, RowKey, contribution, fold, key_of
 from app.domain.records import Reason, Record, with_derived
 from app.domain.view import View
 from app.rides.views import VIEWS
+from app.topics import source_topics
 from spark_batch.reconcile import reconcile
 from spark_batch.report import Report
 from tests.support.foreign_schemas import encode_as, foreign_ids
 from tests.support.histories import START_US, encode
+from tests.support.left_running import await_nothing_left
 from tests.support.ports import free_ports
 from tests.support.ride_versions import RIDE_VERSIONS
 from tests.support.services import running_services
 from tests.support.stored_world import Table, World, new_world, read_report, serving
 from tests.support.views import DAYS, HOPPING, SHIFTED, UNEVEN
+from tests.support.waiting import patient, wait_for
 
 SEED, COUNT = 5, 120
 DAY_US = 86_400_000_000
@@ -104,8 +115,28 @@ class Spoilt:
 def check(world: World, spark: SparkSession, folder: Path, **options: Any) -> Checked:
     world.write_changelog()
     with serving(world, **options) as url:
-        report = reconcile(world.settings, spark, world.views, worker_url=url, output=folder)
+        report = reconcile(world.settings, spark, world.views, worker_url=url, output=folder, work=folder / "work")
     return Checked(report, read_report(folder))
+
+
+@contextmanager
+def answering_never() -> Iterator[tuple[str, threading.Event]]:
+    """The address of a server that takes requests and says nothing, and the sign that one has come."""
+    came, ended = threading.Event(), threading.Event()
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            came.set()
+            ended.wait()
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        yield f"http://127.0.0.1:{server.server_address[1]}", came
+    finally:
+        ended.set()
+        server.shutdown()
+        server.server_close()
 
 
 def without(world: World, key: RowKey, record: Record) -> Cells:
@@ -394,7 +425,7 @@ def shift_fates(world: World, topic: str, by: int) -> None:
 def test_without_a_broker_the_run_is_inconclusive(spark: SparkSession, tmp_path: Path) -> None:
     (port,) = free_ports(1)
     settings = Settings.load(data_dir=tmp_path, kafka={"bootstrap_server": f"127.0.0.1:{port}"})
-    report = reconcile(settings, spark, VIEWS, worker_url="http://127.0.0.1:1", output=tmp_path)
+    report = reconcile(settings, spark, VIEWS, worker_url="http://127.0.0.1:1", output=tmp_path, work=tmp_path / "work")
     assert report.verdict is Verdict.INCONCLUSIVE
     assert f"no broker answers at 127.0.0.1:{port}" in str(report.reason)
 
@@ -402,6 +433,30 @@ def test_without_a_broker_the_run_is_inconclusive(spark: SparkSession, tmp_path:
 def test_without_a_worker_the_run_is_inconclusive(small_world: World, spark: SparkSession, tmp_path: Path) -> None:
     (port,) = free_ports(1)
     url = f"http://127.0.0.1:{port}"
-    report = reconcile(small_world.settings, spark, small_world.views, worker_url=url, output=tmp_path)
+    report = reconcile(
+        small_world.settings, spark, small_world.views, worker_url=url, output=tmp_path, work=tmp_path / "work"
+    )
     assert report.verdict is Verdict.INCONCLUSIVE
     assert "is a worker running there?" in str(report.reason)
+
+
+def test_a_run_that_is_told_to_end_while_it_copies_leaves_no_copies_and_no_process(
+    services: Settings, tmp_path: Path
+) -> None:
+    create_topics(services.kafka, source_topics(services))
+    settings = services.model_copy(update={"data_dir": tmp_path})
+    runs = tmp_path / "runs"
+    with answering_never() as (url, came), (tmp_path / "told").open("w") as told:
+        command = [sys.executable, "-m", "app.edge.cli.main", "reconcile", "--worker", url, "--output", str(runs)]
+        run = subprocess.Popen(command, stderr=told, env=os.environ | settings.environment())
+        wait_for(lambda: came.is_set() or run.poll() is not None, "the run asks for the workers' rows")
+        assert run.poll() is None, (tmp_path / "told").read_text()
+        (work,) = (runs / "work").glob("run-*")
+        assert {path.name for path in work.iterdir()} == {"owner.json", "copies", "spark"}
+        run.terminate()
+        assert run.wait(patient(60)) == 128 + signal.SIGTERM
+    assert not work.exists()
+    await_nothing_left(tmp_path)
+    views = read_latest(runs).views.values()
+    assert all(one.finished is None for one in views)
+    assert views

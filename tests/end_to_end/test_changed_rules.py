@@ -57,7 +57,9 @@ def test_rules_changed_at_noon_and_in_the_evening_leave_every_figure_exact(
                 folded()
         assert_exact_by_epochs(world, started)
         assert_told_over_http(world, started[0])
-        report = reconcile(world, spark, VIEWS, worker_url=started[0].url, output=tmp_path / "reports")
+        report = reconcile(
+            world, spark, VIEWS, worker_url=started[0].url, output=tmp_path / "reports", work=tmp_path / "work"
+        )
         assert (report.verdict, report.reason) == (Verdict.MATCH, None)
         assert any("floor_us" in entry.name for view in report.views for entry in view.ledger)
     finally:

@@ -34,7 +34,7 @@ def run_that(fails_with: Exception, output: Path, monkeypatch: pytest.MonkeyPatc
         raise fails_with
 
     monkeypatch.setattr(reconcile, "_require_cluster", fail)
-    reconcile.reconcile(Settings.load(), SPARK, VIEWS, worker_url="http://nowhere", output=output)
+    reconcile.reconcile(Settings.load(), SPARK, VIEWS, worker_url="http://nowhere", output=output, work=output / "work")
 
 
 def test_a_run_of_one_view_leaves_the_verdicts_of_the_others(tmp_path: Path) -> None:

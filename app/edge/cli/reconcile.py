@@ -58,6 +58,9 @@ def command(
          11  INCONCLUSIVE  not ready or too slow: run it again
          12  INVALID       the topics do not hold what the tables claim to cover
     """
+    from app.edge.demo.lifetime import unwind_on_term
+
+    unwind_on_term()
     settings = load_settings(bootstrap_server)
     views = _views(load_catalogue(settings), names)
     url = worker_url or f"http://{settings.worker.http_host}:{settings.worker.http_port}"
@@ -72,29 +75,30 @@ def command(
 
 
 def _run(settings: Settings, views: list[View], url: str, output: Path, *, quiet: bool) -> tuple[Report, Path]:
-    with _progress(quiet) as progress, _spark(settings, progress) as spark:
+    from app.base.working_directory import working_directory
+
+    with (
+        _progress(quiet) as progress,
+        working_directory(output / "work") as work,
+        _spark(settings, work / "spark", progress) as spark,
+    ):
         from spark_batch.reconcile import reconcile
 
-        report = reconcile(settings, spark, views, worker_url=url, output=output, progress=progress)
+        copies = work / "copies"
+        report = reconcile(settings, spark, views, worker_url=url, output=output, work=copies, progress=progress)
     return report, output / report.run_id
 
 
 @contextlib.contextmanager
-def _spark(settings: Settings, progress: Any) -> Iterator[Any]:
-    import tempfile
-
+def _spark(settings: Settings, scratch: Path, progress: Any) -> Iterator[Any]:
     from app.base.services.jars import fetch
     from app.base.services.java import find_java
     from spark_batch.session import spark_session
 
-    with progress("starting Spark"):
-        jars = fetch("spark", settings.cache_dir)
-        folder = contextlib.ExitStack()
-        scratch = Path(folder.enter_context(tempfile.TemporaryDirectory(prefix="flagfall-spark-")))
-        spark = folder.enter_context(
-            spark_session(jars, scratch, settings.data_dir / "logs" / "spark.log", java_home=find_java().home)
-        )
-    with folder:
+    with contextlib.ExitStack() as session:
+        with progress("starting Spark"):
+            jars, log = fetch("spark", settings.cache_dir), settings.data_dir / "logs" / "spark.log"
+            spark = session.enter_context(spark_session(jars, scratch, log, java_home=find_java().home))
         yield spark
 
 
