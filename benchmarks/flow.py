@@ -86,7 +86,7 @@ def _spark(settings: Settings) -> dict[str, Any]:
     from app.edge.cli.reconcile import command
 
     output = settings.data_dir / "reconciliation"
-    url = f"http://{settings.worker.http_host}:{settings.worker.http_port}"
+    url = settings.worker.local_url
     command.main(["--worker", url, "--output", str(output)], "flagfall reconcile", standalone_mode=False)
     (told,) = (json.loads(path.read_text()) for path in output.glob("*/report.json"))
     return {name: told[name] for name in ("verdict", "records_per_second", "seconds")}

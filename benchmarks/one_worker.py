@@ -52,7 +52,7 @@ def worker(settings: Settings, cores: Cores, owner_fd: int) -> Iterator[tuple[Wo
     """One worker on the last core, ready; it writes its commits down."""
     os.environ[COMMITS] = str(commits_of(settings))
     log, pid_file = settings.data_dir / "logs" / "worker.log", settings.data_dir / "worker.pid.json"
-    served = Worker(settings.worker.http_host, settings.worker.http_port, log, pid_file)
+    served = Worker(settings.worker.local_host, settings.worker.http_port, log, pid_file)
     with cores.starting():
         process = processes.start(Daemon("worker", BENCHED, log, pid_file, {}), STOP_SECONDS, owner_fd)
     try:

@@ -11,6 +11,7 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
+from urllib.parse import urlsplit
 
 from pydantic import (
     BaseModel,
@@ -25,10 +26,16 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 
 PREFIX = "FLAGFALL_"
 LOOPBACK = "127.0.0.1"
+EVERY_ADDRESS = {"0.0.0.0": LOOPBACK, "::": "::1", "": LOOPBACK}
+"""What stands for all of a machine's addresses when listening, and by which of them it reaches itself."""
 
 Port = Annotated[int, Field(ge=1, le=65535)]
 SecurityProtocol = Literal["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"]
 SaslMechanism = Literal["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"]
+
+
+def _in_url(host: str) -> str:
+    return f"[{host}]" if ":" in host else host
 
 
 class SettingsError(ValueError):
@@ -86,6 +93,8 @@ class WorkerSettings(_Group):
     """Address to listen on. Loopback, as the queries ask for no password."""
     http_port: Port = 18081
     """A second worker on the same machine needs another one."""
+    advertised_url: str = Field(default="", pattern=r"^(https?://[^/?#\s]+(/[^?#\s]*)?)?$")
+    """Where workers and callers elsewhere reach this one, as ``http://worker-1:18081``. Default: where it listens."""
     session_timeout_seconds: float = Field(default=10.0, gt=0)
     """A dead worker's tasks are given away after this time; a shorter one takes a pause for a death."""
     heartbeat_interval_seconds: float = Field(default=3.0, gt=0)
@@ -113,6 +122,31 @@ class WorkerSettings(_Group):
     """And after this long it ends, with exit code 75, to be started again; 0: never."""
     stop_timeout_seconds: float = Field(default=10.0, gt=0)
     """A worker told to stop that has not managed it by then, as nobody answers it, ends with exit code 74."""
+
+    @property
+    def url(self) -> str:
+        """What others are told: in redirects, and by the group's leader as the owner of this worker's tasks."""
+        return (self.advertised_url or f"http://{_in_url(self.http_host)}:{self.http_port}").rstrip("/")
+
+    @property
+    def local_host(self) -> str:
+        """By which address a process on this machine reaches the worker."""
+        return EVERY_ADDRESS.get(self.http_host, self.http_host)
+
+    @property
+    def local_url(self) -> str:
+        """Where a process on this machine finds the worker, whatever others are told."""
+        return f"http://{_in_url(self.local_host)}:{self.http_port}"
+
+    @model_validator(mode="after")
+    def _can_be_reached(self) -> WorkerSettings:
+        told = urlsplit(self.url)
+        if (told.hostname or "") in EVERY_ADDRESS or told.port == 0:
+            raise ValueError(
+                f"others would be told {self.url}, where nobody can be reached: set "
+                f"{variable('worker_advertised_url')} to where they reach this worker, as http://worker-1:18081"
+            )
+        return self
 
     @model_validator(mode="after")
     def _stalls_before_it_ends(self) -> WorkerSettings:

@@ -75,7 +75,7 @@ class HttpEdge(mode.Service):
                 f"port {worker.http_port} on {worker.http_host} is in use: choose another one with "
                 f"{variable('worker_http_port')} or flagfall worker --http-port"
             ) from None
-        log.info("answers at http://%s:%d", worker.http_host, worker.http_port)
+        log.info("answers at %s, which others know as %s", worker.local_url, worker.url)
 
     async def on_stop(self) -> None:
         if self._runner is not None:
@@ -89,8 +89,7 @@ def create_worker(
 
     `needed`: topics that must exist as described. `checks`: asked before the group is joined, as these topics are.
     """
-    worker = settings.worker
-    app = FlagfallApp(settings, f"http://{worker.http_host}:{worker.http_port}")
+    app = FlagfallApp(settings)
     connections = Connections(
         aiokafka_options(settings.kafka),
         Cluster(settings.kafka),
@@ -100,7 +99,7 @@ def create_worker(
         agent.attach(app, app.keep(agent.define(settings), connections))
     names = no_names()
     app.edges += [HttpEdge(app, settings, names), HeldTopic(names, connections)]
-    app.checks += [lambda: require_topics(settings.kafka, needed), *checks]
+    app.checks += [lambda: require_topics(settings.kafka, needed), *checks, app.own_address.require]
     return app
 
 

@@ -67,7 +67,7 @@ def main(rides: int, report: Path) -> None:
             registry.register(subject, schema)
         create_topics(settings.kafka, topics(settings))
         log, pid_file = settings.data_dir / "logs" / "worker.log", settings.data_dir / "worker.pid.json"
-        served = Worker(settings.worker.http_host, settings.worker.http_port, log, pid_file)
+        served = Worker(settings.worker.local_host, settings.worker.http_port, log, pid_file)
         command = (sys.executable, "-m", "faust", "-A", "benchmarks.retention.worker_app", "-L", "uvloop", "--quiet")
         process = processes.start(Daemon("worker", (*command, "worker"), log, pid_file, {}), STOP_SECONDS, owner_fd)
         try:

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
 import signal
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from subprocess import CompletedProcess
 
-from confluent_kafka import Producer
+from confluent_kafka import Consumer, Producer
 
 from app.base import names
 from app.base.cluster import Cluster
+from app.base.group_members import Members
 from app.base.kafka_clients import librdkafka_options
 from app.base.settings import LOOPBACK, Settings
 from app.base.topic_admin import create_topics
@@ -32,21 +34,24 @@ Ended = CompletedProcess[str]
 
 
 def test_broker_topics_and_port_are_checked_at_start(world: Settings) -> None:
-    """Four workers at once, as most of a start is the same."""
+    """Five workers at once, as most of a start is the same."""
     (nowhere,) = free_ports(1)
+    url = "http://worker-1:18081"
     bare = world.model_copy(update={"app_id": f"{world.app_id}-bare"})
     other = world.model_copy(update={"app_id": f"{world.app_id}-other"})
     create_topics(world.kafka, application_topics(other))
-    with socket.create_server((LOOPBACK, 0)) as taken, ThreadPoolExecutor() as pool:
+    with socket.create_server((LOOPBACK, 0)) as taken, member(world, f"{url}#other"), ThreadPoolExecutor() as pool:
         port = taken.getsockname()[1]
         no_broker = pool.submit(ends_in_words, _on_port(world), FLAGFALL_KAFKA_BOOTSTRAP_SERVER=f"{LOOPBACK}:{nowhere}")
         no_topics = pool.submit(ends_in_words, _on_port(bare))
         other_count = pool.submit(ends_in_words, _on_port(other), FLAGFALL_TOPICS_PARTITIONS=3)
+        no_address = pool.submit(ends_in_words, _on_port(world), FLAGFALL_WORKER_ADVERTISED_URL=url)
         no_port = pool.submit(ends_in_words, world, FLAGFALL_WORKER_HTTP_PORT=port)
     _said(no_broker.result(), f"no broker answers at {LOOPBACK}:{nowhere}", "FLAGFALL_KAFKA_BOOTSTRAP_SERVER")
     _said(no_topics.result(), f"{bare.app_id}-rides-changelog", "`flagfall topics create` makes them")
     _said(other_count.result(), "rides.yellow: has 4 partitions, not 3", "rides.hvfhv: has 4 partitions, not 3")
     _said(no_port.result(), f"port {port} on {LOOPBACK} is in use", "FLAGFALL_WORKER_HTTP_PORT", "--http-port")
+    _said(no_address.result(), f"is known to others as {url}", f"at {LOOPBACK}", "FLAGFALL_WORKER_ADVERTISED_URL")
 
 
 def test_a_topic_that_was_created_anew_is_refused(world: Settings) -> None:
@@ -83,6 +88,25 @@ def test_records_deleted_under_a_running_worker_stop_it(world: Settings, tmp_pat
         running.send(signal.SIGCONT)
         code = running.ended()
     _said(CompletedProcess([], code, running.log.read_text()), "LOG_LOSS: the log begins at offset")
+
+
+@contextlib.contextmanager
+def member(settings: Settings, client_id: str) -> Iterator[None]:
+    """Another live member of the application's group, as far as the broker knows."""
+    mine = {"client.id": client_id, "group.id": settings.app_id}
+    consumer = Consumer({**librdkafka_options(settings.kafka), **mine})
+    members = Members(settings.kafka, settings.app_id)
+    consumer.subscribe(["rides.yellow"])
+
+    def joined() -> bool:
+        consumer.poll(0.1)
+        return any(other.client_id == client_id for other in members())
+
+    try:
+        wait_for(joined, "the member has joined")
+        yield
+    finally:
+        consumer.close()
 
 
 def _on_port(settings: Settings) -> Settings:

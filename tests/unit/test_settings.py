@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -34,6 +35,23 @@ def test_a_directory_is_absolute_however_it_was_set(monkeypatch: pytest.MonkeyPa
     monkeypatch.setenv("FLAGFALL_DATA_DIR", "build/up")
     assert Settings.load().data_dir == tmp_path / "build" / "up"
     assert Settings.load(cache_dir="jars").cache_dir == tmp_path / "jars"
+
+
+@pytest.mark.parametrize(
+    ("worker", "told", "local"),
+    [
+        ({}, "http://127.0.0.1:18081", "http://127.0.0.1:18081"),
+        ({"http_host": "worker-1", "http_port": 8080}, "http://worker-1:8080", "http://worker-1:8080"),
+        ({"http_host": "::1"}, "http://[::1]:18081", "http://[::1]:18081"),
+        ({"http_host": "0.0.0.0", "advertised_url": "http://one:80/"}, "http://one:80", "http://127.0.0.1:18081"),
+        ({"http_host": "::", "advertised_url": "https://a/w/1"}, "https://a/w/1", "http://[::1]:18081"),
+    ],
+)
+def test_a_worker_is_known_elsewhere_by_what_is_set_and_here_by_where_it_listens(
+    worker: dict[str, Any], told: str, local: str
+) -> None:
+    made = Settings.load(worker=worker).worker
+    assert (made.url, made.local_url) == (told, local)
 
 
 def test_a_cluster_elsewhere_is_taken_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -90,6 +108,13 @@ def test_directories_follow_the_desktop_standard(monkeypatch: pytest.MonkeyPatch
         ({"FLAGFALL_SERVICES_SASL_PORT": "19099"}, ["sasl_port needs sasl_password"]),
         ({"FLAGFALL_APP_ID": "Two Words"}, ["FLAGFALL_APP_ID", "Two Words"]),
         ({"FLAGFALL_REGISTRY_URL": "localhost"}, ["FLAGFALL_REGISTRY_URL", "localhost"]),
+        ({"FLAGFALL_WORKER_HTTP_HOST": "0.0.0.0"}, ["http://0.0.0.0:18081", "set FLAGFALL_WORKER_ADVERTISED_URL to"]),
+        ({"FLAGFALL_WORKER_HTTP_HOST": "::"}, ["http://[::]:18081", "set FLAGFALL_WORKER_ADVERTISED_URL to"]),
+        ({"FLAGFALL_WORKER_ADVERTISED_URL": "http://0.0.0.0:1"}, ["set FLAGFALL_WORKER_ADVERTISED_URL to"]),
+        ({"FLAGFALL_WORKER_ADVERTISED_URL": "http://:1"}, ["set FLAGFALL_WORKER_ADVERTISED_URL to"]),
+        ({"FLAGFALL_WORKER_ADVERTISED_URL": "http://one:70000"}, ["FLAGFALL_WORKER_*", "0-65535"]),
+        ({"FLAGFALL_WORKER_ADVERTISED_URL": "http://[one"}, ["FLAGFALL_WORKER_*", "Invalid IPv6 URL"]),
+        ({"FLAGFALL_WORKER_ADVERTISED_URL": "one:18081"}, ["FLAGFALL_WORKER_ADVERTISED_URL", "'one:18081'"]),
     ],
 )
 def test_a_wrong_value_names_its_variable(

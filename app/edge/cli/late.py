@@ -113,7 +113,7 @@ def refeed(
     group = _rides_of(settings, views)
     mended = read_mended(file, RIDES) if file else {}
     selection = selection_of(views=views, **asked, places=frozenset(mended))
-    url = worker_url or f"http://{settings.worker.http_host}:{settings.worker.http_port}"
+    url = worker_url or settings.worker.local_url
     run = Refeeding(settings, RIDES, url, wait_seconds, dry=dry_run)
     refused = list(_read(settings, selection, quiet=as_json))
     missing = sorted(set(mended) - {record.place for record in refused})
@@ -157,7 +157,7 @@ def cost(*, views: tuple[str, ...], worker_url: str | None, bootstrap_server: st
 
     settings = load_settings(bootstrap_server)
     group = _rides_of(settings, views)
-    url = worker_url or f"http://{settings.worker.http_host}:{settings.worker.http_port}"
+    url = worker_url or settings.worker.local_url
     outcomes, schemas = Outcomes(settings, RIDES.name), RegistrySchemas(Registry(settings))
     chosen = [v for v in group.views if (v.name in views if views else not isinstance(v.window, AllTime))]
     tasks = {view: [task(url, view, p) for p in range(settings.topics.partitions)] for view in chosen}

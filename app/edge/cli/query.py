@@ -87,8 +87,7 @@ def _pair(text: str) -> tuple[str, str]:
 def _local_worker() -> str:
     from app.base.settings import Settings
 
-    worker = Settings.load().worker
-    return f"http://{worker.http_host}:{worker.http_port}"
+    return Settings.load().worker.local_url
 
 
 def _ask(url: str, view: str, parameters: Sequence[tuple[str, str]]) -> dict[str, Any]:

@@ -63,7 +63,7 @@ def command(
     unwind_on_term()
     settings = load_settings(bootstrap_server)
     views = _views(load_catalogue(settings), names)
-    url = worker_url or f"http://{settings.worker.http_host}:{settings.worker.http_port}"
+    url = worker_url or settings.worker.local_url
     report, folder = _run(settings, views, url, output or settings.data_dir / "reconciliation", quiet=as_json)
     if as_json:
         echo_json(report.as_json())

@@ -29,7 +29,7 @@ def command(worker_url: str | None, as_json: bool) -> int:
     from app.edge.demo.ask import ask
 
     settings = load_settings()
-    url = worker_url or f"http://{settings.worker.http_host}:{settings.worker.http_port}"
+    url = worker_url or settings.worker.local_url
     views = [v for v in load_catalogue(settings).views if not isinstance(v.window, Session)]
     metas = {v.name: ask(url, f"/v1/views/{v.name}/rows", limit=1, partial="allow")["meta"] for v in views}
     checked = _checked(settings)

@@ -12,7 +12,7 @@ from time import monotonic
 from app.base.services import processes
 from app.base.services.errors import PortInUse, StartFailed
 from app.base.services.processes import Daemon
-from app.base.settings import Settings
+from app.base.settings import Settings, variable
 from app.edge.demo.ask import Worker
 
 COUNT = 2
@@ -71,6 +71,8 @@ def _start(settings: Settings, number: int, port: int, owner_fd: int | None) -> 
         raise PortInUse(f"Port {port} is in use; choose another one for the workers with FLAGFALL_WORKER_HTTP_PORT.")
     worker = _worker(settings, number, port)
     command = (sys.executable, "-m", "app.edge.cli.main", "worker", "--http-port", str(port))
+    if port != settings.worker.http_port:
+        os.environ[variable("worker_advertised_url")] = worker.url  # what is set, if anything, is the first one's
     daemon = Daemon(f"worker-{number}", command, worker.log, worker.pid_file, {})
     processes.start(daemon, STOP_SECONDS, owner_fd)
     return worker
@@ -78,7 +80,7 @@ def _start(settings: Settings, number: int, port: int, owner_fd: int | None) -> 
 
 def _worker(settings: Settings, number: int, port: int) -> Worker:
     log = settings.data_dir / "logs" / f"worker-{number}.log"
-    return Worker(settings.worker.http_host, port, log, _pid_file(settings, number))
+    return Worker(settings.worker.local_host, port, log, _pid_file(settings, number))
 
 
 def _pid_file(settings: Settings, number: int) -> Path:

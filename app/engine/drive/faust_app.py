@@ -11,6 +11,7 @@ from faust.app.base import BootStrategy
 from prometheus_client import CollectorRegistry
 
 from app.base.cluster import Cluster
+from app.base.group_members import Members
 from app.base.settings import Settings
 from app.engine.core.definition import TaskDefinition
 from app.engine.drive.assignor import AddressedAssignor
@@ -25,6 +26,7 @@ from app.engine.drive.idle import IdleWatch
 from app.engine.drive.liveness import Liveness
 from app.engine.drive.logs import settle
 from app.engine.drive.loop_watch import LoopWatch
+from app.engine.drive.own_address import OwnAddress, client_id_of, here_of
 from app.engine.drive.recovery import TakeOverTableManager
 from app.engine.drive.source_table import SourceTable
 from app.engine.drive.standby import Standby
@@ -74,8 +76,9 @@ class FlagfallApp(faust.App):
 
     BootStrategy = WithoutOpenPages
 
-    def __init__(self, settings: Settings, url: str) -> None:
+    def __init__(self, settings: Settings) -> None:
         worker = settings.worker
+        client_id = client_id_of(worker.url)
         super().__init__(
             settings.app_id,
             **faust_options(settings.kafka),
@@ -87,7 +90,8 @@ class FlagfallApp(faust.App):
             autodiscover=False,
             datadir=settings.data_dir / "faust",
             store="memory://",
-            canonical_url=url,
+            canonical_url=worker.url,
+            broker_client_id=client_id,
             web_enabled=False,
             topic_allow_declare=False,
             topic_disable_leader=True,
@@ -103,7 +107,7 @@ class FlagfallApp(faust.App):
             stream_recovery_delay=0.0,
             stream_wait_empty=False,  # tasks are quiesced at a transaction's end; the rest is read again
         )
-        self.worker_settings, self._url = worker, url
+        self.worker_settings, self._url = worker, str(self.conf.canonical_url).rstrip("/")  # as the group is told it
         self._budget = TransactionBudget(worker.transactions_per_second)
         self.groups = TaskGroups(Membership(worker.session_timeout_seconds))
         self.ending = Ending(worker.stop_timeout_seconds)
@@ -118,7 +122,13 @@ class FlagfallApp(faust.App):
             exit_seconds=worker.stalled_exit_seconds,
             end=self.fail,
         )
-        self.edges: list[Any] = [self.loop_watch, self.liveness]
+        self.own_address = OwnAddress(
+            here_of(settings, client_id),
+            Members(settings.kafka, settings.app_id),
+            patience_seconds=worker.session_timeout_seconds + 2 * worker.heartbeat_interval_seconds,
+            end=self.fail,
+        )
+        self.edges: list[Any] = [self.loop_watch, self.liveness, self.own_address]
         """Services that run from the first moment on, before recovery: they say that the worker is not ready."""
         self.checks: list[Callable[[], None]] = []
         """Asked before the group is joined, each in a thread; what one raises ends the worker."""
