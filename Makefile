@@ -4,12 +4,14 @@ SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .ONESHELL:
 .DEFAULT_GOAL := help
-.PHONY: help setup demo up down test test-fast check lint types imports collection bench bench-recovery bench-stream simulate drill soak agreement laws jars lock clean
+.PHONY: help setup demo up down test test-fast check lint types imports collection bench bench-recovery bench-stream simulate fuzz drill soak agreement laws jars lock clean
 
 PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 RIDES ?=
+INPUTS ?=
+DOOR ?=
 DRILL ?= list
 SEEDS ?=
 RUNS ?= 3
@@ -88,6 +90,10 @@ bench-stream: setup  ## the worker beside Kafka Streams, Faust, Quix, Spark, int
 agreement: setup  ## worker, Spark and naive fold on random histories, into build/agreement.json (SEEDS= how many, SEED= the first)
 	@mkdir -p build
 	exec $(BIN)/python -m tests.agreement --seeds $(or $(SEEDS),100) $(if $(SEED),--seed $(SEED))
+
+fuzz: setup  ## mutated inputs through every door to the outside, into build/fuzz.json (INPUTS= how many, SEED=, DOOR=)
+	@mkdir -p build
+	exec $(BIN)/python -m tests.fuzz --inputs $(or $(INPUTS),1000000) $(if $(SEED),--seed $(SEED)) $(if $(DOOR),--door $(DOOR))
 
 simulate: setup  ## histories of a simulated cluster against the naive fold, into build/simulate.json (SEEDS= how many, SEED= the first)
 	@mkdir -p build

@@ -49,12 +49,13 @@ def decode(raw: DataFrame, source: s.Source, writer_schemas: Sequence[WriterSche
 def judge(decoded: DataFrame, source: s.Source, rules: Rules = AS_DECLARED) -> DataFrame:
     """`decoded` with the derived columns and `reason`: why a decoded record is unusable, null where it is not.
 
-    Derived columns are worked out only within bounds: outside, a difference may overflow.
+    Derived columns are worked out only within bounds: outside, a difference may overflow. A Kafka timestamp may be any
+    number; one whose microseconds have no 64 bits is ahead of every instant.
     """
     bounded = with_skew(decoded, source, rules).withColumn("reason", F.when(~F.col("suspect"), _out_of_bounds(source)))
     within = F.col("reason").isNull() & ~F.col("suspect")
     full = bounded.withColumns({d.column.name: F.when(within, _derived(d)) for d in source.derived})
-    latest = F.col("timestamp_ms") * MICROS_PER_MILLI + F.col("skew_us")
+    latest = F.try_add(F.try_multiply(F.col("timestamp_ms"), F.lit(MICROS_PER_MILLI)), F.col("skew_us"))
     in_time = F.when(F.col("timestamp_ms") < 0, Reason.NO_TIMESTAMP.value).when(
         F.col(source.reported_at) > latest, Reason.SKEWED.value
     )

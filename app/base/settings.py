@@ -23,6 +23,7 @@ from pydantic import (
     model_validator,
 )
 from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic_settings import SettingsError as NotJson
 
 PREFIX = "FLAGFALL_"
 LOOPBACK = "127.0.0.1"
@@ -250,6 +251,8 @@ class Settings(BaseSettings):
             return cls(**overrides)
         except ValidationError as error:
             raise SettingsError("\n".join(_explain(error))) from None
+        except NotJson as error:
+            raise SettingsError("\n".join(_not_json(os.environ))) from error
 
     @model_validator(mode="after")
     def _fill_local_addresses(self) -> Settings:
@@ -318,6 +321,13 @@ def unknown_variables(environ: Mapping[str, str] = os.environ) -> list[str]:
 def _home(xdg_variable: str, below_home: str) -> Path:
     base = os.environ.get(xdg_variable)
     return (Path(base) if base else Path.home() / below_home) / "flagfall"
+
+
+def _not_json(environ: Mapping[str, str]) -> list[str]:
+    """One line for each whole group that is set, of which one at least cannot be read. What it holds may be secret."""
+    groups = [variable(name) for name, field in Settings.model_fields.items() if isinstance(field.default, _Group)]
+    said = "it stands for a whole group, so it must be JSON; or set the group's variables one by one"
+    return [f"{name}: {said}" for name in groups if name in environ]
 
 
 def _explain(error: ValidationError) -> list[str]:

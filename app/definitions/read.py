@@ -49,6 +49,6 @@ def _parsed(path: Path) -> dict[str, Any]:
         return tomllib.loads(path.read_text("utf-8"))
     except OSError as error:
         said = f"it cannot be read ({error.strerror}); FLAGFALL_DEFINITIONS names it"
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         said = f"it is no TOML: {error}"
     raise DefinitionError(f"{path} is not usable", [said])

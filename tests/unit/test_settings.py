@@ -154,3 +154,10 @@ def test_the_page_lists_every_variable() -> None:
     }
     groups = {variable(name) for name in ("kafka", "worker", "topics", "services")}
     assert listed == {name for name in known_variables() if name not in groups}
+
+
+def test_a_whole_group_that_is_no_json_is_told_by_its_variable(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FLAGFALL_KAFKA", PASSWORD)
+    with pytest.raises(SettingsError, match="FLAGFALL_KAFKA: it stands for a whole group, so it must be JSON") as told:
+        Settings.load()
+    assert PASSWORD not in str(told.value)
