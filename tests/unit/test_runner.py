@@ -437,6 +437,7 @@ async def test_a_batch_that_the_core_refuses_ends_the_loop(world: World) -> None
     world.offer(yellow(0))
     await world.until("failed")
     assert isinstance(world.told[0][2], ValueError)
+    assert [(batch.topic, batch.base_offset, batch.next_offset) for batch in world.runner.taken] == [(YELLOW, 0, 1)]
     assert await world.runner.stop(grace_seconds=30) is False
 
 

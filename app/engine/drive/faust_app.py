@@ -20,6 +20,7 @@ from app.engine.drive.connections import Connections
 from app.engine.drive.directory import Directory, Membership
 from app.engine.drive.driver import ColumnarTransport
 from app.engine.drive.ending import Ending, ExitCode, Stalled
+from app.engine.drive.failures import Failures
 from app.engine.drive.faust_options import faust_options
 from app.engine.drive.groups import TaskGroups
 from app.engine.drive.idle import IdleWatch
@@ -109,6 +110,7 @@ class FlagfallApp(faust.App):
         )
         self.worker_settings, self._url = worker, str(self.conf.canonical_url).rstrip("/")  # as the group is told it
         self._budget = TransactionBudget(worker.transactions_per_second)
+        self._failures = Failures(settings.data_dir / "failures", settings.app_id)
         self.groups = TaskGroups(Membership(worker.session_timeout_seconds))
         self.ending = Ending(worker.stop_timeout_seconds)
         self.registry = CollectorRegistry()
@@ -143,6 +145,7 @@ class FlagfallApp(faust.App):
             Directory(self._url, self.conf.topic_partitions, membership=self.groups.membership),
             connections,
             self._budget,
+            failures=self._failures,
             hold_records=worker.hold_records,
             grace_seconds=worker.session_timeout_seconds,
         )

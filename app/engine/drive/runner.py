@@ -60,6 +60,8 @@ class TaskRunner:
         self._on_gap, self._on_failure = on_gap, on_failure
         self._expected = dict(core.state.marker.next_offsets)
         self._waiting = Waiting(core, hold_records, full, drained)
+        self.taken: Sequence[Batch] = ()
+        """The batches that are being folded, none while it is at something else."""
         self._advances: dict[str, tuple[int, int]] = {}
         self._wakeup = asyncio.Event()
         self._stopping = self._failed = self._asking = self._writing = False
@@ -201,13 +203,14 @@ class TaskRunner:
 
     async def _fold(self, taken: Sequence[Taken]) -> None:
         failpoints.reached(failpoints.BATCH_TAKEN)
-        batches = [batch for batch, _ in taken]
-        schemas = await self._schemas_of(*batches)
+        self.taken = [batch for batch, _ in taken]
+        schemas = await self._schemas_of(*self.taken)
         async with self._budget.step():
-            reads = self.core.read(batches, schemas)
+            reads = self.core.read(self.taken, schemas)
         async with self._budget.step():
             transaction = self.core.plan_read(reads)
         await self._write(transaction)
+        self.taken = ()
         failpoints.reached(failpoints.BATCH_APPLIED)
         for done in (done for _, dones in taken for done in dones):
             done()

@@ -20,6 +20,7 @@ from app.engine.core.task_state import TaskState
 from app.engine.drive.budget import TransactionBudget
 from app.engine.drive.connections import Connections
 from app.engine.drive.directory import Directory, Standing
+from app.engine.drive.failures import Failures
 from app.engine.drive.progress import Look
 from app.engine.drive.refetch import Refetch
 from app.engine.drive.rereading import Rereader
@@ -48,6 +49,7 @@ class SourceTable(faust.Table):
         connections: Connections,
         budget: TransactionBudget,
         *,
+        failures: Failures,
         hold_records: int,
         grace_seconds: float,
     ) -> None:
@@ -66,7 +68,7 @@ class SourceTable(faust.Table):
         self._retaking = Retaking(definition.name, self._retake, app.fail)
         self._rereader = Rereader(definition.application, connections)
         self._refetch = Refetch(app, connections.cluster)
-        self._hold_records, self._grace_seconds = hold_records, grace_seconds
+        self._failures, self._hold_records, self._grace_seconds = failures, hold_records, grace_seconds
         self.standby: Standby | None = None
         self._assigned: set[int] = set()
         self._runners: dict[int, TaskRunner] = {}
@@ -183,6 +185,8 @@ class SourceTable(faust.Table):
             return
         trace = None if isinstance(error, FlagfallError) else error  # else its words follow with the worker's end
         log.error("task %d of %s failed, the worker stops", partition, self.name, exc_info=trace)
+        positions = runner.core.state.marker.next_offsets
+        self._failures.note(self.name, partition, error, runner.taken, positions)
         asyncio.create_task(self._give_up(runner, error))  # noqa: RUF006  (ends by itself; Faust owns the loop)
 
     async def _retake(self, fenced: Collection[int]) -> None:
