@@ -5,15 +5,17 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from playwright import async_api as playwright
 
+from app.domain.event_time import NO_WATERMARK
 from app.domain.fold import RowKey
 from app.engine.drive.directory import Standing
 from app.rides.views import VENDOR_TRIPS, ZONE_DEMAND
-from tests.support.http import BY_BASE, Serve, server_of, url_of, zone_table
+from tests.support.http import BY_BASE, NOON_US, Serve, server_of, url_of, zone_table
 from tests.support.tables import cells_of, ready_directory, task_of
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
@@ -77,3 +79,19 @@ async def test_while_the_tables_are_read_back_the_page_says_so(serve: Serve, bro
     assert answer.status == 503
     assert await page.get_by_role("status").inner_text() != ""
     assert await page.get_by_role("table").count() == 0
+
+
+async def test_on_a_telephone_too_the_page_says_which_partitions_hold_the_rest_back(
+    serve: Serve, browser: playwright.Browser
+) -> None:
+    """Their names are long, and stay within the screen."""
+    task = task_of(0, {ZONE_DEMAND: zone_table((0, 132))}, watermark_us=NOON_US)
+    inputs = {
+        n: at if n == "rides.yellow" else replace(at, watermark_us=NO_WATERMARK) for n, at in task.marker.inputs.items()
+    }
+    client = await serve(ready_directory([replace(task, marker=replace(task.marker, inputs=inputs))]))
+    page = await browser.new_page(viewport={"width": 360, "height": 800})
+    await page.goto(url_of(client))
+    said = await page.locator("#held-back").inner_text()
+    assert said.startswith("held back by rides.fhv-0, rides.green-0, rides.hvfhv-0, without any record")
+    assert await page.evaluate("document.documentElement.scrollWidth") == 360

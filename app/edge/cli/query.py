@@ -183,6 +183,8 @@ def _print_table(view: str, answer: dict[str, Any]) -> None:
         _print_blocks(console, title, lines)
     for missing in meta["missing"]:
         console.print(f"partition {missing['partition']} is missing: {missing['why']}", style="yellow")
+    if meta["as_of"] is None and meta["held_back_by"]:
+        console.print(f"no record yet in {', '.join(meta['held_back_by'])}: nothing closes", style="yellow")
     if meta["zones"]["why"]:
         console.print(f"names from topic {meta['zones']['topic']}: {meta['zones']['why']}", style="yellow")
     if meta["next_cursor"]:

@@ -10,7 +10,17 @@ import click
 
 from app.base.printable import printable
 from app.edge.cli.common import bootstrap_option, echo_json, json_option, load_catalogue, load_settings
-from app.edge.cli.sending import close_option, close_windows, echo_summary, send, speed_option, summary
+from app.edge.cli.sending import (
+    close_option,
+    close_windows,
+    echo_empty,
+    echo_summary,
+    empty_topics,
+    log_ends,
+    send,
+    speed_option,
+    summary,
+)
 
 if TYPE_CHECKING:
     import polars as pl
@@ -66,12 +76,15 @@ def command(
     latest_ms = written.latest_clock_ms
     watermark_us = close_windows(settings, group, latest_ms) if close and latest_ms is not None else None
     more = {"files": len(files), "rows": rows, "unreadable": len(unreadable)}
-    facts = summary(written, seconds, watermark_us, **more)
+    empty = empty_topics(log_ends(settings, group)) if watermark_us is None and latest_ms is not None else {}
+    facts = summary(written, seconds, watermark_us, empty_partitions_by_topic=empty, **more)
     if as_json:
         return echo_json(facts | {"unreadable_rows": unreadable})
     _echo_unreadable(unreadable)
     click.echo(f"{rows:>12,}  rows in {len(files)} files, {len(unreadable):,} of them unreadable")
     echo_summary(facts)
+    if latest_ms is not None:
+        echo_empty(empty, latest_ms)
 
 
 def trip_files(paths: Sequence[Path]) -> list[Path]:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import datetime as dt
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
 
     from app.base.settings import Settings
     from app.domain.catalogue import TaskGroup
+    from app.domain.records import TopicPartition
     from app.rides.sent import Sent
 
 PLAIN_LINE_SECONDS = 5.0
@@ -90,21 +93,41 @@ def close_windows(settings: Settings, group: TaskGroup, latest_clock_ms: int) ->
     """Ask for every window of the group to be closed that records up to the clock can be in, and for every half and
     beginning to leave that waits; returns the watermark in microseconds. CannotClose if the workers would refuse it.
     """
-    from app.base.cluster import Cluster
     from app.base.producer import Producer
     from app.base.topic_admin import require_topics
     from app.domain.catalogue import Catalogue
-    from app.domain.records import TopicPartition
     from app.rides.closing import group_watermark_us, request_advances
     from app.topics import needed_topics
 
     watermark_us = group_watermark_us(group, latest_clock_ms)
     require_topics(settings.kafka, needed_topics(settings, Catalogue((group,))))
-    partitions = range(settings.topics.partitions)
-    places = [TopicPartition(topic.name, p) for source in group.sources for topic in source.topics for p in partitions]
-    ends = Cluster(settings.kafka).log_ends(places, committed=True)
+    ends = log_ends(settings, group)
     request_advances(Producer(settings.kafka), settings.app_id, group.sources[0], ends, watermark_us)
     return watermark_us
+
+
+def log_ends(settings: Settings, group: TaskGroup) -> dict[TopicPartition, int]:
+    """Offset behind the last record of each topic-partition that the group reads."""
+    from app.base.cluster import Cluster
+    from app.domain.records import TopicPartition
+
+    partitions = range(settings.topics.partitions)
+    places = [TopicPartition(topic.name, p) for source in group.sources for topic in source.topics for p in partitions]
+    return Cluster(settings.kafka).log_ends(places, committed=True)
+
+
+def empty_topics(ends: Mapping[TopicPartition, int]) -> dict[str, int]:
+    """How many partitions of each topic have never had a record: each keeps every window open."""
+    return dict(Counter(place.topic for place, end in sorted(ends.items()) if end == 0))
+
+
+def echo_empty(empty: Mapping[str, int], latest_clock_ms: int) -> None:
+    """Say what keeps windows open that nobody asked to be closed, and the command that closes them."""
+    if empty:
+        named = ", ".join(f"{topic} ({count} partition{'s' if count > 1 else ''})" for topic, count in empty.items())
+        at = _instant(latest_clock_ms * 1000)
+        click.echo(f"{'':>12}  no record yet in {named}: windows stay open until there is one, or")
+        click.echo(f"{'':>12}  flagfall advance --to {at.isoformat(timespec='seconds')}")
 
 
 @contextlib.contextmanager
@@ -168,6 +191,8 @@ def echo_summary(facts: dict[str, Any]) -> None:
 
 
 def _utc(instant_us: int) -> str:
-    import datetime as dt
+    return _instant(instant_us).strftime("%Y-%m-%d %H:%M UTC")
 
-    return dt.datetime.fromtimestamp(instant_us / 1e6, dt.UTC).strftime("%Y-%m-%d %H:%M UTC")
+
+def _instant(instant_us: int) -> dt.datetime:
+    return dt.datetime.fromtimestamp(-(-instant_us // 1_000_000), dt.UTC)

@@ -17,6 +17,9 @@ from app.edge.http.zone_names import Names, name_columns, names_document
 from app.engine.core.state import Rows, ViewState
 from app.rides.zones import ZONE_COLUMNS
 
+HELD_BACK_SHOWN = 10
+"""As `watermark` tells all of them."""
+
 
 def rows_answer(edge: Edge, query: RowsQuery, gathered: Gathered) -> dict[str, Any]:
     """`data` and `meta` of an answer; `meta.next_cursor` is null on the last page."""
@@ -44,6 +47,7 @@ def meta_document(edge: Edge, view: View, gathered: Gathered) -> dict[str, Any]:
         "view": view.name,
         "version": view.version,
         "as_of": watermark_text(gathered.lowest_watermark_us),
+        "held_back_by": [str(at) for at in gathered.held_back_by[:HELD_BACK_SHOWN]],
         "position": {at: state.next_offset for at, state in states.items()},
         "watermark": {at: watermark_text(state.watermark_us) for at, state in states.items()},
         "lag_records": {at: state.lag_records for at, state in states.items()},

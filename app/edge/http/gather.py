@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from aiohttp import ClientError, ClientTimeout
 
 from app.domain.event_time import NO_WATERMARK
+from app.domain.records import TopicPartition
 from app.domain.view import View
 from app.edge.http.context import Edge
 from app.edge.http.parts import Part, decode_parts, part_of
@@ -42,6 +43,22 @@ class Gathered:
         """Up to where every input of every partition was seen; NO_WATERMARK if one is missing or empty."""
         seen = [state.watermark_us for part in self.parts.values() for state in part.inputs.values()]
         return NO_WATERMARK if self.missing or not seen else min(seen)
+
+    @property
+    def held_back_by(self) -> list[TopicPartition]:
+        """Those of the lowest watermark while others are ahead; an empty one has none, which is lower still.
+
+        None while a partition is missing: that is what holds the rest back then.
+        """
+        seen = {
+            TopicPartition(topic, partition): state.watermark_us
+            for partition, part in sorted(self.parts.items())
+            for topic, state in sorted(part.inputs.items())
+        }
+        lowest_us, highest_us = min(seen.values(), default=0), max(seen.values(), default=0)
+        return (
+            [] if self.missing or lowest_us == highest_us else sorted(at for at, us in seen.items() if us == lowest_us)
+        )
 
     @property
     def closed_to_us(self) -> int:

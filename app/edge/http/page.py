@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from aiohttp import web
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
+from app.domain.event_time import NO_WATERMARK
 from app.domain.measures import Histogram, values_name
 from app.domain.view import AllTime, Tumbling, View
 from app.domain.windows import Calendar, Hopping
@@ -139,7 +140,7 @@ def _template() -> Any:
         undefined=StrictUndefined,
         trim_blocks=True,
     )
-    environment.globals |= {"moment": figures.moment}
+    environment.globals |= {"moment": figures.moment, "NO_WATERMARK": NO_WATERMARK}
     return environment.get_template("page.html")
 
 

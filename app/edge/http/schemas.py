@@ -83,6 +83,11 @@ _META: Schema = {
     "view": TEXT,
     "version": TEXT,
     "as_of": nullable(INSTANT) | {"description": "Lowest watermark; null if a partition is missing or still empty."},
+    "held_back_by": {
+        "type": "array",
+        "items": TEXT,
+        "description": "Topic-partitions of the lowest watermark, or without one, while others are ahead; at most ten.",
+    },
     "position": _by_topic_partition(INTEGER),
     "watermark": _by_topic_partition(nullable(INSTANT)),
     "lag_records": _by_topic_partition(nullable(INTEGER)),
