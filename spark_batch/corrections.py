@@ -59,13 +59,14 @@ class Corrections:
 
     @cached_property
     def applied(self) -> list[Applied]:
-        """What the tasks say they applied, below the view's cuts."""
+        """What the tasks say they applied, below the view's cuts, and not to rows that it had before it began anew."""
         ends = {cut.partition: _next_offset(cut, self.told.topic) for cut in self.cuts}
+        starts = {cut.partition: cut.marker.views[self.view.name].corrected_from for cut in self.cuts}
         return [
             Applied(one.partition, one.offset, one.correction)
             for one in self.told.outcomes
             if one.why is None
-            and one.offset < ends.get(one.partition, 0)
+            and starts.get(one.partition, 0) <= one.offset < ends.get(one.partition, 0)
             and (one.correction.view, one.correction.version) == (self.view.name, self.view.version)
         ]
 

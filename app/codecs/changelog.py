@@ -80,6 +80,11 @@ def view_of(key: bytes) -> tuple[int, str]:
     return number, version.hex()
 
 
+def block_head(view_number: int, version: str) -> bytes:
+    """What the keys of all blocks of a view's version begin with."""
+    return ROW_HEAD.pack(LAYOUT, BLOCK, view_number, bytes.fromhex(version))
+
+
 def marker_key(source_number: int) -> bytes:
     return struct.pack(">BBH", LAYOUT, MARKER, source_number)
 

@@ -1,8 +1,8 @@
-"""A marker as JSON, layout 3: readable with any console consumer.
+"""A marker as JSON, layout 4: readable with any console consumer.
 
 Layout 1 had no joins, no closings and no building views; a marker of it is read as one without them. So is one of
 layout 2 without alerts, which came later: an older version that meets what they watch stops in words. Up to layout 2
-one skew held for all inputs, and views had their grace in their versions.
+one skew held for all inputs, and views had their grace in their versions. Up to layout 3 no view was `clearing`.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from app.domain.marker import (
     ViewPosition,
 )
 
-LAYOUT = 3
-READABLE = (1, 2, 3)
-OPTIONAL = ("alerts", "branches")
+LAYOUT = 4
+READABLE = (1, 2, 3, 4)
+OPTIONAL = ("alerts", "branches", "closed_before")
 """Left out where there are none."""
 
 
@@ -62,6 +62,7 @@ def decode_marker(value: bytes) -> Marker:
         joins={name: _join(position) for name, position in told.get("joins", {}).items()},
         alerts={name: _alert(position) for name, position in told.get("alerts", {}).items()},
         branches={name: BranchPosition(**position) for name, position in told.get("branches", {}).items()},
+        closed_before=told.get("closed_before", {}),
     )
 
 

@@ -58,7 +58,13 @@ class Fates:
         return self.applied + self.late + self.out_of_scope + self.duplicate
 
 
-LIVE, BUILDING = "live", "building"
+def former_key(number: int, version: str) -> str:
+    """What tells views apart whose rows are told apart: a view that is only renamed is the same."""
+    return f"{number}-{version}"
+
+
+LIVE, BUILDING, CLEARING = "live", "building", "clearing"
+"""A view that comes back is CLEARING until what the changelog holds of its former life is deleted; then it is built."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,8 +80,9 @@ class ViewPosition:
     """One view's part of the marker. `start` names the first offset it covers per topic.
 
     `closed_to_us`: rows whose windows end at or before it were sent to the closing stage; `expired_to_us`: such rows
-    have left the table. `built` is there while `state` is BUILDING: the view covers what lies below it. `graces`: by
-    which grace records of each topic were judged.
+    have left the table. `built` is there while `state` is not LIVE: the view covers what lies below it. `graces`: by
+    which grace records of each topic were judged. `corrected_from`: the first offset of the corrections that the view
+    has taken; those below were taken by what it was before it began anew.
     """
 
     number: int
@@ -87,6 +94,7 @@ class ViewPosition:
     expired_to_us: int | None = None
     built: dict[str, BuildPosition] = field(default_factory=dict)
     graces: dict[str, tuple[GraceEpoch, ...]] = field(default_factory=dict)
+    corrected_from: int = 0
 
     def with_fates(self, topic: str, fates: Fates) -> ViewPosition:
         """The position with these fates of a topic added."""
@@ -154,7 +162,8 @@ class BranchPosition:
 class Marker:
     """Position of a task: partition `partition` of its input topics, after `sequence` transactions.
 
-    `source` is the number of the task's (first) source.
+    `source` is the number of the task's (first) source. `closed_before`: of views that it held and holds no more, by
+    `former_key`, to where their windows were closed: what was sent to the closing stage then is not sent again.
     """
 
     application: str
@@ -166,6 +175,7 @@ class Marker:
     joins: dict[str, JoinPosition] = field(default_factory=dict)
     alerts: dict[str, AlertPosition] = field(default_factory=dict)
     branches: dict[str, BranchPosition] = field(default_factory=dict)
+    closed_before: dict[str, int] = field(default_factory=dict)
 
     def lowest_watermark_us(self, topics: Iterable[str]) -> int:
         """The watermark that all these topics have reached; NO_WATERMARK if one of them has none."""

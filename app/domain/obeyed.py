@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from app.domain.epochs import GraceEpoch, Rules, SkewEpoch, seen_us, with_grace, with_skew
-from app.domain.marker import BUILDING, BuildPosition, InputPosition, Marker, ViewPosition
+from app.domain.marker import LIVE, BuildPosition, InputPosition, Marker, ViewPosition
 from app.domain.records import TopicPartition
 from app.domain.source import Source
 from app.domain.view import AllTime, View
@@ -60,6 +60,6 @@ def giving_grace(view: View, position: ViewPosition, inputs: dict[str, InputPosi
 
 def _stands_at(position: ViewPosition, read: InputPosition, topic: str) -> BuildPosition:
     """How far the view has judged a topic."""
-    if position.state == BUILDING and topic in position.built:
+    if position.state != LIVE and topic in position.built:
         return position.built[topic]
     return BuildPosition(read.next_offset, read.watermark_us)

@@ -49,9 +49,14 @@ def _allowed(world: World, expected: Expected, outcome: Outcome, before: Sequenc
     """Outcomes that are right.
 
     Two things are open: whether the row had expired yet, and whether advances at the very position had been taken.
+    Of what a view was before it began anew, nothing is known any more.
     """
     (view,) = (view for view in ALL_VIEWS if view.name == outcome.correction.view)
     marker = expected.marker
+    position = marker.views[view.name]
+    if position.version != view.version or outcome.offset < position.corrected_from:
+        yield outcome.why
+        return
     inputs = {topic: replace(at, next_offset=outcome.at[topic]) for topic, at in marker.inputs.items()}
     then = Expected(replace(marker, inputs=inputs), expected.facts, expected.advances)
     stored = then.view(view).corrected(before).get(outcome.correction.key)
@@ -61,5 +66,5 @@ def _allowed(world: World, expected: Expected, outcome: Outcome, before: Sequenc
             yield judge(view, outcome.correction, stored, lowest_us, expired_to_us)
             if expired_to_us is not None:
                 yield judge(view, outcome.correction, None, lowest_us, expired_to_us)
-    if any(isinstance(step, Deploy) for step in world.script.steps):
-        yield from (Refusal.NOT_LIVE, Refusal.NO_SUCH_VIEW)  # which release had the task is not written anywhere
+    if any(isinstance(step, Deploy) for step in world.script.steps):  # which release had the task, nothing tells
+        yield from (Refusal.NOT_LIVE, Refusal.NO_SUCH_VIEW, Refusal.OTHER_VERSION)

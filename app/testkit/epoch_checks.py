@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from app.domain.event_time import NO_WATERMARK
-from app.domain.marker import BUILDING, InputPosition, Marker, ViewPosition
+from app.domain.marker import LIVE, InputPosition, Marker, ViewPosition
 from app.domain.view import AllTime, View
 from app.engine.core.task_state import TaskState
 from app.testkit.expected import Expected
@@ -45,7 +45,8 @@ def changed_epoch_problems(before: Marker, after: Marker) -> Problems:
             yield f"{topic}: skews {position.skews} became {told}"
         elif any(epoch.from_offset != position.next_offset for epoch in told[len(position.skews) :]):
             yield f"{topic}: skews {told}, which began at {position.next_offset}"
-    for name, view in before.views.items():
+    went_on = {name: view for name, view in before.views.items() if after.views[name].version == view.version}
+    for name, view in went_on.items():
         for topic, epochs in view.graces.items():
             later = after.views[name].graces.get(topic, ())
             if later[: len(epochs)] != epochs:
@@ -56,6 +57,6 @@ def changed_epoch_problems(before: Marker, after: Marker) -> Problems:
 
 def _stood_at(view: ViewPosition, read: InputPosition, topic: str) -> int:
     """How far the view had judged a topic."""
-    if view.state == BUILDING and topic in view.built:
+    if view.state != LIVE and topic in view.built:
         return view.built[topic].next_offset
     return read.next_offset

@@ -18,7 +18,7 @@ from app.domain.fingerprint import Origin, mix, pack, signed
 from app.domain.fold import Advance, Cells, Folded, RowKey, fold, refusal
 from app.domain.join import Join
 from app.domain.join_fold import Joined, fold_join
-from app.domain.marker import BUILDING, Fates, Marker
+from app.domain.marker import LIVE, Fates, Marker
 from app.domain.obeyed import lowest_seen_us, rules_of
 from app.domain.records import Record, TopicPartition, with_derived
 from app.domain.view import SESSION_END, AllTime, Session, View
@@ -154,11 +154,16 @@ class ExpectedView:
         """All rows, with these outcomes' corrections applied; none of them may expire or change any more."""
         rows = dict(self.folded.rows[self._expected.marker.partition])
         for outcome in outcomes:
-            if outcome.correction.view == self.view.name and outcome.why is None:
+            told = outcome.correction.view, outcome.correction.version
+            if told == (self.view.name, self.view.version) and outcome.why is None and self._is_own(outcome):
                 rows.pop(outcome.correction.key, None)
                 if outcome.correction.row is not None:
                     rows[outcome.correction.key] = outcome.correction.row
         return rows
+
+    def _is_own(self, outcome: Outcome) -> bool:
+        """Whether it is of this life of the view."""
+        return outcome.offset >= self._position.corrected_from
 
     def end_us(self, key: RowKey, cells: Cells) -> int:
         """The exclusive end of a row's window."""
@@ -169,7 +174,7 @@ class ExpectedView:
     def closable_to_us(self) -> int | None:
         """Windows that end at or before it take no more records, so a task that has caught up has closed them."""
         lowest_us = lowest_seen_us(self.view, self._expected.marker)
-        if isinstance(self.view.window, AllTime) or lowest_us == NO_WATERMARK or self._position.state == BUILDING:
+        if isinstance(self.view.window, AllTime) or lowest_us == NO_WATERMARK or self._position.state != LIVE:
             return None
         return last_end_us(self.view, lowest_us - self.view.grace_us)
 
@@ -197,7 +202,7 @@ class ExpectedView:
         """Whether the view has read so far; what was there before its start it never reads."""
         built = self._position.built.get(record.topic)
         return record.offset >= self._position.start.get(record.topic, 0) and (
-            built is None or self._position.state != BUILDING or record.offset < built.next_offset
+            built is None or self._position.state == LIVE or record.offset < built.next_offset
         )
 
 

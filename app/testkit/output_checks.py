@@ -27,8 +27,9 @@ from app.engine.core.task_state import TaskState
 from app.testkit.branch_checks import branch_problems
 from app.testkit.expected import Expected, Place
 from app.testkit.inputs import Asked, Fact
-from app.testkit.parcels import ALL_VIEWS
+from app.testkit.parcels import ALL_VIEWS, changed
 from app.testkit.partition_log import Sent
+from app.testkit.steps import Deploy
 from app.testkit.world import APPLICATION, World
 
 Problems = Iterator[str]
@@ -68,14 +69,18 @@ def _refusal_problems(world: World, settled: Settled) -> Problems:
         late.update((_as_refused(expected.inside[at]), named) for at, named in _late(world, state, expected))
     yield from _multiset_problems("quarantined", quarantined, _written(world, names.quarantine_topic(APPLICATION)))
     told = _written(world, names.late_topic(APPLICATION)).elements()
-    split = ((_without(record, VIEWS, VERSIONS), named) for record in told for named in _views_of(record))
-    yield from _multiset_problems("late", late, Counter(split))
+    split = Counter((_without(record, VIEWS, VERSIONS), named) for record in told for named in _views_of(record))
+    anew = _began_anew(world)
+    yield from _multiset_problems(
+        "late", late, Counter({one: min(n, late[one]) if one[1][0] in anew else n for one, n in split.items()})
+    )
 
 
 def _late(world: World, state: TaskState, expected: Expected) -> Iterator[tuple[Place, tuple[str, str]]]:
     """Each record that a view or join refused for lateness, with its name and version."""
-    for view in ALL_VIEWS:  # those of former releases, too
-        if view.name in state.marker.views:
+    for view in (*ALL_VIEWS, *map(changed, ALL_VIEWS)):  # those of former releases, too
+        position = state.marker.views.get(view.name)
+        if position is not None and position.version == view.version:
             for record in expected.view(view).folded.late:
                 yield (record.topic, record.offset), (view.name, view.version)
     for join in world.definition.joins:
@@ -84,6 +89,12 @@ def _late(world: World, state: TaskState, expected: Expected) -> Iterator[tuple[
     for alert in world.definition.alerts:
         for origin in expected.alerted(alert).late:
             yield _place_of(expected, origin), (alert.name, alert.version)
+
+
+def _began_anew(world: World) -> set[str]:
+    """Views of which releases had another version: what was late for that, or in a former life, was told, too."""
+    deployed = {view for step in world.script.steps if isinstance(step, Deploy) for view in step.views}
+    return {view.name for view in deployed if view not in ALL_VIEWS}
 
 
 def _place_of(expected: Expected, packed: int) -> Place:

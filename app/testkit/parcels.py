@@ -236,6 +236,13 @@ SHIFTS = View(
     retention_seconds=600,
     help="twenty minutes, not from the full hour",
 )
+
+
+def changed(view: View) -> View:
+    """The view as another release has it, in another version."""
+    return replace(view, measures=(Max("latest_us", view.source.reported_at),))
+
+
 PARCEL_VIEWS = (HUB_LOAD, DELIVERIES, CARRIERS, ROUNDS, BELTS, WAVES, LOCAL_HOURS, SHIFTS)
 WITH_FINALS = (HUB_LOAD, BELTS, WAVES, LOCAL_HOURS, SHIFTS)
 """Those of which a history may want final rows."""

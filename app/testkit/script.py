@@ -23,6 +23,7 @@ from app.testkit.parcels import (
     STARS,
     STUCK,
     WITH_FINALS,
+    changed,
 )
 from app.testkit.samples import START_US, draw_sample
 from app.testkit.steps import (
@@ -171,10 +172,12 @@ class _Drawing:
         return (owners[-1] if self.draws.random() < 0.75 else self.draws.choice(owners[-3:])), partition
 
     def _deploy(self) -> Deploy:
-        """Views come and go; those that publish finals stay."""
+        """Views come, change, go and come back; those that publish finals stay."""
         kept = [view for view in self.views if view.name in self.finals]
         others = [view for view in ALL_VIEWS if view not in kept and (self.receipts or view.source is PARCELS)]
-        return Deploy((*kept, *self.draws.sample(others, self.draws.choice((1, 1, 2, 3)))))
+        own = [view for view in self.views if view not in kept]
+        chosen = own if self.draws.random() < 0.5 else self.draws.sample(others, self.draws.choice((1, 1, 2, 3)))
+        return Deploy((*kept, *(changed(view) if self.draws.random() < 0.4 else view for view in chosen)))
 
     def _new_rules(self) -> NewRules:
         graces = tuple((view.name, self.draws.choice(GRACES_SECONDS)) for view in ALL_VIEWS)

@@ -120,6 +120,55 @@ def test_a_grace_changed_by_another_release_opens_no_window_that_was_closed() ->
     assert len(kit.finals(longer)) == 2
 
 
+def test_what_waited_to_be_published_when_a_view_left_is_not_published_when_it_is_back() -> None:
+    """One of two tasks has closed the window, so rows and marks wait in both."""
+    kit, light = Harness(finals=[HUB_LOAD], partitions=2), replace(HUB_LOAD, measures=HUB_LOAD.measures[:1])
+    for hub in range(1, 6):
+        kit.send(AIR, parcel(0, hub=hub), partition=0)
+        kit.send(AIR, parcel(1, hub=hub), partition=1)
+    for topic in (AIR, ROAD):
+        kit.advance_watermark(topic, START_US + 30 * MINUTE_US, partition=0)
+    kit.restart(views=[light])
+    kit.restart(views=[HUB_LOAD])
+    assert kit.finals(HUB_LOAD) == []
+    for topic in (AIR, ROAD):
+        kit.advance_watermark(topic, START_US + 30 * MINUTE_US, partition=1)
+    finals = sorted((final["hub"], final["parcels"]) for final in kit.finals(HUB_LOAD))
+    assert finals == [(hub, 2) for hub in range(1, 6)]
+
+
+def test_a_view_that_comes_back_publishes_no_window_again_and_closes_the_next() -> None:
+    kit, light = Harness(finals=[HUB_LOAD]), replace(HUB_LOAD, measures=HUB_LOAD.measures[:1])
+    kit.send(AIR, parcel(0, hub=1))
+    for topic in (AIR, ROAD):
+        kit.advance_watermark(topic, START_US + 30 * MINUTE_US)
+    for views in ([light], [HUB_LOAD], [light], [HUB_LOAD]):
+        kit.restart(views=views)
+    kit.send(AIR, parcel(31, hub=1))
+    for topic in (AIR, ROAD):
+        kit.advance_watermark(topic, START_US + 60 * MINUTE_US)
+    told = [(final["window_start_us"], final["version"], final["parcels"]) for final in kit.finals(HUB_LOAD)]
+    next_us = START_US + 30 * MINUTE_US
+    assert told == [(START_US, HUB_LOAD.version, 1), (START_US, light.version, 1), (next_us, HUB_LOAD.version, 1)]
+
+
+def test_a_correction_of_what_a_view_was_is_none_of_what_it_is() -> None:
+    """It is built from the log; a recomputation leaves the correction out, too."""
+    kit, light = Harness(views=[HUB_LOAD]), replace(HUB_LOAD, measures=HUB_LOAD.measures[:1])
+    kit.send(AIR, parcel(0, hub=1))
+    for topic in (AIR, ROAD):
+        kit.advance_watermark(topic, START_US + 30 * MINUTE_US)
+    ((key, cells),) = kit.cells(HUB_LOAD).items()
+    document = {"run": "r", "view": HUB_LOAD.name, "version": HUB_LOAD.version, "expected": cells, "row": None}
+    outcome = kit.correct({**document, "window_start_us": key.window_start_us, "group": key.group})
+    assert outcome["outcome"] == "applied"
+    assert kit.cells(HUB_LOAD) == {}
+    for views in ([light], [HUB_LOAD]):
+        kit.restart(views=views)
+    assert kit.cells(HUB_LOAD) == {key: cells}
+    assert kit.marker().views[HUB_LOAD.name].corrected_from == 1
+
+
 def test_a_release_with_views_over_another_source_is_refused() -> None:
     with pytest.raises(DefinitionError, match="'stars' is over source 'receipts', which is not of these tasks"):
         Harness(views=[HUB_LOAD]).restart(views=[STARS])

@@ -7,15 +7,20 @@ from dataclasses import replace
 
 import pytest
 
+from app.codecs.row_keys import row_prefix
 from app.domain.alert import Alert
 from app.domain.errors import StateError
 from app.domain.fold import RowKey
+from app.domain.marker import BUILDING, CLEARING, LIVE, ViewPosition
 from app.domain.records import TopicPartition
 from app.domain.view import View
+from app.edge.http.gather import serves
+from app.engine.core import clearing
 from app.engine.core.definition import TaskDefinition
+from app.engine.core.task_state import TaskState
 from app.testkit.broker import Broker
 from app.testkit.encoding import encode
-from app.testkit.parcels import CARRIERS, HUB_LOAD, MINUTE_US, PARCELS, SKEW_SECONDS, STUCK
+from app.testkit.parcels import CARRIERS, HUB_LOAD, MINUTE_US, PARCELS, ROUNDS, SKEW_SECONDS, STUCK
 from app.testkit.partition_log import Sent
 from app.testkit.received import stored_rows
 from app.testkit.releases import alert_over
@@ -30,7 +35,8 @@ def broker() -> Broker:
 
 def send(broker: Broker, minute: int) -> None:
     at_us = START_US + minute * MINUTE_US
-    value = encode(PARCELS, SCHEMA_IDS[PARCELS.name], {"parcel_id": "p", "hub": 1, "scanned_at_us": at_us})
+    parcel = {"parcel_id": "p", "hub": 1, "scanned_at_us": at_us, "delivered_at_us": at_us}
+    value = encode(PARCELS, SCHEMA_IDS[PARCELS.name], parcel)
     broker.produce(TopicPartition("parcels.air", 0), Sent(None, value, (), at_us // 1000))
 
 
@@ -125,3 +131,96 @@ def test_an_alert_goes_on_when_its_source_s_skew_changes(broker: Broker) -> None
     marker = task.core.state.marker
     assert marker.alerts[STUCK.name].version == STUCK.version
     assert [epoch.skew_seconds for epoch in marker.inputs["parcels.air"].skews] == [SKEW_SECONDS, 2 * SKEW_SECONDS]
+
+
+LIGHT = replace(HUB_LOAD, measures=HUB_LOAD.measures[:1])
+RENAMED, RENUMBERED = replace(HUB_LOAD, name="other"), replace(HUB_LOAD, number=77)
+
+
+@pytest.mark.parametrize("between", [LIGHT, RENUMBERED, RENAMED], ids=["changed", "renumbered", "renamed"])
+def test_a_view_that_comes_back_has_none_of_the_rows_that_it_had(broker: Broker, between: View) -> None:
+    """What was before it left is counted once, as what came while it was away."""
+    send(broker, 0)
+    take_over(broker, HUB_LOAD)
+    send(broker, 1)
+    assert counts(take_over(broker, between), between) == {RowKey(START_US, (1,)): 2}
+    send(broker, 2)
+    task = take_over(broker, HUB_LOAD)
+    assert counts(task, HUB_LOAD) == {RowKey(START_US, (1,)): 3}
+    assert position(task, HUB_LOAD).fates["parcels.air"].applied == 3
+    assert counts(take_over(broker, HUB_LOAD), HUB_LOAD) == {RowKey(START_US, (1,)): 3}
+
+
+def test_rows_that_a_view_had_and_will_not_have_again_are_deleted_before_it_is_built(broker: Broker) -> None:
+    """What the log has lost meanwhile was counted by what the view was, and is not by what it is."""
+    for minute in (0, 30, 60):
+        send(broker, minute)
+    take_over(broker, HUB_LOAD)
+    take_over(broker, LIGHT)
+    broker.log("parcels.air", 0).delete_below(2)
+    task = take_over(broker, HUB_LOAD)
+    assert counts(task, HUB_LOAD) == {RowKey(START_US + 60 * MINUTE_US, (1,)): 1}
+    task.changelog.compact(task.changelog.end, tombstones=True)
+    stored = [e.record.key for e in task.changelog.committed() if e.record is not None]
+    assert sum(key.startswith(row_prefix(HUB_LOAD)) for key in stored if key is not None) == 1
+
+
+def test_a_view_that_comes_back_answers_no_query_before_it_is_built(broker: Broker) -> None:
+    send(broker, 0)
+    take_over(broker, HUB_LOAD)
+    take_over(broker, LIGHT)
+    task = SimulatedTask(broker, TaskDefinition("app", (PARCELS,), (HUB_LOAD,)), 0, SCHEMAS, random.Random(1))
+    while task.core is None:
+        task.step()
+    states = [position(task, HUB_LOAD).state]
+    assert not serves(task.core.state, HUB_LOAD)
+    while not serves(task.core.state, HUB_LOAD):
+        task.step()
+        if position(task, HUB_LOAD).state != states[-1]:
+            states.append(position(task, HUB_LOAD).state)
+    assert states == [CLEARING, BUILDING, LIVE]
+    assert counts(task, HUB_LOAD) == {RowKey(START_US, (1,)): 1}
+
+
+RELEASES = ((HUB_LOAD, ROUNDS), (LIGHT, ROUNDS), (HUB_LOAD,), (RENAMED, CARRIERS), (CARRIERS,), (ROUNDS, RENUMBERED))
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_whatever_releases_come_and_go_and_wherever_they_are_killed_a_view_holds_each_record_once(
+    broker: Broker, monkeypatch: pytest.MonkeyPatch, seed: int
+) -> None:
+    """Some workers come back with the state that they had, others with none."""
+    monkeypatch.setattr(clearing, "CLEARED_ROWS", 1)
+    draws, kept, sent = random.Random(seed), dict[int, TaskState](), list[int]()
+    for _ in range(12):
+        for _ in range(draws.randint(0, 3)):
+            sent.append(draws.randint(0, 90))
+            send(broker, sent[-1])
+        which = draws.randrange(len(RELEASES))
+        definition = TaskDefinition("app", (PARCELS,), RELEASES[which])
+        task = SimulatedTask(broker, definition, 0, SCHEMAS, draws, kept.pop(which, None))
+        task.step()
+        kept.pop(which, None)
+        for _ in range(draws.choice((0, 5, 10, 20, 40, 80))):
+            task.step()
+        if task.core is not None and not task.is_writing and draws.random() < 0.5:
+            kept[which] = task.core.state
+    views = (HUB_LOAD, ROUNDS)
+    task = take_over(broker, *views)
+    assert task.core is not None
+    late = sum(position(task, HUB_LOAD).fates[topic].late for topic in position(task, HUB_LOAD).fates)
+    assert sum(counts(task, HUB_LOAD).values()) + late == len(sent)
+    for view in views:
+        assert counts(task, view) == counts(fresh(broker, view), view)
+
+
+def position(task: SimulatedTask, view: View) -> ViewPosition:
+    assert task.core is not None
+    return task.core.state.marker.views[view.name]
+
+
+def fresh(broker: Broker, view: View) -> SimulatedTask:
+    """Another application, which knows nothing of what was before."""
+    task = SimulatedTask(broker, TaskDefinition("fresh", (PARCELS,), (view,)), 0, SCHEMAS, random.Random(1))
+    run_until_idle([task])
+    return task

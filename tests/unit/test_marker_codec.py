@@ -42,7 +42,7 @@ STORED_2 = (
     b'"fates":{"rides.yellow":{"applied":3,"late":1,"out_of_scope":1,"duplicate":0}},"closed_to_us":null,'
     b'"expired_to_us":null,"built":{}}},"rules":[{"from_offset":0,"skew_seconds":600}],"joins":{}}}'
 )
-STORED = (
+STORED_3 = (
     b'{"layout":3,"marker":{"application":"flagfall","source":1,"partition":3,"sequence":7,'
     b'"inputs":{"rides.green":{"topic_id":"g","start_offset":0,"next_offset":0,'
     b'"watermark_us":-9223372036854775808,"decoded":0,"quarantined":0,"not_records":0,'
@@ -54,6 +54,7 @@ STORED = (
     b'"fates":{"rides.yellow":{"applied":3,"late":1,"out_of_scope":1,"duplicate":0}},"closed_to_us":null,'
     b'"expired_to_us":null,"built":{},"graces":{}}},"joins":{}}}'
 )
+STORED = STORED_3.replace(b'"layout":3', b'"layout":4').replace(b'"graces":{}', b'"graces":{},"corrected_from":0')
 MARKER = Marker(
     application="flagfall",
     source=1,
@@ -76,13 +77,14 @@ VIEWS = st.builds(
     ViewPosition,
     st.integers(1, 65_535),
     NAMES,
-    st.sampled_from(("live", "building")),
+    st.sampled_from(("live", "building", "clearing")),
     st.dictionaries(NAMES, NUMBERS, max_size=3),
     st.dictionaries(NAMES, FATES, max_size=3),
     st.one_of(st.none(), NUMBERS),
     st.one_of(st.none(), NUMBERS),
     st.dictionaries(NAMES, st.builds(BuildPosition, NUMBERS, NUMBERS), max_size=3),
     st.dictionaries(NAMES, GRACES, max_size=2),
+    NUMBERS,
 )
 JOINS = st.builds(
     JoinPosition,
@@ -130,9 +132,9 @@ def test_a_marker_is_read_as_it_was_written(marker: Marker) -> None:
     assert decode_marker(encode_marker(marker)) == marker
 
 
-@pytest.mark.parametrize("stored", [STORED_1, STORED_2], ids=["1", "2"])
+@pytest.mark.parametrize("stored", [STORED_1, STORED_2, STORED_3], ids=["1", "2", "3"])
 def test_a_stored_marker_of_a_former_layout_stays_readable(stored: bytes) -> None:
-    """They told one skew for all inputs."""
+    """The first two told one skew for all inputs."""
     assert decode_marker(stored) == MARKER
 
 
@@ -142,10 +144,10 @@ def test_equal_markers_give_equal_bytes_whatever_the_order_of_their_topics() -> 
     assert list(MARKER.inputs) != sorted(MARKER.inputs)
 
 
-@pytest.mark.parametrize("layout", [0, 4, None, "1"])
+@pytest.mark.parametrize("layout", [0, 5, None, "1"])
 def test_a_marker_of_another_layout_is_refused_in_words(layout: object) -> None:
     told = orjson.dumps({**orjson.loads(STORED), "layout": layout})
-    with pytest.raises(LayoutError, match=f"marker of layout {layout}, this version reads 1, 2, 3"):
+    with pytest.raises(LayoutError, match=f"marker of layout {layout}, this version reads 1, 2, 3, 4"):
         decode_marker(told)
 
 

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from app.codecs.corrections import Outcome
+from app.domain.correction import Correction
 from app.domain.event_time import NO_WATERMARK
-from app.domain.fold import Advance
+from app.domain.fold import Advance, RowKey
 from app.domain.marker import Fates, InputPosition, Marker, ViewPosition
 from app.domain.records import TopicPartition
 from app.rides.views import ZONE_DEMAND as VIEW
+from spark_batch.corrections import Corrections, Told
 from spark_batch.cut import Span, TaskCut, joined
 from spark_batch.ledgers import Counted, entries, not_adding_up, watermarks
 
 YELLOW = "rides.yellow"
+CORRECTIONS = "flagfall.rides.corrections"
 REQUESTS = "flagfall.rides.advance-requests"
 POSITION = InputPosition("id", 10, 20, 5_000, decoded=7, quarantined=1, not_records=2)
 AT = TopicPartition(YELLOW, 2)
@@ -67,3 +71,14 @@ def test_an_advance_raises_the_watermark_from_its_offset_on() -> None:
 def test_spans_of_views_at_different_offsets_are_read_once() -> None:
     spans = [Span("b", 0, 3, 9), Span("a", 1, 0, 5), Span("b", 0, 0, 7)]
     assert joined(spans) == [Span("a", 1, 0, 5), Span("b", 0, 0, 9)]
+
+
+def test_corrections_of_a_view_s_former_life_are_not_folded() -> None:
+    """|applied to the rows that it had: 4|began anew at 5|applied: 5, 6|the cut|7|"""
+    now = cut()
+    view = replace(now.marker.views[VIEW.name], corrected_from=5)
+    inputs = now.marker.inputs | {CORRECTIONS: InputPosition("id", 0, 7, decoded=7)}
+    now = replace(now, marker=replace(now.marker, views={VIEW.name: view}, inputs=inputs))
+    correction = Correction("run", VIEW.name, VIEW.version, RowKey(0, (1,)), None, None)
+    told = [Outcome(CORRECTIONS, 2, offset, None, correction) for offset in (4, 5, 6, 7)]
+    assert [one.offset for one in Corrections(VIEW, [now], Told(CORRECTIONS, told)).applied] == [5, 6]

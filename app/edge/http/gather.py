@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from aiohttp import ClientError, ClientTimeout
 
 from app.domain.event_time import NO_WATERMARK
+from app.domain.marker import LIVE
 from app.domain.records import TopicPartition
 from app.domain.view import View
 from app.edge.http.context import Edge
@@ -94,7 +95,7 @@ def own_parts(edge: Edge, query: RowsQuery, partitions: list[int]) -> list[Part]
 def serves(task: TaskState, view: View) -> bool:
     """Whether the task holds this very version of the view, whole."""
     position = task.marker.views.get(view.name)
-    whole = position is None or (position.version == view.version and position.state != "building")
+    whole = position is None or (position.version == view.version and position.state == LIVE)
     return whole and view.name in task.views
 
 

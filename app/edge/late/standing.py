@@ -41,7 +41,7 @@ class Outcomes:
         self._told_in = names.corrected_topic(settings.app_id)
         self._next = defaultdict[int, int](lambda: OFFSET_BEGINNING)
         self._judged = defaultdict[int, list[int]](list)
-        self._added = defaultdict[tuple[int, str, str], set[Place]](set)
+        self._added = defaultdict[tuple[int, str, str], dict[Place, int]](dict)
 
     def new(self, partition: int) -> Iterator[Outcome]:
         """What was told of one task's corrections since the last look."""
@@ -53,7 +53,8 @@ class Outcomes:
                 yield outcome
 
     def added(self, view: View, marker: Marker) -> frozenset[Place]:
-        """The records that corrections have added to a view in a task. TaskUnknown if some outcomes are missing."""
+        """The records that corrections have added to a view in a task since it began. TaskUnknown if some outcomes are
+        missing."""
         for _ in self.new(marker.partition):
             pass
         judged = marker.inputs[self.topic]
@@ -63,13 +64,16 @@ class Outcomes:
                 f"{self._told_in}-{marker.partition} tells of {told} corrections where the task has judged "
                 f"{judged.decoded}: it cannot be known which records were added. Outcomes must be kept for ever"
             )
-        return frozenset(self._added[marker.partition, view.name, view.version])
+        begun = marker.views[view.name].corrected_from
+        added = self._added[marker.partition, view.name, view.version]
+        return frozenset(place for place, offset in added.items() if offset >= begun)
 
     def _note(self, outcome: Outcome) -> None:
         self._judged[outcome.partition].append(outcome.offset)
         if outcome.why is None:
             correction = outcome.correction
-            self._added[outcome.partition, correction.view, correction.version].update(correction.adds)
+            added = self._added[outcome.partition, correction.view, correction.version]
+            added.update(dict.fromkeys(correction.adds, outcome.offset))
 
 
 class Task(NamedTuple):

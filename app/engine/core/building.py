@@ -41,7 +41,7 @@ def build_progress(views: Iterable[View], marker: Marker) -> dict[str, tuple[int
     progress = {}
     for view in views:
         position = marker.views.get(view.name)
-        if position is not None and position.state == BUILDING:
+        if position is not None and position.state != LIVE:
             done = sum(at.next_offset - position.start[topic] for topic, at in position.built.items())
             there = sum(marker.inputs[topic].next_offset - position.start[topic] for topic in position.built)
             progress[view.name] = (done, there)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import cached_property
@@ -15,6 +15,7 @@ from app.domain.errors import DefinitionError, StateError
 from app.domain.join import Join, Side
 from app.domain.marker import (
     BUILDING,
+    CLEARING,
     LIVE,
     AlertPosition,
     BranchPosition,
@@ -23,6 +24,7 @@ from app.domain.marker import (
     JoinPosition,
     Marker,
     ViewPosition,
+    former_key,
 )
 from app.domain.obeyed import giving_grace, held_to
 from app.domain.source import Source
@@ -152,25 +154,50 @@ class TaskDefinition:
         """The marker of a task whose changelog holds none; `inputs` name where its topics begin."""
         return self.completed(Marker(self.application, self.number, partition, 0, dict(inputs), {}), inputs)
 
-    def completed(self, marker: Marker, inputs: Mapping[str, InputPosition]) -> Marker:
+    def goes_on(self, view: View, marker: Marker) -> bool:
+        """Whether the view continues what the marker tells of; else it begins anew."""
+        known = marker.views.get(view.name)
+        return known is not None and (known.number, known.version) == (view.number, view.version)
+
+    def completed(
+        self, marker: Marker, inputs: Mapping[str, InputPosition], former: Collection[str] = frozenset()
+    ) -> Marker:
         """The marker with a place for all that is declared; `inputs` name where topics begin now.
 
-        A view that it does not know, or knows in another version, begins with no rows where its topics begin: it is
-        BUILDING until it has read again what the task has read. So is a view that is not declared now, from here on:
-        should it be declared again, it reads what it missed. A branch that missed records starts anew from here on.
+        A view that does not go on begins with no rows where its topics begin: it is BUILDING until it has read again
+        what the task has read, and CLEARING before that if it is among `former`: those of which the log holds what
+        was written before they were changed, renamed or given another number. A view that is not declared now is
+        BUILDING from here on: should it be declared again, it reads what it missed. A branch that missed records
+        starts anew from here on.
         Where the marker tells of another grace or skew than is declared now, an epoch begins here. StateError for a
         join or alert that missed records, or that was changed.
         """
         positions = {topic: self._held(topic, at) for topic, at in (dict(inputs) | marker.inputs).items()}
+        marker = self._parted(marker)
         views = {name: _left(position, positions) for name, position in marker.views.items()}
-        views |= {view.name: self._position(view, marker, positions, inputs) for view in self.views}
+        views |= {v.name: self._position(v, marker, positions, inputs, v.name in former) for v in self.views}
+        here = {former_key(view.number, view.version) for view in views.values()}
+        closed = {key: to_us for key, to_us in marker.closed_before.items() if key not in here}
         joins = {name: _begun_left(position, positions) for name, position in marker.joins.items()}
         joins |= {join.name: _join_position(join, marker, positions) for join in self.joins}
         alerts = {name: _begun_left(position, positions) for name, position in marker.alerts.items()}
         alerts |= {alert.name: _alert_position(alert, marker, positions) for alert in self.alerts}
         branches = {name: _begun_left(position, positions) for name, position in marker.branches.items()}
         branches |= {branch.name: _branch_position(branch, marker, positions) for branch in self.branches}
-        return replace(marker, inputs=positions, views=views, joins=joins, alerts=alerts, branches=branches)
+        marker = replace(marker, inputs=positions, views=views, closed_before=closed)
+        return replace(marker, joins=joins, alerts=alerts, branches=branches)
+
+    def _parted(self, marker: Marker) -> Marker:
+        """The marker without the views that a declared one takes the place of, by name or by its rows."""
+        declared = {former_key(view.number, view.version): view.name for view in self.views}
+        stay, closed = dict[str, ViewPosition](), dict(marker.closed_before)
+        for name, position in marker.views.items():
+            key = former_key(position.number, position.version)
+            if declared.get(key, name) == name and (name not in self.by_name or key in declared):
+                stay[name] = position
+            elif position.closed_to_us is not None:
+                closed[key] = position.closed_to_us
+        return replace(marker, views=stay, closed_before=closed)
 
     def _held(self, topic: str, position: InputPosition) -> InputPosition:
         source = self.by_topic.get(topic)
@@ -182,21 +209,34 @@ class TaskDefinition:
         marker: Marker,
         positions: dict[str, InputPosition],
         inputs: Mapping[str, InputPosition],
+        is_former: bool,
     ) -> ViewPosition:
-        known = marker.views.get(view.name)
-        if known is not None and known.version == view.version:
-            return giving_grace(view, known, positions)
+        if self.goes_on(view, marker):
+            return giving_grace(view, marker.views[view.name], positions)
         starts = {topic.name: inputs[topic.name].start_offset for topic in view.source.topics}
-        behind = {t: BuildPosition(at) for t, at in starts.items() if at < positions[t].next_offset}
-        if not behind:
-            return giving_grace(view, ViewPosition(view.number, view.version, LIVE, starts), positions)
-        built = {topic: BuildPosition(at) for topic, at in starts.items()}
-        return giving_grace(view, ViewPosition(view.number, view.version, BUILDING, starts, built=built), positions)
+        corrections = positions.get(names.corrections_topic(self.application, self.name))
+        begun = ViewPosition(
+            view.number,
+            view.version,
+            CLEARING,
+            starts,
+            closed_to_us=marker.closed_before.get(former_key(view.number, view.version)),
+            built={topic: BuildPosition(at) for topic, at in starts.items()},
+            corrected_from=0 if corrections is None else corrections.next_offset,
+        )
+        return giving_grace(view, begun if is_former else cleared(begun, positions), positions)
+
+
+def cleared(position: ViewPosition, inputs: Mapping[str, InputPosition]) -> ViewPosition:
+    """A view's position once nothing is left of what it was: it reads again what the task has read, if anything."""
+    if any(at.next_offset < inputs[topic].next_offset for topic, at in position.built.items()):
+        return replace(position, state=BUILDING)
+    return replace(position, state=LIVE, built={})
 
 
 def _left(position: ViewPosition, inputs: Mapping[str, InputPosition]) -> ViewPosition:
     """What a release that does not know the view leaves of it."""
-    if position.state == BUILDING:
+    if position.state != LIVE:
         return position
     at = {t: BuildPosition(inputs[t].next_offset, inputs[t].watermark_us) for t in position.start}
     return replace(position, state=BUILDING, built=at)

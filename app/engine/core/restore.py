@@ -19,6 +19,7 @@ from app.domain.errors import LayoutError, StateError
 from app.domain.marker import InputPosition, Marker
 from app.domain.view import Session
 from app.engine.core.batch import Batch
+from app.engine.core.clearing import holds
 from app.engine.core.definition import TaskDefinition
 from app.engine.core.halves import Halves
 from app.engine.core.revising import with_revision
@@ -115,7 +116,10 @@ class Restorer:
         if self.marker is None:
             state.marker = self._definition.empty_marker(partition, inputs)
         else:
-            state.marker = self._definition.completed(self.marker, inputs)
+            goes_on = self._definition.goes_on
+            begun = [view for view in self._definition.views if not goes_on(view, self.marker)]
+            former = {view.name for view in begun if holds(state, view)}
+            state.marker = self._definition.completed(self.marker, inputs, former)
             state.is_ahead = self._last.is_ahead or state.marker != self.marker
         state.marker_offset = self.marker_offset
         state.looked_to.clear()

@@ -27,6 +27,7 @@ from app.engine.core.advances import LogEnds, advance_output, are_due, ask_for_l
 from app.engine.core.batch import Batch, Transaction
 from app.engine.core.branching import branch_batch
 from app.engine.core.building import Piece, build, build_progress, next_piece
+from app.engine.core.clearing import clear
 from app.engine.core.closing import close_windows
 from app.engine.core.corrections import take_corrections
 from app.engine.core.definition import Role, TaskDefinition
@@ -104,6 +105,7 @@ class TaskCore:
         for alert in self.definition.alerts:
             watching.keep_up(draft, alert)
         for view in self.definition.views:
+            clear(draft, view)
             if self.definition.is_closed_by_merging(view):
                 close_windows(draft, view)
                 publish_finals(draft, view)
