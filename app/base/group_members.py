@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import socket
+import threading
+from concurrent.futures import Future
 from typing import Any, NamedTuple
 
 from confluent_kafka import KafkaError, KafkaException
@@ -32,14 +34,21 @@ class Members:
 
     def __init__(self, kafka: KafkaSettings, group: str) -> None:
         self._kafka, self.group = kafka, group
+        self._asking = threading.Lock()
         self._client: Any = None
 
     def __call__(self) -> list[Member]:
         """None of a group that is not there, or cannot be asked about just now. Raises GroupUnknown."""
-        self._client = self._client or admin_client(self._kafka)
-        asked = self._client.describe_consumer_groups([self.group], request_timeout=TIMEOUT_SECONDS)
+        with self._asking:  # a client that another thread replaced meanwhile would be gone, and never answer
+            self._client = self._client or admin_client(self._kafka)
+            asked = self._client.describe_consumer_groups([self.group], request_timeout=TIMEOUT_SECONDS)[self.group]
+            return self._told(asked)
+
+    def _told(self, asked: Future[Any]) -> list[Member]:
         try:
-            told = asked[self.group].result()
+            told = asked.result(timeout=2 * TIMEOUT_SECONDS)
+        except TimeoutError:
+            return []
         except KafkaException as error:
             cause: KafkaError = error.args[0]
             if passes(cause) or cause.code() == KafkaError.GROUP_ID_NOT_FOUND:

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterator
-from contextlib import asynccontextmanager
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import asynccontextmanager, suppress
+from threading import Barrier, BrokenBarrierError
+from types import SimpleNamespace
 from typing import Any
+from unittest.mock import MagicMock
 
 import pytest
 
+from app.base import group_members
 from app.base.group_members import Member, seen_as
 from app.base.settings import KafkaSettings, Settings
 from app.engine.drive.own_address import AddressTaken, Here, OwnAddress, client_id_of, here_of, namesakes
@@ -110,6 +115,31 @@ async def looking(asked: Asked) -> Any:
     ends = Ends()
     async with checked(asked, ends):
         yield ends
+
+
+def test_two_threads_ask_through_one_client(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A client that a second one replaces is gone while its question is under way, and never answers."""
+    made: list[MagicMock] = []
+    both = Barrier(2)
+
+    def make(_: KafkaSettings) -> MagicMock:
+        made.append(MagicMock())
+        with suppress(BrokenBarrierError):
+            both.wait(0.2)  # gives a second thread the time to make one too
+        made[-1].describe_consumer_groups.return_value = {"g": answered()}
+        return made[-1]
+
+    monkeypatch.setattr(group_members, "admin_client", make)
+    members = group_members.Members(KafkaSettings(bootstrap_server="127.0.0.1:1"), "g")
+    with ThreadPoolExecutor(2) as pool:
+        assert list(pool.map(lambda _: members(), range(2))) == [[], []]
+    assert len(made) == 1
+
+
+def answered() -> Future[Any]:
+    answer: Future[Any] = Future()
+    answer.set_result(SimpleNamespace(members=[]))
+    return answer
 
 
 def test_every_process_has_a_client_id_of_its_own_that_holds_its_address() -> None:
