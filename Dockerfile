@@ -1,4 +1,4 @@
-# One image for workers, commands and the Spark job. Checked as a file only (tests/unit/test_containers.py).
+# One image for workers, commands and the Spark job. What of it was tried, and how: docs/containers.md.
 FROM python:3.12-slim-bookworm
 
 RUN apt-get update \
@@ -26,11 +26,13 @@ COPY tables tables
 COPY spark_batch spark_batch
 RUN uv pip install --python .venv/bin/python --no-cache --no-deps --no-build-isolation --editable . \
     && python -m compileall -q app agents tables spark_batch \
-    && install -d -o flagfall /var/lib/flagfall /var/cache/flagfall
+    && install -d -o flagfall /var/lib/flagfall /var/lib/flagfall/reconciliation /var/cache/flagfall
 
 USER flagfall
 # Compiles the engine's loops (numba) once, for whoever builds and runs on the same kind of processor.
 RUN python -c "import app.edge.worker"
+# What the Spark job needs of Maven Central, compared with app/base/services/jars.sha256: no run fetches anything.
+RUN flagfall services fetch spark
 EXPOSE 18081
 ENTRYPOINT ["flagfall"]
 CMD ["--help"]

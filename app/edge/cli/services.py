@@ -65,11 +65,13 @@ def status(as_json: bool) -> int:
 
 
 @command.command()
-def fetch() -> None:
-    """Bring every jar into the cache, those of Spark too: afterwards nothing needs the network."""
+@click.argument("sets", nargs=-1, type=click.Choice(ALL_SETS))
+def fetch(sets: tuple[str, ...]) -> None:
+    """Bring every jar into the cache, or those of SETS alone: afterwards nothing needs the network."""
     settings = load_settings()
-    fetch_missing(settings, ALL_SETS)
-    click.echo(f"all jars are in {settings.cache_dir / 'jars'}, with the pinned sha256")
+    fetch_missing(settings, sets or ALL_SETS)
+    told = f"the jars of {', '.join(sets)}" if sets else "all jars"
+    click.echo(f"{told} are in {settings.cache_dir / 'jars'}, with the pinned sha256")
 
 
 def show(settings: Settings, as_json: bool) -> int:
