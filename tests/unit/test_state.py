@@ -7,19 +7,22 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.codecs.row_keys import decode_key, encode_keys
 from app.domain.fold import Cells, RowKey
 from app.domain.measures import Count
 from app.domain.records import Value
-from app.domain.view import AllTime, Group, Tumbling, View
+from app.domain.view import AllTime, Group, Tumbling, View, Window
+from app.domain.windows import Calendar, Unit
+from app.engine.core import asked_keys
 from app.engine.core.state import Rows, ViewChange, ViewState
 from tests.support.tables import state_of
 from tests.unit.test_view import TRIPS
 
 PANE_US = 10_000_000
+BASE_US = 360_000_000_000_000
 VIEW = View(
     1, "by_zone", TRIPS, (Group("zone", "zone"), Group("who", "id")), Tumbling("begun_us", 10), (Count("n"),), 0, 0, ""
 )
@@ -113,6 +116,51 @@ def test_a_selection_is_what_a_loop_over_all_rows_would_pick(
     }
     rows = state_of(VIEW, table).select(from_us=from_us, until_us=until_us, groups={"zone": list(zones)})
     assert as_table(VIEW, rows) == picked
+
+
+@pytest.mark.parametrize("most_keys", [0, 4096])
+@pytest.mark.parametrize(
+    "window", [VIEW.window, Tumbling("begun_us", 10, 3), Calendar("begun_us", Unit.HOUR, "UTC"), AllTime()]
+)
+@given(
+    gone=st.integers(0, 2**84 - 1),
+    from_us=st.none() | st.integers(-4, 4),
+    until_us=st.none() | st.integers(-4, 4),
+    zones=st.lists(st.sampled_from((*ZONES, 7)), max_size=3),
+    names=st.lists(st.sampled_from((*NAMES, "nobody")), max_size=3),
+    off_us=st.sampled_from((-1, 0, 1)),
+)
+@settings(max_examples=60)
+def test_rows_of_groups_that_are_all_told_are_those_that_a_loop_would_pick(
+    most_keys: int,
+    window: Window,
+    gone: int,
+    from_us: int | None,
+    until_us: int | None,
+    zones: list[int | None],
+    names: list[str | None],
+    off_us: int,
+) -> None:
+    """Looked up if they are few, searched for if they may be many."""
+    view = replace(VIEW, window=window)
+    length_us = 3_600_000_000 if isinstance(window, Calendar) else PANE_US
+    offset_us = window.offset_us if isinstance(window, Tumbling) else 0
+    starts = [None] if isinstance(window, AllTime) else [BASE_US + n * length_us + offset_us for n in range(-3, 4)]
+    keys = [RowKey(start, (zone, name)) for start in starts for zone in ZONES for name in NAMES]
+    table = {key: (n + 1, n) for n, key in enumerate(keys) if not gone >> n & 1}
+    low = None if from_us is None else BASE_US + from_us * length_us + offset_us + off_us
+    end = None if until_us is None else BASE_US + until_us * length_us + offset_us + off_us
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(asked_keys, "MOST_KEYS", most_keys)
+        rows = state_of(view, table).select(from_us=low, until_us=end, groups={"zone": zones, "who": names})
+    assert as_table(view, rows) == {
+        key: cells
+        for key, cells in table.items()
+        if key.group[0] in zones
+        and key.group[1] in names
+        and (key.window_start_us is None or low is None or key.window_start_us >= low)
+        and (key.window_start_us is None or end is None or key.window_start_us < end)
+    }
 
 
 def test_bounds_mean_nothing_to_a_running_total() -> None:

@@ -43,6 +43,10 @@ class PieceBounds:
         found: list[int] = np.flatnonzero(maybe).tolist()
         return found
 
+    def span(self) -> tuple[int, int]:
+        """Bounds of all windows, the first above the last if there are none."""
+        return int(self._lowest.min(initial=_LAST)), int(self._highest.max(initial=_FIRST))
+
     def _reserve(self, count: int) -> None:
         more = count - len(self._lowest)
         if more > 0:

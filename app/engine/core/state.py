@@ -15,6 +15,7 @@ from app.codecs.changelog import NULL_INTEGER, Int64s, encode_rows
 from app.codecs.row_keys import encode_keys
 from app.domain.records import Value
 from app.domain.view import AllTime, View
+from app.engine.core.asked_keys import keys_of, window_starts
 from app.engine.core.rows import Groups, Rows, ViewChange
 from app.engine.core.snapshot import Snapshot, empty_rows
 from app.engine.core.table import Table
@@ -102,6 +103,10 @@ class ViewState:
 
         None for a bound leaves that side open; all-time views have no bounds. A group value None is null.
         """
+        keys = self._keys_asked(from_us, until_us, groups)
+        if keys is not None and len(keys) < len(self):
+            found = self._table.find(keys)
+            return np.sort(found[found >= 0])
         slots = self._table.within(from_us, until_us) if self._windowed else self._table.rows()
         for i, group in enumerate(self.view.stored_groups):
             if groups is not None and group.name in groups:
@@ -179,6 +184,24 @@ class ViewState:
         if codes is not None:
             return codes.find([None if v is None else str(v) for v in values])
         return np.array([NULL_INTEGER if v is None else int(v) for v in values], np.int64)
+
+    def _keys_asked(
+        self, from_us: int | None, until_us: int | None, groups: Mapping[str, Sequence[Value]] | None
+    ) -> Int64s | None:
+        """The keys of all rows that there may be for the question; None if they are many, or cannot be told."""
+        stored = self.view.stored_groups
+        if groups is None or any(group.name not in groups for group in stored):
+            return None
+        columns = [self._asked(i, groups[group.name]) for i, group in enumerate(stored)]
+        if self._windowed:
+            first, last = self._table.window_span()
+            low = first if from_us is None else max(first, from_us)
+            end = last + 1 if until_us is None else min(last + 1, until_us)
+            starts = window_starts(self.view, low, end) if low < end else np.empty(0, np.int64)
+            if starts is None:
+                return None
+            columns.insert(0, starts)
+        return keys_of(columns)
 
     def _empty_rows(self, count: int) -> Rows:
         texts = [codes is not None for codes in self._texts]

@@ -76,6 +76,10 @@ class Table:
         """Slots of all rows, rising."""
         return np.flatnonzero(self._alive[: self._end])
 
+    def window_span(self) -> tuple[int, int]:
+        """Windows, the first key column, between which all rows lie, both inclusive."""
+        return self._bounds.span()
+
     def within(self, from_window: int | None, until_window: int | None) -> Int64s:
         """Slots of rows whose window, the first key column, is in `[from_window, until_window)`, rising."""
         found = [np.empty(0, np.int64)]
