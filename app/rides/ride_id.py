@@ -8,6 +8,7 @@ The same bits on every platform, from every engine: only wrap-around 64-bit inte
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from hashlib import blake2b
 
 import numpy as np
@@ -16,6 +17,9 @@ import polars as pl
 import pyarrow as pa
 
 from app.rides.ride import RIDE_COLUMNS
+
+LANES = ("high", "low")
+REPEATS = pl.Schema({"row": pl.Int64, "nth": pl.UInt64})
 
 UInt64s = npt.NDArray[np.uint64]
 
@@ -38,12 +42,37 @@ def hash_text(text: str) -> int:
     return int.from_bytes(blake2b(text.encode(), digest_size=8).digest(), "big")
 
 
-def with_ride_id(rides: pl.DataFrame, service: str) -> pl.DataFrame:
-    """`rides` (one file's, in file order) with its `ride_id` column filled."""
-    high, low = (_lane(rides, service, lane) for lane in ("high", "low"))
-    nth = _number_among_equals(high, low)
-    identity = hex_digits(mix64(high + nth), mix64(low - nth))
-    return rides.with_columns(identity.alias("ride_id"))
+def with_lanes(rides: pl.DataFrame, service: str) -> pl.DataFrame:
+    """`rides` with `high` and `low`, from which ids are made: what all columns of a row say, in two lanes."""
+    lanes = {lane: pl.Series(lane, _lane(rides, service, lane)) for lane in LANES}
+    return rides.with_columns(**lanes)
+
+
+def with_ride_id(rides: pl.DataFrame, repeats: pl.DataFrame) -> pl.DataFrame:
+    """Rides of a file that have `row` and lanes, with `ride_id` in their place. `repeats` is of the whole file."""
+    numbered = rides.join(repeats, on="row", how="left", maintain_order="left")
+    nth = numbered["nth"].fill_null(0).to_numpy()
+    high, low = (rides[lane].to_numpy() for lane in LANES)
+    return rides.with_columns(hex_digits(mix64(high + nth), mix64(low - nth)).alias("ride_id")).drop(LANES)
+
+
+def repeats_of(frames: Callable[[], Iterable[pl.DataFrame]]) -> pl.DataFrame:
+    """`row` and `nth` of rows that are identical to an earlier one of their file: 1 for the second, 2 for the third.
+
+    `frames` gives the file's rides, with lanes, in file order, and is asked twice: which lanes come again is known
+    from one of the two alone, and then both are looked at of few.
+    """
+    high = np.concatenate([frame["high"].to_numpy() for frame in frames()] or [np.empty(0, np.uint64)])
+    high.sort()
+    again = pl.Series(np.unique(high[1:][high[1:] == high[:-1]]))
+    del high
+    if again.is_empty():
+        return pl.DataFrame(schema=REPEATS)
+    candidates = pl.concat(
+        frame.select("row", *LANES).filter(pl.col("high").is_in(again.implode())) for frame in frames()
+    )
+    nth = pl.int_range(pl.len(), dtype=pl.UInt64).over(*LANES).alias("nth")
+    return candidates.select("row", nth).filter(pl.col("nth") > 0)
 
 
 def hex_digits(high: UInt64s, low: UInt64s) -> pl.Series:
@@ -74,11 +103,3 @@ def _words(column: pl.Series) -> UInt64s:
         column = column.replace_strict(distinct, words, default=0, return_dtype=pl.UInt64)
         return column.to_numpy()
     return column.cast(pl.Int64).fill_null(0).to_numpy().view(np.uint64)
-
-
-def _number_among_equals(high: UInt64s, low: UInt64s) -> UInt64s:
-    """0 for the first of identical rows, 1 for the second, and so on."""
-    lanes = pl.DataFrame({"high": high, "low": low})
-    if lanes["high"].n_unique() == lanes.height:
-        return np.zeros(lanes.height, dtype=np.uint64)
-    return lanes.select(pl.int_range(pl.len(), dtype=pl.UInt64).over("high", "low")).to_series().to_numpy()

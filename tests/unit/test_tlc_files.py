@@ -18,7 +18,7 @@ GOOD = "1,2019-03-05 08:15:30,2019-03-05 08:41:00,1,17.2,52.0,1"
 def read(folder: Path, *lines: str, name: str = "yellow_tripdata_2019-03.csv", end: str = "\n") -> TlcFile:
     path = folder / name
     path.write_bytes(end.join([HEADER, *lines]).encode("latin-1"))
-    return read_file(path)
+    return read_file(path, path.parent)
 
 
 def reasons(file: TlcFile) -> dict[int, str]:
@@ -108,7 +108,7 @@ def test_money_is_rounded_half_to_even_alike_in_csv_and_parquet(tmp_path: Path, 
     csv = read(tmp_path, GOOD.replace("52.0", published))
     path = tmp_path / "yellow_tripdata_2019-03.parquet"
     pl.read_csv(csv.path, try_parse_dates=True).write_parquet(path)
-    assert csv.rides["fare_cents"].to_list() == read_file(path).rides["fare_cents"].to_list() == [cents]
+    assert csv.rides["fare_cents"].to_list() == read_file(path, path.parent).rides["fare_cents"].to_list() == [cents]
 
 
 def test_an_unreadable_row_of_a_parquet_file_is_named_too(tmp_path: Path) -> None:
@@ -117,7 +117,7 @@ def test_an_unreadable_row_of_a_parquet_file_is_named_too(tmp_path: Path) -> Non
     frame = pl.read_csv(csv, try_parse_dates=True)
     late = pl.when(pl.int_range(pl.len()) != 1).then("tpep_pickup_datetime").alias("tpep_pickup_datetime")
     frame.with_columns(late, fare_amount=pl.Series([1.0, 2.0, float("inf")])).write_parquet(path)
-    assert reasons(read_file(path)) == {
+    assert reasons(read_file(path, path.parent)) == {
         2: "tpep_pickup_datetime is missing",
         3: "fare_amount is not a number: inf",
     }
@@ -126,7 +126,7 @@ def test_an_unreadable_row_of_a_parquet_file_is_named_too(tmp_path: Path) -> Non
 def test_a_column_that_nobody_knows_is_named_and_left_out(tmp_path: Path) -> None:
     path = tmp_path / "yellow_tripdata_2031-03.csv"
     path.write_text(f"{HEADER},Moon_fee\n{GOOD},3\n")
-    assert read_file(path).ignored_columns == ("Moon_fee",)
+    assert read_file(path, path.parent).ignored_columns == ("Moon_fee",)
 
 
 @pytest.mark.parametrize(
@@ -162,14 +162,14 @@ def test_a_file_that_is_not_tlcs_is_refused_by_name(tmp_path: Path, name: str, c
     path = tmp_path / name
     path.write_bytes(content)
     with pytest.raises(TlcFileError) as refusal:
-        read_file(path)
+        read_file(path, path.parent)
     assert str(path) in str(refusal.value)
     assert words in str(refusal.value)
 
 
 def test_a_file_that_is_not_there_is_said_to_be_missing(tmp_path: Path) -> None:
     with pytest.raises(TlcFileError, match="no such file"):
-        read_file(tmp_path / "yellow_tripdata_2019-03.parquet")
+        read_file(tmp_path / "yellow_tripdata_2019-03.parquet", tmp_path)
 
 
 def test_the_period_is_the_months_of_the_trips_where_the_name_says_none(tmp_path: Path) -> None:

@@ -3,19 +3,28 @@
 from __future__ import annotations
 
 from pathlib import Path
+from uuid import uuid4
 
 import polars as pl
 import pytest
 
 from app.rides.frames import ride_columns
+from app.rides.ride_id import REPEATS, with_lanes
 from app.rides.tlc.identity import Period
 from app.rides.tlc.order import DAY_US, By, replay_order
 from app.rides.tlc.published import UNREADABLE_SCHEMA
 from app.rides.tlc.read import TlcFile
+from app.rides.tlc.spill import Spill
 
 START_US = 1_551_416_400_000_000
 MINUTE_US = 60_000_000
 MARCH = Period(START_US, START_US + 31 * DAY_US)
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where rides wait."""
+    monkeypatch.chdir(tmp_path)
 
 
 def file_of(*minutes: tuple[int, int | None], service: str = "yellow") -> TlcFile:
@@ -23,13 +32,17 @@ def file_of(*minutes: tuple[int, int | None], service: str = "yellow") -> TlcFil
     at = [(START_US + p * MINUTE_US, None if d is None else START_US + d * MINUTE_US) for p, d in minutes]
     times = pl.DataFrame(at, schema={"pickup_at_us": pl.Int64, "dropoff_at_us": pl.Int64}, orient="row")
     rides = ride_columns(times).with_columns(pl.int_range(1, len(minutes) + 1, dtype=pl.Int64).alias("row"))
-    return TlcFile(Path(f"{service}.csv"), service, MARCH, rides, pl.DataFrame(schema=UNREADABLE_SCHEMA), ())
+    stored = Spill(Path(f"{service}-{uuid4().hex}.arrow"))
+    stored.add(with_lanes(rides, service))
+    stored.close()
+    repeats, unreadable = pl.DataFrame(schema=REPEATS), pl.DataFrame(schema=UNREADABLE_SCHEMA)
+    return TlcFile(Path(f"{service}.csv"), service, MARCH, stored, rides.height, repeats, unreadable, ())
 
 
 def sent(files: list[TlcFile], by: By = "reported") -> list[tuple[str, int, int]]:
     """(service, row, clock in minutes of the month), in sending order."""
     minutes = ((pl.col("clock_ms") - START_US // 1_000) // 60_000).alias("clock")
-    return replay_order(files, by).select("service", "row", minutes).rows()
+    return pl.concat(replay_order(files, Path(), by)).select("service", "row", minutes).rows()
 
 
 def rows(files: list[TlcFile], by: By = "reported") -> list[int]:
@@ -90,4 +103,4 @@ def test_several_files_are_merged_so_that_time_runs_forward(by: By) -> None:
 
 def test_no_files_are_refused() -> None:
     with pytest.raises(ValueError, match="no files"):
-        replay_order([])
+        list(replay_order([], Path()))

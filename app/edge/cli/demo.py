@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -60,26 +63,27 @@ def command(rides: int, replay: Path | None, data_dir: Path, report: Path | None
     unwind_on_term()
     die_with_parent()
     console = Terminal()
-    code, facts = run_demo(console, data_dir, _rides(rides, replay))
+    code, facts = run_demo(console, data_dir, partial(_rides, rides, replay))
     if report is not None:
         report.parent.mkdir(parents=True, exist_ok=True)
         report.write_text(json.dumps(facts, indent=2))
     return code
 
 
-def _rides(count: int, replay: Path | None) -> Rides:
+@contextlib.contextmanager
+def _rides(count: int, replay: Path | None, data_dir: Path) -> Iterator[Rides]:
+    """What to write; rides of files wait below the demo's directory meanwhile."""
     from app.edge.demo.run import Rides
 
-    if replay is not None:
-        from app.edge.cli.replay import read_files, replayed, trip_files
+    if replay is None:
+        from app.edge.cli.generate import generated
+        from app.rides.generator.generator import Generator
 
-        files = read_files(trip_files([replay]))
-        return Rides(
-            replayed(files, "reported"),
-            sum(f.rides.height for f in files),
-            f"rides of {len(files)} TLC files",
-        )
-    from app.edge.cli.generate import generated
-    from app.rides.generator.generator import Generator
+        yield Rides(generated(Generator(SEED), 0, count), count, f"generated rides (seed {SEED})")
+        return
+    from app.edge.cli.replay import read_files, replayed, trip_files, waiting_rides
 
-    return Rides(generated(Generator(SEED), 0, count), count, f"generated rides (seed {SEED})")
+    with waiting_rides(data_dir) as folder:
+        files = read_files(trip_files([replay]), folder)
+        expected = sum(file.ride_count for file in files)
+        yield Rides(replayed(files, folder, "reported"), expected, f"rides of {len(files)} TLC files")

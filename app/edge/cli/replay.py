@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     from app.rides.tlc.read import TlcFile
 
 SUFFIXES = (".parquet", ".csv", ".csv.gz")
-FRAME_RIDES = 100_000
 SHOWN_UNREADABLE = 10
 TEXT_SHOWN = 80
 
@@ -57,18 +57,22 @@ def command(
     """Write the rides of TLC trip files (CSV, CSV.gz, Parquet; every published generation).
 
     A directory stands for the trip files in it and below. A row that cannot be read is counted and shown, and does
-    not stop the run.
+    not stop the run. Rides wait for their turn in FLAGFALL_DATA_DIR, with 100 to 200 bytes each.
 
     \b
     flagfall replay yellow_tripdata_2019-01.parquet --close
     flagfall replay trips/ --speed 600x --order reported
     """
+    from app.edge.demo.lifetime import unwind_on_term
+
+    unwind_on_term()
     settings = load_settings(bootstrap_server)
     group = load_catalogue(settings).group("rides")
-    files = read_files(trip_files(paths))
-    unreadable = _unreadable(files)
-    rows = sum(file.rows for file in files)
-    written, seconds = send(settings, replayed(files, order), rows - len(unreadable), speed, quiet=as_json)
+    with waiting_rides(settings.data_dir) as folder:
+        files = read_files(trip_files(paths), folder)
+        unreadable = _unreadable(files)
+        rows = sum(file.rows for file in files)
+        written, seconds = send(settings, replayed(files, folder, order), rows - len(unreadable), speed, quiet=as_json)
     if written.total + len(unreadable) != rows:
         raise click.ClickException(
             f"the counts do not add up: {rows:,} rows read, {written.total:,} sent, {len(unreadable):,} unreadable"
@@ -95,22 +99,29 @@ def trip_files(paths: Sequence[Path]) -> list[Path]:
     return found
 
 
-def read_files(paths: Sequence[Path]) -> list[TlcFile]:
-    """Every file as rides. Raises TlcFileError for one that holds no trips at all."""
+def waiting_rides(data_dir: Path) -> AbstractContextManager[Path]:
+    """A directory where rides wait on disk for their turn; removed at the end."""
+    from app.base.working_directory import working_directory
+
+    return working_directory(data_dir / "replay")
+
+
+def read_files(paths: Sequence[Path], folder: Path) -> list[TlcFile]:
+    """Every file as rides, which wait below the folder. Raises TlcFileError for one that holds no trips, NoRoom."""
     from app.rides.tlc.read import read_file
 
-    return [read_file(path) for path in paths]
+    return [read_file(path, folder) for path in paths]
 
 
 def _in_directory(folder: Path) -> list[Path]:
     return sorted(p for p in folder.rglob("*tripdata*") if p.is_file() and p.name.endswith(SUFFIXES))
 
 
-def replayed(files: Sequence[TlcFile], order: str) -> Iterator[pl.DataFrame]:
+def replayed(files: Sequence[TlcFile], folder: Path, order: str) -> Iterator[pl.DataFrame]:
     """The files' rides in sending order, frame by frame."""
     from app.rides.tlc.order import replay_order
 
-    yield from replay_order(files, order).iter_slices(FRAME_RIDES)  # type: ignore[arg-type]
+    return replay_order(files, folder, order)  # type: ignore[arg-type]
 
 
 def _unreadable(files: Sequence[TlcFile]) -> list[dict[str, Any]]:

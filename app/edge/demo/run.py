@@ -5,7 +5,8 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic
@@ -48,11 +49,16 @@ class Rides:
     origin: str
 
 
-def run_demo(console: Terminal, data_dir: Path, rides: Rides) -> tuple[int, dict[str, Any]]:
-    """Run it; returns the reconciliation's exit code and the facts of the last screen. Raises FlagfallError."""
+def run_demo(
+    console: Terminal, data_dir: Path, rides_below: Callable[[Path], AbstractContextManager[Rides]]
+) -> tuple[int, dict[str, Any]]:
+    """Run it; returns the reconciliation's exit code and the facts of the last screen. Raises FlagfallError.
+
+    `rides_below` is given the emptied directory, where rides may wait.
+    """
     began = monotonic()
     steps = Steps(console)
-    with own_place(data_dir) as settings:
+    with own_place(data_dir) as settings, rides_below(settings.data_dir) as rides:
         os.environ.update(settings.environment())
         with steps.step("Kafka, the registry and Spark's connector: the jars, compared with their sha256"):
             fetch_missing(settings, ALL_SETS)

@@ -8,14 +8,19 @@ so one line is one row, whatever a stray quote does.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from itertools import chain
+from operator import itemgetter
 from pathlib import Path
 from typing import IO, Any, Literal, cast
 
 import polars as pl
 import pyarrow as pa
 import pyarrow.csv as pa_csv
+import pyarrow.parquet as pq
 from polars.exceptions import PolarsError
 
 from app.rides.tlc.errors import TlcFileError
@@ -23,40 +28,71 @@ from app.rides.tlc.errors import TlcFileError
 ROW = "row"
 UNREADABLE_SCHEMA = pl.Schema({"file": pl.String, "row": pl.Int64, "reason": pl.String, "text": pl.String})
 BLOCK_BYTES = 8 << 20
+"""Of a CSV file, which are read together: some 80,000 rows."""
+PART_ROWS = 50_000
+"""Of a Parquet file."""
+BUFFER_BYTES = 1 << 20
+"""Read at once of each column of a Parquet file; else a row group, which may be the whole file, is held."""
 
 
 @dataclass(frozen=True)
 class PublishedFile:
-    """`rows`: the published columns in order, named by position (`0`, `1`, ...), and `row`; `names`: theirs.
+    """`names`: of the published columns, in order. `parts`, to be read once: the rows, a part at a time, in columns
+    named by position (`0`, `1`, ...), and `row`.
 
-    `malformed` (file, row, reason, text): lines that do not have one field per column.
+    `malformed` (row, reason, text): lines that do not have one field per column, complete once all parts are read.
     """
 
     names: tuple[str, ...]
-    rows: pl.DataFrame
-    malformed: pl.DataFrame
+    parts: Iterator[pl.DataFrame]
+    malformed: Sequence[tuple[int, str, str]]
 
 
 def read_published(path: Path) -> PublishedFile:
-    """Read a `.parquet`, `.csv` or `.csv.gz` file; raises TlcFileError if it is none or is damaged."""
+    """Read a `.parquet`, `.csv` or `.csv.gz` file; raises TlcFileError, also while its parts are read, if it is none
+    or is damaged.
+    """
     if not path.is_file():
         raise TlcFileError(path, "no such file")
+    reader = {".parquet": _read_parquet, ".csv": _read_csv, ".gz": _read_csv}.get(path.suffix)
+    if reader is None:
+        raise TlcFileError(path, "not a .parquet, .csv or .csv.gz file")
+    with _damage_told(path):
+        file = reader(path)
+    return replace(file, parts=_told(path, file.parts))
+
+
+@contextmanager
+def _damage_told(path: Path) -> Iterator[None]:
     try:
-        if path.suffix == ".parquet":
-            return _read_parquet(path)
-        if path.suffix in (".csv", ".gz"):
-            return _read_csv(path)
+        yield
     except (PolarsError, pa.ArrowException, OSError, EOFError) as error:
         raise TlcFileError(path, f"damaged or not what its name says ({error}); fetch the file again") from error
-    raise TlcFileError(path, "not a .parquet, .csv or .csv.gz file")
+
+
+def _told(path: Path, parts: Iterator[pl.DataFrame]) -> Iterator[pl.DataFrame]:
+    while True:
+        with _damage_told(path):
+            part = next(parts, None)
+        if part is None:
+            return
+        yield part
 
 
 def _read_parquet(path: Path) -> PublishedFile:
-    frame = pl.read_parquet(path, glob=False)
-    names = tuple(frame.columns)
-    frame.columns = _positions(len(names))
-    rows = frame.with_columns(pl.int_range(1, pl.len() + 1, dtype=pl.Int64).alias(ROW))
-    return PublishedFile(names, rows, unreadable(path, ()))
+    file = pq.ParquetFile(path, buffer_size=BUFFER_BYTES)
+    names = tuple(file.schema_arrow.names)
+
+    def parts() -> Iterator[pl.DataFrame]:
+        read = 0
+        groups = range(file.num_row_groups)
+        # One group after the other: a reader of several keeps what it has read of each.
+        for batch in chain.from_iterable(file.iter_batches(PART_ROWS, row_groups=[group]) for group in groups):
+            frame = pl.DataFrame(pl.from_arrow(batch.rename_columns(_positions(len(names)))))
+            yield frame.with_columns(_numbers(read + 1, read + frame.height).alias(ROW))
+            read += frame.height
+
+    return PublishedFile(names, parts(), ())
 
 
 def _read_csv(path: Path) -> PublishedFile:
@@ -68,25 +104,35 @@ def _read_csv(path: Path) -> PublishedFile:
         malformed.append((cast(int, line.number) - 1, reason, line.text))
         return "skip"
 
-    positions = _positions(len(names))
-    with pa.input_stream(str(path), compression="detect") as stream:
-        table = pa_csv.open_csv(
-            cast(IO[Any], stream),
-            # Any byte is a character of Latin-1: none stops the reading. Threads would cost the row numbers.
-            read_options=pa_csv.ReadOptions(
-                use_threads=False,
-                block_size=BLOCK_BYTES,
-                encoding="latin-1",
-                column_names=positions,
-                skip_rows=1,
-            ),
-            parse_options=pa_csv.ParseOptions(quote_char=False, invalid_row_handler=note),
-            convert_options=pa_csv.ConvertOptions(
-                column_types=dict.fromkeys(positions, pa.string()), strings_can_be_null=False
-            ),
-        ).read_all()
-    frame = pl.DataFrame(pl.from_arrow(table))
-    return PublishedFile(names, _numbered(frame, [row for row, _, _ in malformed]), unreadable(path, malformed))
+    def parts() -> Iterator[pl.DataFrame]:
+        first = 1
+        with pa.input_stream(str(path), compression="detect") as stream:
+            for batch in _csv_batches(stream, _positions(len(names)), note):
+                frame = pl.DataFrame(pl.from_arrow(batch))
+                if frame.height:
+                    numbers = _free_numbers(first, frame.height, malformed)
+                    yield frame.with_columns(numbers.alias(ROW))
+                    first = numbers[-1] + 1
+
+    return PublishedFile(names, parts(), malformed)
+
+
+def _csv_batches(stream: Any, positions: list[str], note: Callable[[pa_csv.InvalidRow], Any]) -> Any:
+    return pa_csv.open_csv(
+        cast(IO[Any], stream),
+        # Any byte is a character of Latin-1: none stops the reading. Threads would cost the row numbers.
+        read_options=pa_csv.ReadOptions(
+            use_threads=False,
+            block_size=BLOCK_BYTES,
+            encoding="latin-1",
+            column_names=positions,
+            skip_rows=1,
+        ),
+        parse_options=pa_csv.ParseOptions(quote_char=False, invalid_row_handler=note),
+        convert_options=pa_csv.ConvertOptions(
+            column_types=dict.fromkeys(positions, pa.string()), strings_can_be_null=False
+        ),
+    )
 
 
 def _header(path: Path) -> tuple[str, ...]:
@@ -99,11 +145,15 @@ def _header(path: Path) -> tuple[str, ...]:
     return tuple(line.decode("utf-8-sig", errors="replace").rstrip("\r").split(","))
 
 
-def _numbered(frame: pl.DataFrame, malformed_rows: list[int]) -> pl.DataFrame:
-    """`frame` with the row numbers that the malformed lines leave free."""
-    total = frame.height + len(malformed_rows)
-    numbers = pl.int_range(1, total + 1, dtype=pl.Int64, eager=True).alias(ROW)
-    return frame.with_columns(numbers.filter(~numbers.is_in(malformed_rows)))
+def _free_numbers(first: int, count: int, malformed: Sequence[tuple[int, str, str]]) -> pl.Series:
+    """So many row numbers from `first` on that malformed lines leave free; the reader may have met later ones too."""
+    taken = [row for row, _, _ in malformed[bisect_left(malformed, first, key=itemgetter(0)) :]]
+    numbers = _numbers(first, first + count + len(taken) - 1)
+    return numbers.filter(~numbers.is_in(taken)).head(count)
+
+
+def _numbers(first: int, last: int) -> pl.Series:
+    return pl.int_range(first, last + 1, dtype=pl.Int64, eager=True)
 
 
 def _positions(count: int) -> list[str]:

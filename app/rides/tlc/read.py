@@ -1,6 +1,6 @@
 """A TLC file, of any published generation, as rides.
 
-    read_file(Path("yellow_tripdata_2019-01.csv")).rides
+    read_file(Path("yellow_tripdata_2019-01.csv"), folder).rides
 
 Every row of the file is either in `rides` or, with a reason, in `unreadable`.
 """
@@ -10,40 +10,50 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from uuid import uuid4
 
 import polars as pl
 
 from app.rides.frames import ride_columns
 from app.rides.new_york import dropoff_to_utc_us, to_utc_us
-from app.rides.ride_id import with_ride_id
+from app.rides.ride_id import repeats_of, with_lanes, with_ride_id
 from app.rides.tlc.columns import Conversion, Published, normal_name, understand
 from app.rides.tlc.convert import cleaned, converted
 from app.rides.tlc.errors import TlcFileError
 from app.rides.tlc.identity import Period, not_understood, period_of, service_of
-from app.rides.tlc.published import ROW, UNREADABLE_SCHEMA, PublishedFile, read_published
+from app.rides.tlc.published import ROW, UNREADABLE_SCHEMA, read_published, unreadable
+from app.rides.tlc.spill import Spill
 
 _LATER_TIMES = ("requested_at_us", "on_scene_at_us")
 
 
 @dataclass(frozen=True)
 class TlcFile:
-    """`rides`: a ride frame with `row` (1 = first data row) beside it, in file order.
+    """A file of trips, whose rides wait on disk.
 
-    `unreadable`: file, row, reason, text, in file order. `ignored_columns`: published columns that no
-    generation known to this version has; their values are not kept.
+    `stored`: parts of a ride frame with `row` (1 = first data row) and what their ids are made from, in file order;
+    `repeats`: which rows are the second, third … of identical ones. `unreadable`: file, row, reason, text, in file
+    order. `ignored_columns`: published columns that no generation known to this version has; their values are not kept.
     """
 
     path: Path
     service: str
     period: Period
-    rides: pl.DataFrame
+    stored: Spill
+    ride_count: int
+    repeats: pl.DataFrame
     unreadable: pl.DataFrame
     ignored_columns: tuple[str, ...]
 
     @property
     def rows(self) -> int:
         """Data rows in the file: read and unreadable together."""
-        return self.rides.height + self.unreadable.height
+        return self.ride_count + self.unreadable.height
+
+    @property
+    def rides(self) -> pl.DataFrame:
+        """All of them, in file order, with their ids: for files that fit into memory."""
+        return pl.concat(with_ride_id(part, self.repeats) for part in self.stored.frames())
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,17 +66,33 @@ class _Kept:
     conversion: Conversion
 
 
-def read_file(path: Path) -> TlcFile:
-    """Read a Parquet, CSV or gzipped CSV file of trips; raises TlcFileError if as a whole it is none."""
+def read_file(path: Path, folder: Path) -> TlcFile:
+    """Read a Parquet, CSV or gzipped CSV file of trips part by part, and keep its rides in a file below `folder`.
+
+    In memory are a part and two numbers a ride. Raises TlcFileError if as a whole it is no such file, NoRoom.
+    """
     published = read_published(path)
     service = service_of(path, published.names)
     kept = _kept(path, published.names)
-    local = _converted(published.rows, kept)
-    unreadable = pl.concat([published.malformed, _unreadable(path, published, kept, local)]).sort("row")
-    readable = local.filter(~pl.col(ROW).is_in(unreadable["row"].implode()))
-    rides = with_ride_id(_rides(readable, service), service)
-    period = period_of(path, rides["pickup_at_us"])
-    return TlcFile(path, service, period, rides, unreadable, not_understood(published.names))
+    stored = Spill(folder / f"{uuid4().hex}.arrow")
+    unread, pickups = [], []
+    for rows in published.parts:
+        local = _converted(rows, kept)
+        unread.append(_unreadable(path, published.names, rows, kept, local))
+        readable = local.filter(~pl.col(ROW).is_in(unread[-1]["row"].implode()))
+        rides = with_lanes(_rides(readable, service), service)
+        pickups.append(rides["pickup_at_us"])
+        stored.add(rides)
+    stored.close()
+    count, period = sum(map(len, pickups)), _period(path, pickups)
+    pickups.clear()
+    unreadable_rows = pl.concat([unreadable(path, published.malformed), *unread]).sort("row")
+    ignored = not_understood(published.names)
+    return TlcFile(path, service, period, stored, count, repeats_of(stored.frames), unreadable_rows, ignored)
+
+
+def _period(path: Path, pickups: Sequence[pl.Series]) -> Period:
+    return period_of(path, pl.concat(pickups) if pickups else pl.Series(dtype=pl.Int64))
 
 
 def _kept(path: Path, names: Sequence[str]) -> list[_Kept]:
@@ -93,11 +119,13 @@ def _converted(rows: pl.DataFrame, kept: Sequence[_Kept]) -> pl.DataFrame:
     return clean.with_columns(targets)
 
 
-def _unreadable(path: Path, published: PublishedFile, kept: Sequence[_Kept], local: pl.DataFrame) -> pl.DataFrame:
+def _unreadable(
+    path: Path, names: Sequence[str], rows: pl.DataFrame, kept: Sequence[_Kept], local: pl.DataFrame
+) -> pl.DataFrame:
     reasons = pl.concat_str([_reason(column) for column in kept], separator="; ", ignore_nulls=True)
     failed = local.filter(pl.any_horizontal(_fails(column) for column in kept)).select(ROW, reasons.alias("reason"))
-    fields = [pl.col(str(position)).cast(pl.String).fill_null("") for position in range(len(published.names))]
-    text = published.rows.filter(pl.col(ROW).is_in(failed[ROW].implode())).select(
+    fields = [pl.col(str(position)).cast(pl.String).fill_null("") for position in range(len(names))]
+    text = rows.filter(pl.col(ROW).is_in(failed[ROW].implode())).select(
         ROW, pl.concat_str(fields, separator=",").alias("text")
     )
     return (
