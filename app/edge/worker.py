@@ -13,6 +13,7 @@ from typing import Any, Protocol
 
 import mode
 from aiohttp import web
+from prometheus_client import Gauge
 
 from agents.fold import Fold
 from app.base.cluster import Cluster
@@ -90,11 +91,12 @@ def create_worker(
     `needed`: topics that must exist as described. `checks`: asked before the group is joined, as these topics are.
     """
     app = FlagfallApp(settings)
-    connections = Connections(
-        aiokafka_options(settings.kafka),
-        Cluster(settings.kafka),
-        SchemaCache(Registry(settings).writer_schema, RegistryUnavailable),
+    schemas = SchemaCache(Registry(settings).writer_schema, RegistryUnavailable)
+    awaited = Gauge(
+        "flagfall_schemas_awaited", "Schema ids that tasks wait for the registry for.", registry=app.registry
     )
+    awaited.set_function(lambda: schemas.awaited)
+    connections = Connections(aiokafka_options(settings.kafka), Cluster(settings.kafka), schemas)
     for agent in agents:
         agent.attach(app, app.keep(agent.define(settings), connections))
     names = no_names()

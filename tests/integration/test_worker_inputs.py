@@ -45,6 +45,7 @@ def test_while_the_registry_is_down_tasks_wait_and_nothing_is_quarantined(world:
         wait_for(lambda: "asking again" in waiting.log.read_text(), "the worker asks in vain", [waiting])
         assert waiting.is_ready()
         assert not covers(world, waiting)
+        assert "flagfall_schemas_awaited 1.0" in waiting.get("/metrics").text
         with _forwarding(port, world.registry_url):
             wait_for(lambda: covers(world, waiting), "the rides are counted when it is back", [waiting])
         assert messages(world, names.quarantine_topic(world.app_id)) == []

@@ -112,3 +112,61 @@ async def test_while_the_registry_is_away_the_task_waits(monkeypatch: pytest.Mon
     monkeypatch.setattr(schemas, "FIRST_WAIT_SECONDS", 0.0)
     assert (await SchemaCache(registry.look_up, AwayError).having([7]))[7] is not None
     assert registry.asked == {7: 4}
+
+
+@pytest.mark.parametrize("waiting", [1, 2 * AT_ONCE])
+async def test_an_id_that_the_registry_fails_over_holds_up_nobody_who_needs_another(waiting: int) -> None:
+    """A registry may answer 500 for one schema and 200 for the next."""
+    failing = set(range(100, 100 + waiting))
+    asked: set[int] = set()
+
+    def look_up(schema_id: int) -> WriterSchema:
+        asked.add(schema_id)
+        if schema_id in failing:
+            raise AwayError("500")
+        return WriterSchema(schema_id, '"string"')
+
+    cache = SchemaCache(look_up, AwayError)
+    held_up = asyncio.create_task(cache.having(failing))
+    async with asyncio.timeout(60):
+        while asked != failing:
+            await asyncio.sleep(0.005)
+        assert (await cache.having([7]))[7] is not None
+        assert not held_up.done()
+        failing.clear()
+        assert all((await held_up).values())
+
+
+async def test_a_registry_that_is_slow_takes_no_thread_from_the_rest_of_the_worker() -> None:
+    go_on, begun = threading.Event(), threading.Semaphore(0)
+
+    def look_up(_: int) -> None:
+        begun.release()
+        go_on.wait(60)
+
+    asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(AT_ONCE))
+    waiting = asyncio.create_task(SchemaCache(look_up, AwayError).having(range(2 * AT_ONCE)))
+    try:
+        async with asyncio.timeout(60):
+            while not begun.acquire(blocking=False):
+                await asyncio.sleep(0.005)
+            assert await asyncio.to_thread(lambda: "answered") == "answered"
+            assert not waiting.done()
+    finally:
+        go_on.set()
+    await waiting
+
+
+async def test_a_schema_that_is_known_is_used_while_another_is_waited_for() -> None:
+    registry = Registry(7)
+    cache = SchemaCache(registry.look_up, AwayError)
+    await cache.having([7])
+    registry.away = 10**9
+    waiting = asyncio.create_task(cache.having([8]))
+    async with asyncio.timeout(60):
+        while not registry.asked[8]:
+            await asyncio.sleep(0.005)
+        assert (await cache.having([7]))[7] is not None
+    assert registry.asked[7] == 1
+    assert (cache.awaited, waiting.done()) == (1, False)
+    waiting.cancel()
