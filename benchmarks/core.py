@@ -23,6 +23,7 @@ from app.engine.core.batch import Batch
 from app.engine.core.definition import TaskDefinition
 from app.engine.core.restore import new_state
 from app.engine.core.task import TaskCore
+from app.rides.generator.dirt import Dirt
 from app.rides.generator.generator import Generator
 from app.rides.ride import RIDE_COLUMNS, RIDES, avro_schema
 from app.rides.views import VIEWS
@@ -31,11 +32,16 @@ SCHEMA = WriterSchema(1, json.dumps(avro_schema()))
 TOPIC = RIDES.topics[0].name
 
 
-def batches(rides: int, size: int) -> Iterator[Batch]:
-    """Generated rides as one topic-partition would hold them."""
-    generator = Generator(seed=1)
+def frames(rides: int, size: int, dirt: Dirt | None = None) -> Iterator[pl.DataFrame]:
+    """Generated rides, so many at a time."""
+    generator = Generator(seed=1, dirt=dirt or Dirt.real())
     for first in range(0, rides, size):
-        frame = generator.rides(first, size)
+        yield generator.rides(first, size)
+
+
+def batches(rides: int, size: int, dirt: Dirt | None = None) -> Iterator[Batch]:
+    """The same rides as one topic-partition would hold them."""
+    for first, frame in zip(range(0, rides, size), frames(rides, size, dirt), strict=True):
         values = encode_block(frame.select(c.name for c in RIDE_COLUMNS), avro_schema(), SCHEMA.id)
         yield Batch(
             topic=TOPIC,

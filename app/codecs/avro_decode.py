@@ -3,6 +3,9 @@
 The compiled walker (`avro_walk`) reads what an Avro writer writes, and nothing else. Whatever it calls odd goes to the
 strict decoder, which is the rule: it names what is wrong, or accepts an unusual encoding, which is then written anew
 and walked like the others. So what becomes of a record never depends on its neighbours.
+
+What needs no second look (a header, a schema, a body that ends too soon or too late) is told for all values at once:
+a record that cannot be used costs no more than one that can.
 """
 
 from __future__ import annotations
@@ -22,12 +25,25 @@ import pyarrow as pa
 from app.codecs.avro_program import plain_schema, program_of
 from app.codecs.avro_schema import HEADER_BYTES, Schemas, WriterSchema
 from app.codecs.avro_strict import Refusal, StrictDecoder
-from app.codecs.avro_walk import NO_SCHEMA, ODD, Ints, header_ids, overlapping_words, walk
+from app.codecs.avro_walk import CUT_OFF, NO_SCHEMA, ODD, TRAILING, Ints, header_ids, overlapping_words, walk
 from app.codecs.blobs import Blobs
 from app.codecs.column_arrays import ColumnArrays, Int64s, Layout
 from app.codecs.narrowing import failing
-from app.domain.records import Value, unforeseen
+from app.domain.records import Reason, Value, unforeseen
 
+NULL_VALUE, TOO_SHORT, BAD_MAGIC, UNKNOWN_SCHEMA, INCOMPATIBLE_SCHEMA = range(-8, -3)
+"""Fates beside the walker's, told from headers and schemas alone."""
+_REASONS = {
+    NULL_VALUE: Reason.NULL_VALUE,
+    TOO_SHORT: Reason.TOO_SHORT,
+    BAD_MAGIC: Reason.BAD_MAGIC,
+    UNKNOWN_SCHEMA: Reason.UNKNOWN_SCHEMA,
+    INCOMPATIBLE_SCHEMA: Reason.INCOMPATIBLE_SCHEMA,
+    CUT_OFF: Reason.UNDECODABLE,
+    TRAILING: Reason.TRAILING_BYTES,
+}
+FEW_SCHEMAS = 8
+"""So many ids, one after the other, are looked for faster than all are sorted."""
 MAX_BLOCK_BYTES = 2**31 - 1
 """Arrow's views address 32 bits; a block of more is refused."""
 
@@ -51,18 +67,28 @@ class Packed:
     @cached_property
     def schema_ids(self) -> set[int]:
         """Every schema id that the values name; malformed headers name none."""
-        found, left = set(), self.ids[self.ids != NO_SCHEMA]
-        while len(left):  # nearly always once: cheaper than to sort them
+        found, left = set[int](), self.ids[self.ids != NO_SCHEMA]
+        while len(left) and len(found) < FEW_SCHEMAS:  # nearly always once
             found.add(int(left[0]))
             left = left[left != left[0]]
-        return found
+        return found | set(np.unique(left).tolist())
+
+    def header_fates(self) -> Ints:
+        """Of values that name no schema, why; ODD of all others."""
+        fates = np.full(len(self), ODD, np.int32)
+        nameless = np.flatnonzero(self.ids == NO_SCHEMA)
+        lengths = self.lengths[nameless]
+        short = np.where(lengths < 0, NULL_VALUE, TOO_SHORT)
+        fates[nameless] = np.where(lengths <= HEADER_BYTES, short, BAD_MAGIC)
+        return fates
 
 
 @dataclass
 class Decoded:
     """`columns` have a row for every value, and `fates` say what became of it.
 
-    SOUND, ODD (then it is among the `refused`), or the first column, in the layout's order, whose bounds it breaks.
+    SOUND, the first column, in the layout's order, whose bounds it breaks, or below zero: then it is among the
+    `refused`.
     """
 
     columns: ColumnArrays
@@ -72,13 +98,13 @@ class Decoded:
     @property
     def kept(self) -> npt.NDArray[np.intp]:
         """Indices of the decoded values, whether within their bounds or not."""
-        return np.flatnonzero(self.fates != ODD)
+        return np.flatnonzero(self.fates >= 0)
 
     @property
     def frame(self) -> pl.DataFrame:
         """The wanted columns of the decoded values."""
         frame = self.columns.frame()
-        return frame.filter(pl.Series(self.fates != ODD)) if self.refused else frame
+        return frame.filter(pl.Series(self.fates >= 0)) if self.refused else frame
 
 
 class BlockDecoder:
@@ -119,20 +145,36 @@ class BlockDecoder:
 
     def _decode(self, packed: Packed, schemas: Schemas) -> Decoded:
         columns = ColumnArrays(self._layout, len(packed), [packed.buffer])
-        fates = np.full(len(packed), ODD, np.int32)
+        fates = packed.header_fates()
+        unread: dict[int, list[int]] = {UNKNOWN_SCHEMA: [], INCOMPATIBLE_SCHEMA: []}
         for schema_id in packed.schema_ids:
             schema = schemas[schema_id]
-            program = None if schema is None else self._program(schema)
-            if program is not None:
+            if schema is None:
+                unread[UNKNOWN_SCHEMA].append(schema_id)
+            elif not self._strict.can_read(schema):
+                unread[INCOMPATIBLE_SCHEMA].append(schema_id)
+            elif (program := self._program(schema)) is not None:
                 chosen = np.flatnonzero(packed.ids == schema_id)
                 _walk(packed, chosen, chosen, program, columns, fates)
-        odd = np.flatnonzero(fates == ODD)
-        return Decoded(columns, fates, self._read_odd(packed, odd, schemas, columns, fates) if len(odd) else [])
+        for fate, ids in unread.items():
+            if ids:
+                fates[np.isin(packed.ids, ids)] = fate
+        return Decoded(columns, fates, self._refused(packed, schemas, columns, fates))
 
     def _program(self, schema: WriterSchema) -> Int64s | None:
         if schema not in self._programs:
-            self._programs[schema] = program_of(schema, self._layout) if self._strict.can_read(schema) else None
+            self._programs[schema] = program_of(schema, self._layout)
         return self._programs[schema]
+
+    def _refused(self, packed: Packed, schemas: Schemas, columns: ColumnArrays, fates: Ints) -> list[tuple[int, str]]:
+        """What cannot be decoded, in order, and why; what is odd and yet accepted is decoded into its place."""
+        undecoded = np.flatnonzero(fates < 0)
+        told = fates[undecoded]
+        odd = undecoded[told == ODD]
+        of_odd = dict(self._read_odd(packed, odd, schemas, columns, fates)) if len(odd) else {}
+        named = zip(undecoded.tolist(), told.tolist(), strict=True)
+        reasons = ((row, of_odd.get(row) if fate == ODD else _REASONS[fate]) for row, fate in named)
+        return [(row, reason) for row, reason in reasons if reason is not None]
 
     def _read_odd(
         self, packed: Packed, odd: Int64s, schemas: Schemas, columns: ColumnArrays, fates: Ints

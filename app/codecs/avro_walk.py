@@ -1,8 +1,9 @@
 """Avro bodies walked field by field, strictly, straight into columns: compiled.
 
 A body is *sound* if it is, to the byte, what an Avro writer writes: every field there, every varint in its shortest
-form, flags 0 or 1, branches of a union as declared, texts in UTF-8, nothing behind the last field. All else is *odd*,
-and for the strict decoder to judge (`app.codecs.avro_strict`): the walker never guesses.
+form, flags 0 or 1, branches of a union as declared, texts in UTF-8, nothing behind the last field. One that is sound
+as far as it goes may be cut off, or have something behind it: no decoder would say otherwise. All else is *odd*, and
+for the strict decoder to judge (`app.codecs.avro_strict`): the walker never guesses.
 """
 
 from __future__ import annotations
@@ -22,8 +23,9 @@ NO_SCHEMA = -1
 
 SOUND = 2**31 - 1
 """Of a record: sound, and every value within its column's bounds."""
-ODD = -1
-"""Of a record: not sound. Any other number is the first column, in the source's order, whose value is out of bounds."""
+ODD, CUT_OFF, TRAILING = -1, -2, -3
+"""Of a record: not sound; but for its end; but for what is behind its end. Any other number from zero on is the first
+column, in the source's order, whose value is out of bounds."""
 
 LONG, TEXT, BYTES, FLAG, SKIPPED = range(5)
 """Kinds of field: int or long, string, bytes that nobody asks for (all three begin with a varint); boolean; a fixed
@@ -135,7 +137,7 @@ def walk(  # noqa: PLR0912, PLR0915 - in parts it takes twice as long (decision 
     for i in range(len(chosen)):
         row, value_of = _U(rows[i]), _U(chosen[i])
         at, end = starts[value_of] + HEADER_BYTES, starts[value_of] + lengths[value_of]
-        fate, sound = SOUND, True
+        fate, flaw = SOUND, 0
         for field in range(len(program)):
             kind, null_branch = program[field, KIND], program[field, NULL_BRANCH]
             place, unit = program[field, PLACE], _U(program[field, UNIT])
@@ -143,7 +145,7 @@ def walk(  # noqa: PLR0912, PLR0915 - in parts it takes twice as long (decision 
             if null_branch >= 0:
                 branch = np.int64(data[_U(at)]) if at < end else np.int64(1)
                 if (branch & ~np.int64(2)) != 0:
-                    sound = False
+                    flaw = ODD if at < end else CUT_OFF
                     break
                 given = np.int64(branch == null_branch) - 1
                 at += 1
@@ -170,20 +172,21 @@ def walk(  # noqa: PLR0912, PLR0915 - in parts it takes twice as long (decision 
                 value = _unzigzagged(bits) & given
                 at += size & given
                 if (given != 0) & longer_than_needed | (at > end):
-                    sound = False
+                    ended = at == end and size < 10 and (size == 0 or data[_U(end - 1)] >= 0x80)
+                    flaw = CUT_OFF if ended or at > end else ODD
                     break
             elif kind == FLAG:
                 value = np.int64(data[_U(at)]) & given if at < end else np.int64(0)
                 at -= given
                 if (value > 1) | (at > end):
-                    sound = False
+                    flaw = ODD if value > 1 else CUT_OFF
                     break
             else:
                 value = program[field, SIZE] & given
             if kind not in (LONG, FLAG):
                 start = at
                 if value < 0 or value > end - start:  # at + value may overflow
-                    sound = False
+                    flaw = CUT_OFF if value > 0 and kind != SKIPPED else ODD
                     break
                 at += value
                 if kind == TEXT:
@@ -195,7 +198,7 @@ def walk(  # noqa: PLR0912, PLR0915 - in parts it takes twice as long (decision 
                         seen |= _U(data[_U(read)])
                         read += 1
                     if (seen & _STOP_BITS) != 0 and not _is_utf8(data, start, at):
-                        sound = False
+                        flaw = ODD
                         break
                     if place >= 0:  # as an Arrow string view: a short text itself, or the beginning of a long one
                         view = unit * height + _U(2) * row
@@ -217,4 +220,6 @@ def walk(  # noqa: PLR0912, PLR0915 - in parts it takes twice as long (decision 
             refused = (given != 0) & outside | (given == 0) & (program[field, REQUIRED] != 0)
             if refused:
                 fate = min(fate, program[field, COLUMN])
-        fates[row] = fate if sound and at == end else ODD
+        if flaw == 0 and at < end:
+            flaw = TRAILING
+        fates[row] = fate if flaw == 0 else flaw

@@ -23,6 +23,17 @@ def told(headers: Iterable[tuple[str, bytes]]) -> dict[str, str]:
     return {name: (value or b"").decode(errors="replace") for name, value in last.items()}
 
 
+def stood(place: Place, timestamp_ms: int) -> tuple[tuple[str, bytes], ...]:
+    """The headers that say where a record stood."""
+    topic, partition, offset = place
+    return (
+        (TOPIC, topic.encode()),
+        (PARTITION, b"%d" % partition),
+        (OFFSET, b"%d" % offset),
+        (TIMESTAMP_MS, b"%d" % timestamp_ms),
+    )
+
+
 def place(told: dict[str, str]) -> Place:
     """Where the record stood. KeyError or ValueError if that is not told."""
     return Place(told[TOPIC], int(told[PARTITION]), int(told[OFFSET]))

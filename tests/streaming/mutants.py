@@ -401,8 +401,8 @@ def _dearer(branch: Branch) -> Branch:
 
 
 def plant_send_on_the_last_record_of_a_batch_first(patch: pytest.MonkeyPatch) -> None:
-    item = branching.SentOn.__getitem__
-    patch.setattr(branching.SentOn, "__getitem__", lambda sent, at: item(sent, len(sent) - 1 - at))
+    sent_on = branching._sent_on
+    patch.setattr(branching, "_sent_on", lambda batch, index, topics: sent_on(batch, index[::-1], topics[::-1]))
 
 
 def plant_count_a_late_record_in_hopping_windows_that_have_closed(patch: pytest.MonkeyPatch) -> None:

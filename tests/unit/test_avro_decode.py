@@ -96,6 +96,23 @@ def test_damage_is_named_and_its_neighbours_are_kept(value: bytes | None, reason
     assert between.frame.to_dicts() == [ROW, ROW]
 
 
+@pytest.mark.parametrize("length", range(len(GOOD)))
+def test_a_value_cut_off_anywhere_fares_in_a_block_as_alone(length: int) -> None:
+    told = STRICT.decode(GOOD[:length], SCHEMAS)
+    assert isinstance(told, Refusal)
+    assert decoded(GOOD[:length]).refused == [(0, told.reason)]
+    assert decoded(GOOD, GOOD[:length], GOOD * 2).refused == [(1, told.reason), (2, Reason.TRAILING_BYTES)]
+
+
+def test_thousands_of_schema_ids_are_told_apart() -> None:
+    ids = [*range(100, 2_100), 7]
+    packed = Packed([b"\0" + schema_id.to_bytes(4, "big") + GOOD[5:] for schema_id in ids])
+    assert packed.schema_ids == set(ids)
+    found = BlockDecoder(Layout(COLUMNS)).decode(packed, {**dict.fromkeys(ids), 7: NOW})
+    assert found.refused == [(at, Reason.UNKNOWN_SCHEMA) for at in range(2_000)]
+    assert found.kept.tolist() == [2_000]
+
+
 def test_good_records_are_read_by_block_in_their_order() -> None:
     rows = [{"id": str(n), "cents": n if n % 3 else None, "shared": n % 2 == 0, "note": None} for n in range(300)]
     found = decoded(*(encoded(NOW, **row) for row in rows))

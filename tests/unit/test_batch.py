@@ -1,15 +1,16 @@
-"""A batch in parts is the same records at the same offsets, and every offset belongs to exactly one part."""
+"""A batch in parts is the same records at the same offsets, each in exactly one; so are outputs."""
 
 from __future__ import annotations
 
 import itertools
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from app.codecs.blobs import Blobs
-from app.engine.core.batch import Batch
+from app.engine.core.batch import Batch, MadeOutputs, Output, Outputs
 
 
 @given(st.lists(st.integers(1, 4), min_size=1, max_size=40), st.integers(1, 12))
@@ -26,3 +27,20 @@ def test_pieces_follow_one_another_and_hold_all_of_it(gaps: list[int], records: 
     assert all(before.next_offset == after.base_offset for before, after in itertools.pairwise(pieces))
     assert all(len(piece) == records for piece in pieces[:-1])
     assert 2 * len(pieces[-1]) < 3 * records
+
+
+def test_outputs_that_are_made_when_they_are_asked_for_are_those_of_a_list() -> None:
+    asked = list[int]()
+
+    def make(nth: int) -> Output:
+        asked.append(nth)
+        return Output("topic", None, b"%d" % nth)
+
+    made = MadeOutputs(4, make)
+    assert (len(made), asked) == (4, [])
+    assert made[-1].value == b"3"
+    assert [output.value for output in made[1:3]] == [b"1", b"2"]
+    assert asked == [3, 1, 2]
+    assert list(Outputs([made, [made[0]]]))[3:] == [made[3], made[0]]
+    with pytest.raises(IndexError):
+        made[4]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
@@ -116,6 +116,27 @@ class Output(NamedTuple):
     headers: Headers = ()
     partition: int | None = None
     timestamp_ms: int | None = None
+
+
+class MadeOutputs(Sequence[Output]):
+    """Outputs as many as records, each made when it is asked for: whoever writes them gives others their turns."""
+
+    def __init__(self, count: int, make: Callable[[int], Output]) -> None:
+        self._count, self._make = count, make
+
+    def __len__(self) -> int:
+        return self._count
+
+    def __iter__(self) -> Iterator[Output]:
+        return map(self._make, range(self._count))
+
+    @overload
+    def __getitem__(self, at: int) -> Output: ...
+    @overload
+    def __getitem__(self, at: slice) -> list[Output]: ...
+    def __getitem__(self, at: int | slice) -> Output | list[Output]:
+        which = range(self._count)[at]
+        return self._make(which) if isinstance(which, int) else [self._make(one) for one in which]
 
 
 class Outputs(Sequence[Output]):

@@ -83,7 +83,7 @@ class Draft:
         marker = replace(self.marker, sequence=self.state.marker.sequence + 1)
         self.keep(marker_key(self.definition.number), encode_marker(marker))
         self._gather()
-        outputs = Outputs([self.outputs, *self.sent_on]) if self.sent_on else self.outputs
+        outputs = Outputs([*self.sent_on, self.outputs]) if self.sent_on else self.outputs
         return Transaction(marker, Changes.joined(self._changes), outputs, self.effects)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from app.codecs.avro_walk import ODD, SOUND
+from app.codecs.avro_walk import SOUND
 from app.codecs.changelog import Int64s
 from app.codecs.column_arrays import Present
 from app.codecs.compiled import compiled
@@ -32,7 +32,7 @@ def judge(
     for i in range(len(fates)):
         verdict = USABLE
         if fates[i] != SOUND:
-            verdict = UNDECODED if fates[i] == ODD else OUT_OF_BOUNDS
+            verdict = UNDECODED if fates[i] < 0 else OUT_OF_BOUNDS
         elif timestamps_ms[i] < 0:
             verdict = NO_TIMESTAMP
         elif present[i]:

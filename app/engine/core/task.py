@@ -37,7 +37,7 @@ from app.engine.core.folding import LateFor, Part, fold_views
 from app.engine.core.gathering import take_closings
 from app.engine.core.merging import publish_finals
 from app.engine.core.reading import Read, Records, read_batch
-from app.engine.core.refusals import late_output, quarantine_output
+from app.engine.core.refusals import late_output, quarantine_outputs
 from app.engine.core.revising import forget_finals
 from app.engine.core.task_state import TaskState
 from app.engine.core.usable import Usable
@@ -202,7 +202,8 @@ class TaskCore:
 
 
 def _quarantine(draft: Draft, batch: Batch, reasons: Sequence[tuple[int, str]]) -> None:
-    draft.outputs += [quarantine_output(draft.application, batch, i, why) for i, why in reasons]
+    if reasons:
+        draft.sent_on.append(quarantine_outputs(draft.application, batch, reasons))
 
 
 def _tell_late(draft: Draft, batch: Batch, late_for: LateFor) -> None:
