@@ -14,9 +14,9 @@ import yaml
 from click.testing import CliRunner
 
 from app.base.settings import PREFIX, Settings, unknown_variables
+from app.base.verdicts import RUNS
 from app.edge.cli import services as services_command
 from app.edge.cli.main import COMMANDS
-from app.edge.http.verdicts import LATEST
 
 CHECKOUT = Path(__file__).parent.parent.parent
 DOCKERFILE = (CHECKOUT / "Dockerfile").read_text()
@@ -92,10 +92,10 @@ def test_every_named_volume_is_given_to_its_writer_before_anyone_uses_it(compose
 def test_workers_read_the_reports_that_the_spark_job_writes(compose: dict[str, Any]) -> None:
     services = compose["services"]
     (data_dir,) = re.findall(r"FLAGFALL_DATA_DIR=(\S+)", DOCKERFILE)
-    reports = f"reports:{Path(data_dir) / LATEST.parent}"
+    reports = f"reports:{Path(data_dir) / RUNS}"
     assert services["reconcile"]["volumes"] == [reports]
     assert services["worker-1"]["volumes"] == services["worker-2"]["volumes"] == [f"{reports}:ro"]
-    assert f"{data_dir}/{LATEST.parent} " in DOCKERFILE
+    assert f"{data_dir}/{RUNS} " in DOCKERFILE
 
 
 def test_the_image_carries_the_spark_jobs_jars_for_the_user_that_runs_it() -> None:

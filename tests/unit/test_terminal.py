@@ -33,7 +33,10 @@ def answer(vendor: str) -> dict[str, Any]:
     row = {"window": None, "group": {"vendor": vendor}, "measures": {"trips": 1}, "state": "open", "fingerprint": "f"}
     zones = {"topic": "zones", "why": vendor}
     missing = [{"partition": 1, "why": vendor}]
-    return {"data": [row], "meta": {"as_of": None, "missing": missing, "zones": zones, "next_cursor": None}}
+    return {
+        "data": [row],
+        "meta": {"as_of": None, "held_back_by": [], "missing": missing, "zones": zones, "next_cursor": None},
+    }
 
 
 @pytest.mark.parametrize("columns", ["200", "20"], ids=["table", "blocks"])

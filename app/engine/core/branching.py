@@ -26,7 +26,7 @@ def branch_batch(draft: Draft, branches: Sequence[Branch], batch: Batch, usable:
     for branch in branches:
         reaches = _reaches(branch, usable)
         topics = np.where(reaches, branch.high, branch.low).tolist()
-        draft.sent_on.append(_sent_on(batch, usable.index, topics))
+        draft.send(_sent_on(batch, usable.index, topics))
         position, high = draft.marker.branches[branch.name], int(reaches.sum())
         moved = replace(position, high=position.high + high, low=position.low + len(topics) - high)
         draft.move_branch(branch.name, moved)

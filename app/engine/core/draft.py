@@ -18,16 +18,14 @@ from app.engine.core.task_state import Effect, TaskState
 
 
 class Draft:
-    """Collects records and effects over a state that stays as it is; `marker` is what the marker will be.
-
-    `sent_on`: outputs as many as records, made only when they are written.
-    """
+    """Collects records and effects over a state that stays as it is; `marker` is what the marker will be."""
 
     def __init__(self, definition: TaskDefinition, state: TaskState) -> None:
         self.definition, self.state = definition, state
         self.marker = state.marker
         self.outputs: list[Output] = []
-        self.sent_on: list[Sequence[Output]] = []
+        self._outputs: list[Sequence[Output]] = []
+        """What stands before those of `outputs`."""
         self.effects: list[Effect] = []
         self._changes: list[Changes] = []
         self._single: list[tuple[bytes, bytes | None]] = []
@@ -40,7 +38,7 @@ class Draft:
     def is_empty(self) -> bool:
         """Whether nothing would change but the marker's sequence, and its log knows the marker as it is."""
         kept = self._changes or self._single
-        told = self.outputs or self.sent_on or self.effects
+        told = self.outputs or self._outputs or self.effects
         return not (kept or told or self.state.is_ahead) and self.marker is self.state.marker
 
     def keep(self, key: bytes, value: bytes | None) -> None:
@@ -63,6 +61,11 @@ class Draft:
             self._changes.append(Changes.of(self._single))
             self._single = []
 
+    def send(self, outputs: Sequence[Output]) -> None:
+        """Outputs as many as records, made only when they are written, behind those that are there."""
+        self._outputs += [self.outputs, outputs]
+        self.outputs = []
+
     def move_input(self, topic: str, position: InputPosition) -> None:
         self.marker = replace(self.marker, inputs=self.marker.inputs | {topic: position})
 
@@ -83,7 +86,7 @@ class Draft:
         marker = replace(self.marker, sequence=self.state.marker.sequence + 1)
         self.keep(marker_key(self.definition.number), encode_marker(marker))
         self._gather()
-        outputs = Outputs([*self.sent_on, self.outputs]) if self.sent_on else self.outputs
+        outputs = Outputs([*self._outputs, self.outputs]) if self._outputs else self.outputs
         return Transaction(marker, Changes.joined(self._changes), outputs, self.effects)
 
 

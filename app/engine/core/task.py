@@ -203,7 +203,7 @@ class TaskCore:
 
 def _quarantine(draft: Draft, batch: Batch, reasons: Sequence[tuple[int, str]]) -> None:
     if reasons:
-        draft.sent_on.append(quarantine_outputs(draft.application, batch, reasons))
+        draft.send(quarantine_outputs(draft.application, batch, reasons))
 
 
 def _tell_late(draft: Draft, batch: Batch, late_for: LateFor) -> None:
