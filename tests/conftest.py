@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Generator
 from pathlib import Path
 
@@ -38,6 +39,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 os.environ["JDK_JAVA_OPTIONS"] = LIGHT_JAVA
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    # as a shell without job control has it in what it puts in the background, and so would all have that tests start
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_configure(config: pytest.Config) -> None:
