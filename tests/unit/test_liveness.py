@@ -133,6 +133,7 @@ async def test_a_held_loop_is_dumped_measured_and_forgiven(
 ) -> None:
     monkeypatch.setattr(loop_watch, "LOOK_SECONDS", 0.02)
     monkeypatch.setattr(loop_watch, "DUMP_SECONDS", 0.1)
+    monkeypatch.setattr(loop_watch, "BEAT_SECONDS", 0.1)  # the wait between two beats is no hold
     caplog.set_level(logging.INFO)
     registry = CollectorRegistry()
     async with LoopWatch(0, registry) as watch:

@@ -72,10 +72,11 @@ class LoopWatch(mode.Service):
             self._beating.cancel()
 
     async def _beat(self) -> None:
+        came = time.monotonic()
         while True:
-            began = time.monotonic()
             await asyncio.sleep(BEAT_SECONDS)
-            held = min(time.monotonic() - began - BEAT_SECONDS, self.held_seconds + 2 * LOOK_SECONDS)
+            began, came = came, time.monotonic()
+            held = min(came - began - BEAT_SECONDS, self.held_seconds + 2 * LOOK_SECONDS)
             self._beats += 1
             self.longest_hold_seconds = max(self.longest_hold_seconds, held)
             self._holds.observe(held)
@@ -83,7 +84,7 @@ class LoopWatch(mode.Service):
     def _listen(self) -> None:
         held, dumped = HeldTime(2 * LOOK_SECONDS), False
         while not self._ended.wait(LOOK_SECONDS):
-            self.held_seconds = held.look(self._beats, time.monotonic())
+            self.held_seconds = max(0.0, held.look(self._beats, time.monotonic()) - BEAT_SECONDS)
             if not self.held_seconds and dumped:
                 log.warning("the event loop runs again")
                 dumped = False
