@@ -10,7 +10,7 @@ import pytest
 from faust.transport.drivers import aiokafka as stock
 from faust.types import TP
 
-from app.engine.drive.driver import FETCH_SECONDS, FETCH_SECONDS_HELD, ColumnarConsumer
+from app.engine.drive.driver import FETCH_SECONDS, FETCH_SECONDS_HELD, ColumnarConsumer, ColumnarConsumerThread
 
 FENCED, KEPT = TP("rides.yellow", 0), TP("rides.yellow", 1)
 
@@ -45,3 +45,37 @@ def test_a_partition_that_was_taken_away_holds_nothing_back(consumer: ColumnarCo
         return seconds
 
     assert asyncio.run(waits()) == [FETCH_SECONDS, FETCH_SECONDS_HELD, FETCH_SECONDS]
+
+
+async def test_a_consumer_that_crashed_does_not_ask_its_ending_thread_to_commit(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Where the thread was the quicker one to end, mode's traceback buried what the worker had crashed of."""
+    commits: list[bool] = []
+
+    async def commit(self: Any, start_new_transaction: bool) -> None:
+        commits.append(start_new_transaction)
+
+    monkeypatch.setattr(stock.Consumer, "commit", commit)
+    stopped, crashed = _consumer_crashed(False), _consumer_crashed(True)
+    await crashed.on_stop()
+    assert commits == []
+    await stopped.on_stop()
+    assert commits == [False]
+
+
+def test_a_thread_that_has_ended_is_not_told_to_stop() -> None:
+    thread = object.__new__(ColumnarConsumerThread)
+    thread.thread_loop, thread._stopped = asyncio.new_event_loop(), asyncio.Event()
+    thread.thread_loop.close()
+    thread._stopped_set()
+
+
+def _consumer_crashed(crashed: bool) -> ColumnarConsumer:
+    made = object.__new__(ColumnarConsumer)
+    made.app = SimpleNamespace(conf=SimpleNamespace(stream_wait_empty=False))
+    made.transport = SimpleNamespace(_topic_waiters={})
+    made._crashed = asyncio.Event()
+    if crashed:
+        made._crashed.set()
+    return made

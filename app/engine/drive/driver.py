@@ -54,8 +54,11 @@ class ColumnarConsumerThread(stock.AIOKafkaConsumerThread):
 
     def _stopped_set(self) -> None:
         """Nothing to be told to a thread that has crashed: mode would raise, and bury what it crashed of."""
-        if not self.thread_loop.is_closed():
+        try:
             super()._stopped_set()
+        except RuntimeError:
+            if not self.thread_loop.is_closed():
+                raise
 
     async def heartbeat(self) -> bool:
         """Ask the coordinator now whether this member of this generation is still accepted."""
@@ -164,6 +167,11 @@ class ColumnarConsumer(stock.Consumer):
         self._buffered_partitions.difference_update(revoked)  # a fenced task's are let go by nobody else
         await self.commit()
         await super().on_partitions_revoked(revoked)
+
+    async def commit_and_end_transactions(self) -> None:
+        """The last commit; none after a crash, for its thread ends by itself, maybe before it could answer."""
+        if not self.crashed:
+            await super().commit_and_end_transactions()
 
     async def perform_seek(self) -> None:
         """Seek to where the states end; topics that no table reads go to their committed offsets."""
