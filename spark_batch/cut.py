@@ -44,9 +44,15 @@ class TaskCut:
 
     @property
     def spans(self) -> list[Span]:
-        """What the task has read, per input topic."""
+        """What the task has read, per input topic; of what was lost before it was read, only what came after."""
         inputs = self.marker.inputs.items()
-        return [Span(topic, self.partition, p.start_offset, p.next_offset, p.topic_id) for topic, p in inputs]
+        return [Span(topic, self.partition, _from(p), p.next_offset, p.topic_id) for topic, p in inputs]
+
+    @property
+    def losses(self) -> list[Span]:
+        """What the source's topics lost before it was read, and the tasks went on without."""
+        gaps = ((topic, gap) for topic, position in self.source_inputs.items() for gap in position.lost)
+        return [Span(topic, self.partition, gap.from_offset, gap.to_offset) for topic, gap in gaps]
 
     @property
     def source_spans(self) -> list[Span]:
@@ -63,6 +69,10 @@ class TaskCut:
         """The first offset that the view covers: its own start, if it was added after the task had begun."""
         position = self.marker.views[self.view.name]
         return max(position.start.get(topic, 0), self.marker.inputs[topic].start_offset)
+
+
+def _from(position: InputPosition) -> int:
+    return position.lost[-1].to_offset if position.lost else position.start_offset
 
 
 def joined(spans: Iterable[Span]) -> list[Span]:

@@ -48,7 +48,8 @@ def not_adding_up(cut: TaskCut) -> list[str]:
         if not position.adds_up:
             problems.append(
                 f"{at}: {position.decoded} decoded + {position.quarantined} quarantined + {position.not_records} not "
-                f"records is not {position.next_offset} - {position.start_offset}, the offsets read"
+                f"records + {position.lost_offsets} lost is not {position.next_offset} - {position.start_offset}, the "
+                "offsets read"
             )
         if topic not in cut.source_inputs:
             continue
@@ -59,6 +60,21 @@ def not_adding_up(cut: TaskCut) -> list[str]:
                 f"out of scope is not {position.decoded}, the records decoded"
             )
     return problems
+
+
+def accepted_losses(cuts: Iterable[TaskCut]) -> str | None:
+    """Why rows cannot be recomputed where the tasks went on without records that their topics lost; None if none did.
+
+    A log that lost records holds none of those before them either, which the rows count.
+    """
+    losses = sorted({span for cut in cuts for span in cut.losses}, key=lambda span: (span.at, span.start))
+    if not losses:
+        return None
+    told = "\n".join(f"  - {span}: {span.end - span.start} offsets" for span in losses)
+    return (
+        f"records were lost before they were read, and the loss was accepted:\n{told}\n"
+        "The logs hold nothing of what the rows count from before; tables under another FLAGFALL_APP_ID can be checked"
+    )
 
 
 def entries(cut: TaskCut, counted: Mapping[TopicPartition, Counted], advances: Sequence[Advance]) -> list[Entry]:

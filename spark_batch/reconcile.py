@@ -45,7 +45,7 @@ from spark_batch.errors import Inconclusive, Invalid, NoVerdict
 from spark_batch.explain import explain
 from spark_batch.export_client import TIMEOUT_SECONDS, Export, fetch_exports, live_rows
 from spark_batch.kafka_range import check_spans, read_spans, told_by
-from spark_batch.ledgers import entries, not_adding_up
+from spark_batch.ledgers import accepted_losses, entries, not_adding_up
 from spark_batch.log_reader import check_marker, overwritten_too_early, read_advances
 from spark_batch.read_source import read_source
 from spark_batch.recount import Recount, counted, epoch_floors, recount
@@ -204,6 +204,8 @@ def _changelog(run: Run, source: Source, cuts: Sequence[TaskCut]) -> DataFrame:
 
 def _check(run: Run, cuts: Sequence[TaskCut]) -> None:
     check_spans(run.cluster, [span for cut in cuts for span in cut.spans])
+    if (losses := accepted_losses(cuts)) is not None:
+        raise Inconclusive(losses)
     problems = sorted({problem for cut in cuts for problem in not_adding_up(cut)})
     if problems:
         raise Invalid("the marker's ledgers do not add up:\n" + "\n".join(f"  - {text}" for text in problems))

@@ -1,8 +1,9 @@
-"""A marker as JSON, layout 4: readable with any console consumer.
+"""A marker as JSON, layout 5: readable with any console consumer.
 
 Layout 1 had no joins, no closings and no building views; a marker of it is read as one without them. So is one of
 layout 2 without alerts, which came later: an older version that meets what they watch stops in words. Up to layout 2
-one skew held for all inputs, and views had their grace in their versions. Up to layout 3 no view was `clearing`.
+one skew held for all inputs, and views had their grace in their versions. Up to layout 3 no view was `clearing`, up to
+layout 4 no loss had been accepted.
 """
 
 from __future__ import annotations
@@ -22,12 +23,13 @@ from app.domain.marker import (
     Fates,
     InputPosition,
     JoinPosition,
+    Lost,
     Marker,
     ViewPosition,
 )
 
-LAYOUT = 4
-READABLE = (1, 2, 3, 4)
+LAYOUT = 5
+READABLE = (1, 2, 3, 4, 5)
 OPTIONAL = ("alerts", "branches", "closed_before")
 """Left out where there are none."""
 
@@ -49,7 +51,7 @@ def decode_marker(value: bytes) -> Marker:
     if document.get("layout") not in READABLE:
         raise LayoutError(
             f"marker of layout {document.get('layout')}, this version reads {', '.join(map(str, READABLE))}: "
-            "use the version that wrote it, or delete the changelog to build the tables anew"
+            "use the version that wrote it, or another FLAGFALL_APP_ID to build the tables anew"
         )
     told: dict[str, Any] = document["marker"]
     return Marker(
@@ -69,7 +71,8 @@ def decode_marker(value: bytes) -> Marker:
 def _input(told: dict[str, Any], former_rules: Sequence[dict[str, Any]]) -> InputPosition:
     """`former_rules`: those of layout 2, for all inputs."""
     skews = tuple(SkewEpoch(**epoch) for epoch in told.pop("skews", former_rules))
-    return InputPosition(skews=skews, **told)
+    lost = tuple(Lost(**gap) for gap in told.pop("lost", ()))
+    return InputPosition(skews=skews, lost=lost, **told)
 
 
 def _view(told: dict[str, Any]) -> ViewPosition:

@@ -10,12 +10,24 @@ from app.domain.event_time import NO_WATERMARK
 
 
 @dataclass(frozen=True, slots=True)
+class Lost:
+    """Offsets `[from_offset, to_offset)` that the log lost before they were read; the task goes on without."""
+
+    from_offset: int
+    to_offset: int
+
+    @property
+    def offsets(self) -> int:
+        return self.to_offset - self.from_offset
+
+
+@dataclass(frozen=True, slots=True)
 class InputPosition:
     """How far a task has read one input topic-partition, and what it found below.
 
     `next_offset` is exclusive: every offset in `[start_offset, next_offset)` is exactly one of decoded,
-    quarantined, or not a record (control records, aborted or compacted away). `skews`: by which rule records were
-    held to be stamped ahead of time, from which offset on.
+    quarantined, not a record (control records, aborted or compacted away), or `lost`. `skews`: by which rule records
+    were held to be stamped ahead of time, from which offset on.
     """
 
     topic_id: str
@@ -26,11 +38,17 @@ class InputPosition:
     quarantined: int = 0
     not_records: int = 0
     skews: tuple[SkewEpoch, ...] = ()
+    lost: tuple[Lost, ...] = ()
+
+    @property
+    def lost_offsets(self) -> int:
+        return sum(gap.offsets for gap in self.lost)
 
     @property
     def adds_up(self) -> bool:
         """Rule 15, first ledger."""
-        return self.decoded + self.quarantined + self.not_records == self.next_offset - self.start_offset
+        told = self.decoded + self.quarantined + self.not_records + self.lost_offsets
+        return told == self.next_offset - self.start_offset
 
 
 @dataclass(frozen=True, slots=True)

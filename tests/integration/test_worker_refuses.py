@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import json
+import os
 import signal
 import socket
+import subprocess
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -21,14 +24,23 @@ from app.base.settings import LOOPBACK, Settings
 from app.base.topic_admin import create_topics
 from app.codecs.changelog import marker_key
 from app.codecs.marker import encode_marker
-from app.domain.marker import InputPosition, Marker
+from app.domain.marker import InputPosition, Lost, Marker
 from app.rides.ride import RIDES
 from app.topics import application_topics, source_topics
 from tests.support.cluster import write_rides
 from tests.support.ports import free_ports
 from tests.support.truth import log_ends
 from tests.support.waiting import wait_for
-from tests.support.world import covers, delete_records, delete_topics, ends_in_words, ready_worker
+from tests.support.workers import FLAGFALL, environment_of
+from tests.support.world import (
+    assert_ledgers,
+    covers,
+    delete_records,
+    delete_topics,
+    ends_in_words,
+    markers,
+    ready_worker,
+)
 
 Ended = CompletedProcess[str]
 
@@ -72,6 +84,35 @@ def test_records_deleted_before_they_were_read_stop_the_worker(world: Settings) 
     _said(ends_in_words(_on_port(world)), "LOG_LOSS: the log begins at offset", "deleted before they were read")
 
 
+def test_a_worker_goes_on_behind_a_loss_that_was_accepted(world: Settings, tmp_path: Path) -> None:
+    write_rides(world, 0, 600)
+    _write_marker(world, lambda at: at)
+    read = log_ends(world, RIDES)
+    write_rides(world, 600, 600)
+    ends = log_ends(world, RIDES)
+    delete_records(world, ends)
+    gaps = {t.name: Lost(read[t.name, 0], ends[t.name, 0]) for t in RIDES.topics}
+    gaps = {topic: gap for topic, gap in gaps.items() if gap.offsets}
+    shown = flagfall(world, "accept-loss", "--json")
+    assert shown.returncode == 1
+    assert {gap["place"]: gap["offsets"] for gap in json.loads(shown.stdout)["gaps"]} == {
+        f"{topic}-0": gap.offsets for topic, gap in gaps.items()
+    }
+    with member(world, "http://worker-1:18081#it"):
+        refused = flagfall(world, "accept-loss", "--yes")
+    assert refused.returncode == 1
+    assert "1 worker is in the group" in refused.stderr
+    assert "http://worker-1:18081#it" in refused.stderr
+    wait_for(lambda: not Members(world.kafka, world.app_id)(), "the member has left")
+    assert flagfall(world, "accept-loss", "--yes").returncode == 0
+    write_rides(world, 1_200, 100)
+    with ready_worker(_on_port(world), tmp_path) as running:
+        wait_for(lambda: covers(world, running), "every ride that is left is covered", [running])
+    marker = markers(world, 0)[-1]
+    assert {topic: at.lost for topic, at in marker.inputs.items() if at.lost} == {t: (g,) for t, g in gaps.items()}
+    assert_ledgers(marker)
+
+
 def test_a_log_that_ends_before_the_state_does_stops_the_worker(world: Settings) -> None:
     _write_marker(world, lambda at: replace(at, next_offset=at.next_offset + 5))
     _said(ends_in_words(_on_port(world)), "LOG_LOSS: the log ends at offset")
@@ -107,6 +148,12 @@ def member(settings: Settings, client_id: str) -> Iterator[None]:
         yield
     finally:
         consumer.close()
+
+
+def flagfall(settings: Settings, *arguments: str) -> CompletedProcess[str]:
+    """The command as it is typed, over the test's world."""
+    environment = os.environ | environment_of(settings)
+    return subprocess.run([FLAGFALL, *arguments], env=environment, capture_output=True, text=True, check=False)
 
 
 def _on_port(settings: Settings) -> Settings:

@@ -18,6 +18,7 @@ from app.domain.marker import (
     Fates,
     InputPosition,
     JoinPosition,
+    Lost,
     Marker,
     ViewPosition,
 )
@@ -54,7 +55,8 @@ STORED_3 = (
     b'"fates":{"rides.yellow":{"applied":3,"late":1,"out_of_scope":1,"duplicate":0}},"closed_to_us":null,'
     b'"expired_to_us":null,"built":{},"graces":{}}},"joins":{}}}'
 )
-STORED = STORED_3.replace(b'"layout":3', b'"layout":4').replace(b'"graces":{}', b'"graces":{},"corrected_from":0')
+STORED_4 = STORED_3.replace(b'"layout":3', b'"layout":4').replace(b'"graces":{}', b'"graces":{},"corrected_from":0')
+STORED = STORED_4.replace(b'"layout":4', b'"layout":5').replace(b"600}]}", b'600}],"lost":[]}')
 MARKER = Marker(
     application="flagfall",
     source=1,
@@ -71,7 +73,8 @@ NUMBERS = st.integers(-(2**63), 2**63 - 1)
 NAMES = st.text(max_size=8)
 SKEWS = st.lists(st.builds(SkewEpoch, NUMBERS, NUMBERS), max_size=2).map(tuple)
 GRACES = st.lists(st.builds(GraceEpoch, NUMBERS, NUMBERS, NUMBERS), max_size=2).map(tuple)
-POSITIONS = st.builds(InputPosition, NAMES, *[NUMBERS] * 6, SKEWS)
+LOST = st.lists(st.builds(Lost, NUMBERS, NUMBERS), max_size=2).map(tuple)
+POSITIONS = st.builds(InputPosition, NAMES, *[NUMBERS] * 6, SKEWS, LOST)
 FATES = st.builds(Fates, *[NUMBERS] * 4)
 VIEWS = st.builds(
     ViewPosition,
@@ -132,7 +135,7 @@ def test_a_marker_is_read_as_it_was_written(marker: Marker) -> None:
     assert decode_marker(encode_marker(marker)) == marker
 
 
-@pytest.mark.parametrize("stored", [STORED_1, STORED_2, STORED_3], ids=["1", "2", "3"])
+@pytest.mark.parametrize("stored", [STORED_1, STORED_2, STORED_3, STORED_4], ids=["1", "2", "3", "4"])
 def test_a_stored_marker_of_a_former_layout_stays_readable(stored: bytes) -> None:
     """The first two told one skew for all inputs."""
     assert decode_marker(stored) == MARKER
@@ -144,10 +147,10 @@ def test_equal_markers_give_equal_bytes_whatever_the_order_of_their_topics() -> 
     assert list(MARKER.inputs) != sorted(MARKER.inputs)
 
 
-@pytest.mark.parametrize("layout", [0, 5, None, "1"])
+@pytest.mark.parametrize("layout", [0, 6, None, "1"])
 def test_a_marker_of_another_layout_is_refused_in_words(layout: object) -> None:
     told = orjson.dumps({**orjson.loads(STORED), "layout": layout})
-    with pytest.raises(LayoutError, match=f"marker of layout {layout}, this version reads 1, 2, 3, 4"):
+    with pytest.raises(LayoutError, match=f"marker of layout {layout}, this version reads 1, 2, 3, 4, 5"):
         decode_marker(told)
 
 
@@ -156,6 +159,13 @@ def test_a_position_adds_up_when_every_offset_is_told_of_once() -> None:
     good = MARKER.inputs["rides.yellow"]
     assert good.adds_up
     assert not InputPosition("id", 10, 20, decoded=5, quarantined=2, not_records=2).adds_up
+
+
+def test_a_loss_that_was_accepted_is_a_part_of_the_ledger() -> None:
+    """start 10 |5 decoded|2 quarantined|3 not records|20: 7 lost|27: 1 decoded| next 28"""
+    gap = Lost(20, 27)
+    assert InputPosition("id", 10, 28, decoded=6, quarantined=2, not_records=3, lost=(gap,)).adds_up
+    assert not InputPosition("id", 10, 28, decoded=6, quarantined=2, not_records=3).adds_up
 
 
 def test_the_lowest_watermark_of_topics_is_none_while_one_of_them_has_none() -> None:

@@ -8,12 +8,12 @@ from app.codecs.corrections import Outcome
 from app.domain.correction import Correction
 from app.domain.event_time import NO_WATERMARK
 from app.domain.fold import Advance, RowKey
-from app.domain.marker import Fates, InputPosition, Marker, ViewPosition
+from app.domain.marker import Fates, InputPosition, Lost, Marker, ViewPosition
 from app.domain.records import TopicPartition
 from app.rides.views import ZONE_DEMAND as VIEW
 from spark_batch.corrections import Corrections, Told
 from spark_batch.cut import Span, TaskCut, joined
-from spark_batch.ledgers import Counted, entries, not_adding_up, watermarks
+from spark_batch.ledgers import Counted, accepted_losses, entries, not_adding_up, watermarks
 
 YELLOW = "rides.yellow"
 CORRECTIONS = "flagfall.rides.corrections"
@@ -37,7 +37,26 @@ def test_a_right_marker_adds_up_and_equals_the_count() -> None:
 
 def test_offsets_that_are_nowhere_in_the_ledger_are_told() -> None:
     (problem,) = not_adding_up(cut(replace(POSITION, next_offset=21)))
-    assert problem.startswith("rides.yellow-2: 7 decoded + 1 quarantined + 2 not records is not 21 - 10")
+    assert problem.startswith("rides.yellow-2: 7 decoded + 1 quarantined + 2 not records + 0 lost is not 21 - 10")
+
+
+def test_a_loss_that_was_accepted_adds_up_and_is_named_as_the_reason_for_no_verdict() -> None:
+    """start 10 |8 records, 2 without|20: 5 lost|25: 1 record|26"""
+    after = cut(replace(POSITION, next_offset=26, decoded=8, lost=(Lost(20, 25),)), Fates(5, 2, 1))
+    assert not_adding_up(after) == []
+    assert Span(YELLOW, 2, 25, 26, "id") in after.spans  # what came before is gone, too
+    assert accepted_losses([cut()]) is None
+    assert "rides.yellow-2 [20, 25): 5 offsets" in (accepted_losses([after, after]) or "")
+
+
+def test_requests_that_were_lost_hinder_no_verdict() -> None:
+    whole = cut()
+    requests = InputPosition("id", 0, 5, decoded=2, not_records=1, lost=(Lost(3, 5),))
+    marker = replace(whole.marker, inputs=whole.marker.inputs | {REQUESTS: requests})
+    after = replace(whole, marker=marker)
+    assert not_adding_up(after) == []
+    assert Span(REQUESTS, 2, 5, 5, "id") in after.spans
+    assert accepted_losses([after]) is None
 
 
 def test_records_without_a_fate_in_the_view_are_told() -> None:

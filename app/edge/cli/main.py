@@ -25,6 +25,7 @@ COMMANDS: Final[dict[str, str]] = {
     "replay": "Write the rides of TLC files.",
     "advance": "Close windows by hand: raise the watermarks.",
     "late": "Show late and unusable records, re-feed them, and say what grace costs.",
+    "accept-loss": "Go on without records that a topic lost before they were read.",
     "worker": "Run one worker.",
     "query": "Ask a running worker for rows of a view.",
     "reconcile": "Recompute the views from the topics, and say whether the tables are right.",
@@ -38,7 +39,7 @@ OWN_PACKAGES: Final = ("app.", "agents.", "tables.", "spark_batch.")
 
 
 class LazyGroup(click.Group):
-    """Commands of `app.edge.cli.<name>`, each an attribute `command`; the list needs none of them."""
+    """Commands of `app.edge.cli.<name>` (with _ for -), each an attribute `command`; the list needs none of them."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
@@ -46,7 +47,7 @@ class LazyGroup(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
-        command: click.Command = importlib.import_module(f"app.edge.cli.{cmd_name}").command
+        command: click.Command = importlib.import_module(f"app.edge.cli.{cmd_name.replace('-', '_')}").command
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

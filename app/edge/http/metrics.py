@@ -124,6 +124,7 @@ def _ledgers(tasks: list[tuple[str, TaskState]]) -> Iterable[Metric]:
         for topic, state in task.marker.inputs.items():
             for found in ("decoded", "quarantined", "not_records"):
                 inputs.add_metric([topic, partition, found], getattr(state, found))
+            inputs.add_metric([topic, partition, "lost"], state.lost_offsets)
         for view, position in task.marker.views.items():
             for topic, fates in position.fates.items():
                 for fate in ("applied", "late", "out_of_scope"):

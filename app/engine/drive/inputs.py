@@ -33,16 +33,14 @@ class Input:
         if self.topic_id != marker.topic_id:
             raise StateError(
                 f"{self.place}: the topic was created anew (id {self.topic_id}, the state was made from "
-                f"{marker.topic_id}); its offsets mean other records now. Use another FLAGFALL_APP_ID, or delete "
-                "the changelog to start over"
+                f"{marker.topic_id}); its offsets mean other records now. Use another FLAGFALL_APP_ID"
             )
         if self.start > marker.next_offset:
             raise log_loss(self.place, self.start, marker.next_offset)
         if self.end < marker.next_offset:
             raise StateError(
                 f"{self.place}: LOG_LOSS: the log ends at offset {self.end}, the state at {marker.next_offset}: the "
-                "broker lost records that the tables count. Use another FLAGFALL_APP_ID, or delete the changelog to "
-                "build them from what is left"
+                "broker lost records that the tables count. Use another FLAGFALL_APP_ID"
             )
 
 
@@ -72,6 +70,6 @@ def log_loss(place: TopicPartition, start: int, next_offset: int) -> StateError:
     """Records are gone that were never read."""
     return StateError(
         f"{place}: LOG_LOSS: the log begins at offset {start}, the state ends at {next_offset}: "
-        f"{start - next_offset} records were deleted before they were read. Use another FLAGFALL_APP_ID, or delete "
-        "the changelog to build the tables from what is left"
+        f"{start - next_offset} records were deleted before they were read. Stop the workers: then "
+        "`flagfall accept-loss` notes the gap, and they go on behind it; or use another FLAGFALL_APP_ID"
     )
