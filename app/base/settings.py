@@ -162,6 +162,18 @@ class WorkerSettings(_Group):
         return self
 
 
+class HttpSettings(_Group):
+    """What one worker takes on for its callers; what is more is refused, and told why."""
+
+    max_requests: int = Field(default=32, ge=1)
+    """Queries answered at once; the loop answers one after another, so more would only wait inside. As many again are
+    answered for other workers."""
+    max_waiting_requests: int = Field(default=128, ge=0)
+    """Queries in line behind these: about 0.2 s of point queries."""
+    max_wait_seconds: float = Field(default=1.0, gt=0)
+    """The longest that a query stands in line before it is told to come back."""
+
+
 class TopicSettings(_Group):
     """What new topics are created with; existing ones are checked against it, never changed."""
 
@@ -237,6 +249,7 @@ class Settings(BaseSettings):
 
     kafka: KafkaSettings = KafkaSettings()
     worker: WorkerSettings = WorkerSettings()
+    http: HttpSettings = HttpSettings()
     topics: TopicSettings = TopicSettings()
     services: ServicesSettings = ServicesSettings()
 

@@ -64,7 +64,14 @@ class HttpEdge(mode.Service):
         worker = self._settings.worker
         served = [ServedGroup(t.name, t.directory, t.definition.views) for t in self._app.groups]
         liveness, registry = self._app.liveness, self._app.registry
-        made = create_app(served, self._settings.data_dir, liveness=liveness, registry=registry, names=self._names)
+        made = create_app(
+            served,
+            self._settings.data_dir,
+            liveness=liveness,
+            registry=registry,
+            names=self._names,
+            limits=self._settings.http,
+        )
         self._runner = create_runner(made)
         await self._runner.setup()
         try:

@@ -9,6 +9,7 @@ from pathlib import Path
 from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
 
+from app.base.settings import HttpSettings
 from app.domain.fold import RowKey
 from app.domain.measures import Count, First, Last, Min
 from app.domain.view import Group, Tumbling, View
@@ -46,13 +47,16 @@ Serve = Callable[[Directory], Awaitable[Client]]
 
 
 @asynccontextmanager
-async def server_of(data_dir: Path, views: Sequence[View] = VIEWS) -> AsyncIterator[Serve]:
+async def server_of(
+    data_dir: Path, views: Sequence[View] = VIEWS, limits: HttpSettings | None = None
+) -> AsyncIterator[Serve]:
     """Starts the application of a directory, whose URL becomes the server's, as a worker's would be."""
     clients: list[Client] = []
 
     async def start(directory: Directory) -> Client:
         served = [ServedGroup("rides", directory, tuple(views))]
-        client: Client = TestClient(TestServer(create_app(served, data_dir, names=published_names())))
+        made = create_app(served, data_dir, names=published_names(), limits=limits)
+        client: Client = TestClient(TestServer(made))
         await client.start_server()
         clients.append(client)
         url = str(client.make_url("")).rstrip("/")

@@ -152,7 +152,7 @@ def test_the_page_lists_every_variable() -> None:
         for group, fields in rows.items()
         for field in re.findall(r"[A-Z][A-Z_]+", fields)
     }
-    groups = {variable(name) for name in ("kafka", "worker", "topics", "services")}
+    groups = {variable(name) for name in ("kafka", "worker", "http", "topics", "services")}
     assert listed == {name for name in known_variables() if name not in groups}
 
 

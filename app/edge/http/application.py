@@ -17,6 +17,8 @@ from pathlib import Path
 from aiohttp import ClientSession, web
 from prometheus_client import CollectorRegistry
 
+from app.base.settings import HttpSettings
+from app.edge.http.admission import GATES, Admission, admitted
 from app.edge.http.context import EDGE, Edge, ServedGroup
 from app.edge.http.metrics import add_metrics, timed
 from app.edge.http.openapi import DOCUMENT, api_document
@@ -37,21 +39,26 @@ def create_app(
     liveness: Liveness | None = None,
     registry: CollectorRegistry | None = None,
     names: Names | None = None,
+    limits: HttpSettings | None = None,
 ) -> web.Application:
     """The application of one worker, which answers for these task groups.
 
     `liveness` tells whether the worker gets on (without it, it counts as alive). `data_dir` is where `flagfall
     reconcile` leaves its verdict; `registry` may hold metrics of the worker's own, shown beside those of the tables.
-    `names` are those of zones; without them answers have none.
+    `names` are those of zones; without them answers have none. `limits`: what callers may ask at once.
     """
     edge = Edge(groups, data_dir, liveness, names)
     views = tuple(edge.views.values())
     for view in views:
         check_parameter_names(view)
-    app = web.Application(middlewares=[timed, problem_middleware, bounded_address])
+    app = web.Application(middlewares=[timed, problem_middleware, bounded_address, admitted])
     app[EDGE] = edge
     app[DOCUMENT] = api_document(ROUTES, views)
-    add_metrics(app, edge, registry or CollectorRegistry())
+    admission = Admission(limits or HttpSettings())
+    app[GATES] = admission.of(ROUTES)
+    registry = registry or CollectorRegistry()
+    registry.register(admission)
+    add_metrics(app, edge, registry)
     app.on_response_prepare.append(secure_headers)
     app.cleanup_ctx.append(_session)
     for route in ROUTES:

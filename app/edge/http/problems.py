@@ -36,6 +36,7 @@ TYPES = {
     "too-long": ProblemType(414, "The address is too long"),
     "internal-error": ProblemType(500, "The worker failed to answer"),
     "not-offered": ProblemType(501, "This view is not answered in this way yet"),
+    "busy": ProblemType(503, "The worker has as many requests as it takes", retryable=True),
     "not-ready": ProblemType(503, "The worker cannot answer now", retryable=True),
     "stalled": ProblemType(503, "The worker has input and makes no progress", retryable=True),
     "partitions-missing": ProblemType(503, "Some partitions could not be had", retryable=True),

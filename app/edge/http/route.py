@@ -6,9 +6,12 @@ from typing import NamedTuple
 
 from app.edge.http.problems import Handler
 
+CALLERS, WORKERS = "callers", "workers"
+"""The gates: of what users ask, and of what workers ask of each other."""
+
 
 class Route(NamedTuple):
-    """A GET address; HEAD comes with it. `answer` names the schema of what it gives."""
+    """A GET address; HEAD comes with it. `answer` names the schema of what it gives, `gate` what bounds it."""
 
     path: str
     handler: Handler
@@ -17,3 +20,4 @@ class Route(NamedTuple):
     summary: str
     answer: str = "Any"
     media_type: str = "application/json"
+    gate: str | None = None

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from app.codecs.export import MEDIA_TYPE as ARROW
 from app.edge.http import export_handler, health, metrics, openapi, page, view_handlers
-from app.edge.http.route import Route
+from app.edge.http.route import CALLERS, WORKERS, Route
 
 VIEWS, INTERNAL, OPERATION, PAGE = "views", "internal", "operation", "page"
 
 ROUTES = (
-    Route("/", page.page, "page", PAGE, "The first page.", media_type="text/html"),
+    Route("/", page.page, "page", PAGE, "The first page.", media_type="text/html", gate=CALLERS),
     Route("/static/{file}", page.static, "static", PAGE, "What the page is drawn with.", media_type="text/css"),
     Route("/v1/views", view_handlers.list_views, "views", VIEWS, "The views and their definitions.", "Views"),
-    Route("/v1/views/{view}", view_handlers.show_view, "view", VIEWS, "A view and its tasks.", "ViewState"),
-    Route("/v1/views/{view}/rows", view_handlers.show_rows, "rows", VIEWS, "Rows, merged over all tasks."),
+    Route(
+        "/v1/views/{view}", view_handlers.show_view, "view", VIEWS, "A view and its tasks.", "ViewState", gate=CALLERS
+    ),
+    Route(
+        "/v1/views/{view}/rows", view_handlers.show_rows, "rows", VIEWS, "Rows, merged over all tasks.", gate=CALLERS
+    ),
     Route("/v1/views/{view}/export", export_handler.export, "export", VIEWS, "Rows of a task.", media_type=ARROW),
     Route(
         "/v1/internal/views/{view}/parts",
@@ -22,6 +26,7 @@ ROUTES = (
         INTERNAL,
         "For workers.",
         "Parts",
+        gate=WORKERS,
     ),
     Route("/livez", health.livez, "livez", OPERATION, "Whether the process answers.", "Alive"),
     Route("/readyz", health.readyz, "readyz", OPERATION, "Whether queries are answered.", "Ready"),

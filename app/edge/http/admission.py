@@ -1,0 +1,108 @@
+"""How many requests are answered at once: some, a few more in line, and all others are told to come back.
+
+What workers ask of each other has a gate of its own: two workers full of callers' requests would otherwise wait for
+each other. Health, metrics and what is known without tables pass none.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import AsyncIterator, Iterable, Mapping
+from contextlib import asynccontextmanager
+
+from aiohttp import web
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.registry import Collector
+
+from app.base.settings import HttpSettings, variable
+from app.edge.http.problems import Handler, Problem
+from app.edge.http.route import CALLERS, WORKERS, Route
+
+QUEUE_FULL, WAITED_TOO_LONG = "queue-full", "waited-too-long"
+GATES = web.AppKey("gates", Mapping[str, "Gate"])
+
+
+class Gate:
+    """Lets `most` requests in at once. Up to `most_waiting` others stand in line, first come, first served."""
+
+    def __init__(self, most: int, most_waiting: int, wait_seconds: float) -> None:
+        self._free = asyncio.Semaphore(most)
+        self._most_waiting, self._wait_seconds = most_waiting, wait_seconds
+        self.inside = self.waiting = 0
+        self.refused: Counter[str] = Counter()
+
+    @asynccontextmanager
+    async def entered(self) -> AsyncIterator[None]:
+        """Inside, once there is room; the `busy` problem where the line is full, or did not move in time."""
+        if self._free.locked():
+            await self._wait()
+        else:
+            await self._free.acquire()
+        self.inside += 1
+        try:
+            yield
+        finally:
+            self.inside -= 1
+            self._free.release()
+
+    async def _wait(self) -> None:
+        if self.waiting >= self._most_waiting:
+            raise self._busy(QUEUE_FULL, f"{self.inside} requests are being answered and {self.waiting} wait")
+        self.waiting += 1
+        try:
+            async with asyncio.timeout(self._wait_seconds):
+                await self._free.acquire()
+        except TimeoutError:
+            raise self._busy(WAITED_TOO_LONG, f"no other was done within {self._wait_seconds:g} s") from None
+        finally:
+            self.waiting -= 1
+
+    def _busy(self, reason: str, why: str) -> Problem:
+        self.refused[reason] += 1
+        detail = f"The worker has as many requests as it takes ({why}); {variable('http_max_requests')} bounds them."
+        return Problem("busy", f"{detail} Ask again, or another worker.", reason=reason)
+
+
+class Admission(Collector):
+    """The gates of one worker by name, and what they have seen."""
+
+    def __init__(self, limits: HttpSettings) -> None:
+        bounds = limits.max_requests, limits.max_waiting_requests, limits.max_wait_seconds
+        self.gates = {name: Gate(*bounds) for name in (CALLERS, WORKERS)}
+
+    def describe(self) -> Iterable[Metric]:
+        """Nothing: names are known without asking for values."""
+        return ()
+
+    def collect(self) -> Iterable[Metric]:
+        inside = GaugeMetricFamily("flagfall_http_requests_in_flight", "Requests being answered.", labels=["gate"])
+        waiting = GaugeMetricFamily("flagfall_http_requests_waiting", "Requests in line.", labels=["gate"])
+        refused = CounterMetricFamily(
+            "flagfall_http_requests_refused", "Requests told to come back.", labels=["gate", "reason"]
+        )
+        for name, gate in self.gates.items():
+            inside.add_metric([name], gate.inside)
+            waiting.add_metric([name], gate.waiting)
+            for reason in (QUEUE_FULL, WAITED_TOO_LONG):
+                refused.add_metric([name, reason], gate.refused[reason])
+        return inside, waiting, refused
+
+    def of(self, routes: Iterable[Route]) -> Mapping[str, Gate]:
+        """The gate of each route that has one, by the route's name."""
+        return {route.name: self.gates[route.gate] for route in routes if route.gate is not None}
+
+
+@web.middleware
+async def admitted(request: web.Request, handler: Handler) -> web.StreamResponse:
+    """Answer once the route's gate lets the request in.
+
+    Whoever came in gives the loop back once: of a thousand that arrive in one turn it then holds up the loop no longer
+    than those that fit inside, and the others are in line, or refused, before the first is answered.
+    """
+    gate = request.app[GATES].get(request.match_info.route.name or "")
+    if gate is None:
+        return await handler(request)
+    async with gate.entered():
+        await asyncio.sleep(0)
+        return await handler(request)
