@@ -172,6 +172,10 @@ class HttpSettings(_Group):
     """Queries in line behind these: about 0.2 s of point queries."""
     max_wait_seconds: float = Field(default=1.0, gt=0)
     """The longest that a query stands in line before it is told to come back."""
+    max_seconds: float = Field(default=8.0, gt=0)
+    """The longest that one is answered; less than the 10 s for which ``flagfall query`` waits."""
+    max_rows: int = Field(default=2_000_000, ge=1)
+    """Rows that a worker folds for one request: copied and sorted, some 400 bytes each, in about 2 s."""
 
 
 class TopicSettings(_Group):

@@ -32,7 +32,7 @@ async def turns() -> None:
 
 
 async def test_who_does_not_fit_in_waits_in_line_and_comes_in_by_turns() -> None:
-    gate, came, leave = Gate(1, 2, PATIENCE_SECONDS), list[int](), asyncio.Event()
+    gate, came, leave = Gate(1, 2, PATIENCE_SECONDS, PATIENCE_SECONDS), list[int](), asyncio.Event()
 
     async def visit(number: int) -> None:
         async with gate.entered():
@@ -48,7 +48,7 @@ async def test_who_does_not_fit_in_waits_in_line_and_comes_in_by_turns() -> None
 
 
 async def test_who_finds_the_line_full_is_told_to_come_back() -> None:
-    gate = Gate(1, 0, PATIENCE_SECONDS)
+    gate = Gate(1, 0, PATIENCE_SECONDS, PATIENCE_SECONDS)
     async with gate.entered():
         with pytest.raises(Problem, match="FLAGFALL_HTTP_MAX_REQUESTS") as caught:
             await gate.entered().__aenter__()
@@ -59,7 +59,7 @@ async def test_who_finds_the_line_full_is_told_to_come_back() -> None:
 
 
 async def test_who_waited_too_long_is_told_to_come_back_and_holds_no_place() -> None:
-    gate = Gate(1, 1, 0.001)
+    gate = Gate(1, 1, 0.001, PATIENCE_SECONDS)
     async with gate.entered():
         with pytest.raises(Problem) as caught:
             await gate.entered().__aenter__()
@@ -70,7 +70,7 @@ async def test_who_waited_too_long_is_told_to_come_back_and_holds_no_place() -> 
 
 
 async def test_who_leaves_the_line_holds_no_place() -> None:
-    gate = Gate(1, 1, PATIENCE_SECONDS)
+    gate = Gate(1, 1, PATIENCE_SECONDS, PATIENCE_SECONDS)
     async with AsyncExitStack() as inside:
         await inside.enter_async_context(gate.entered())
         waiting = asyncio.create_task(gate.entered().__aenter__())
@@ -120,7 +120,7 @@ async def test_a_worker_full_of_queries_refuses_more_and_still_answers_workers_a
 async def test_of_a_crowd_that_comes_in_one_turn_no_more_are_answered_in_a_turn_than_fit_inside() -> None:
     turn, answered_in = 0, Counter[int]()
     request: Any = SimpleNamespace(
-        app={GATES: {"rows": Gate(2, 100, PATIENCE_SECONDS)}},
+        app={GATES: {"rows": Gate(2, 100, PATIENCE_SECONDS, PATIENCE_SECONDS)}},
         match_info=SimpleNamespace(route=SimpleNamespace(name="rows")),
     )
 

@@ -19,16 +19,20 @@ from app.base.settings import HttpSettings, variable
 from app.edge.http.problems import Handler, Problem
 from app.edge.http.route import CALLERS, WORKERS, Route
 
-QUEUE_FULL, WAITED_TOO_LONG = "queue-full", "waited-too-long"
+QUEUE_FULL, WAITED_TOO_LONG, TOO_SLOW = "queue-full", "waited-too-long", "too-slow"
+"""Why a request was not answered."""
 GATES = web.AppKey("gates", Mapping[str, "Gate"])
 
 
 class Gate:
-    """Lets `most` requests in at once. Up to `most_waiting` others stand in line, first come, first served."""
+    """Lets `most` requests in at once, each for `answer_seconds`.
 
-    def __init__(self, most: int, most_waiting: int, wait_seconds: float) -> None:
+    Up to `most_waiting` others stand in line for `wait_seconds`, first come, first served.
+    """
+
+    def __init__(self, most: int, most_waiting: int, wait_seconds: float, answer_seconds: float) -> None:
         self._free = asyncio.Semaphore(most)
-        self._most_waiting, self._wait_seconds = most_waiting, wait_seconds
+        self._most_waiting, self._wait_seconds, self._answer_seconds = most_waiting, wait_seconds, answer_seconds
         self.inside = self.waiting = 0
         self.refused: Counter[str] = Counter()
 
@@ -41,7 +45,14 @@ class Gate:
             await self._free.acquire()
         self.inside += 1
         try:
-            yield
+            async with asyncio.timeout(self._answer_seconds) as deadline:
+                yield
+        except TimeoutError:
+            if not deadline.expired():
+                raise
+            self.refused[TOO_SLOW] += 1
+            detail = f"It was not done within {self._answer_seconds:g} s ({variable('http_max_seconds')}). "
+            raise Problem("too-slow", f"{detail}Ask again, or for less.") from None
         finally:
             self.inside -= 1
             self._free.release()
@@ -68,7 +79,7 @@ class Admission(Collector):
     """The gates of one worker by name, and what they have seen."""
 
     def __init__(self, limits: HttpSettings) -> None:
-        bounds = limits.max_requests, limits.max_waiting_requests, limits.max_wait_seconds
+        bounds = limits.max_requests, limits.max_waiting_requests, limits.max_wait_seconds, limits.max_seconds
         self.gates = {name: Gate(*bounds) for name in (CALLERS, WORKERS)}
 
     def describe(self) -> Iterable[Metric]:
@@ -79,12 +90,12 @@ class Admission(Collector):
         inside = GaugeMetricFamily("flagfall_http_requests_in_flight", "Requests being answered.", labels=["gate"])
         waiting = GaugeMetricFamily("flagfall_http_requests_waiting", "Requests in line.", labels=["gate"])
         refused = CounterMetricFamily(
-            "flagfall_http_requests_refused", "Requests told to come back.", labels=["gate", "reason"]
+            "flagfall_http_requests_refused", "Requests that were not answered.", labels=["gate", "reason"]
         )
         for name, gate in self.gates.items():
             inside.add_metric([name], gate.inside)
             waiting.add_metric([name], gate.waiting)
-            for reason in (QUEUE_FULL, WAITED_TOO_LONG):
+            for reason in (QUEUE_FULL, WAITED_TOO_LONG, TOO_SLOW):
                 refused.add_metric([name, reason], gate.refused[reason])
         return inside, waiting, refused
 

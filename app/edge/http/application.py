@@ -47,14 +47,14 @@ def create_app(
     reconcile` leaves its verdict; `registry` may hold metrics of the worker's own, shown beside those of the tables.
     `names` are those of zones; without them answers have none. `limits`: what callers may ask at once.
     """
-    edge = Edge(groups, data_dir, liveness, names)
+    edge = Edge(groups, data_dir, liveness, names, limits)
     views = tuple(edge.views.values())
     for view in views:
         check_parameter_names(view)
     app = web.Application(middlewares=[timed, problem_middleware, bounded_address, admitted])
     app[EDGE] = edge
     app[DOCUMENT] = api_document(ROUTES, views)
-    admission = Admission(limits or HttpSettings())
+    admission = Admission(edge.limits)
     app[GATES] = admission.of(ROUTES)
     registry = registry or CollectorRegistry()
     registry.register(admission)

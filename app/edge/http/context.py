@@ -9,6 +9,7 @@ from typing import Any
 
 from aiohttp import ClientSession, web
 
+from app.base.settings import HttpSettings
 from app.domain.view import View
 from app.edge.http.problems import Problem
 from app.edge.http.zone_names import Names, no_names
@@ -52,11 +53,13 @@ class Edge:
         data_dir: Path,
         liveness: Liveness | None = None,
         names: Names | None = None,
+        limits: HttpSettings | None = None,
     ) -> None:
         self.groups = tuple(groups)
         self.views = {view.name: view for group in groups for view in group.views}
         self.data_dir, self.liveness = data_dir, liveness
         self.names = no_names() if names is None else names
+        self.limits = HttpSettings() if limits is None else limits
         self.session: ClientSession | None = None
         self._by_view = {view.name: group.directory for group in groups for view in group.views}
 

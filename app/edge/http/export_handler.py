@@ -21,7 +21,7 @@ from app.codecs.export import (
 )
 from app.domain.view import View
 from app.edge.http.context import Edge, edge_of
-from app.edge.http.gather import serves
+from app.edge.http.own_parts import serves
 from app.edge.http.problems import Problem, bad_parameter
 from app.edge.http.view_handlers import read_partition
 from app.engine.core.state import Rows, ViewState

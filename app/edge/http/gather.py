@@ -13,14 +13,13 @@ from dataclasses import dataclass, field
 from aiohttp import ClientError, ClientTimeout
 
 from app.domain.event_time import NO_WATERMARK
-from app.domain.marker import LIVE
 from app.domain.records import TopicPartition
 from app.domain.view import View
 from app.edge.http.context import Edge
-from app.edge.http.parts import Part, decode_parts, part_of
-from app.edge.http.problems import Problem
+from app.edge.http.own_parts import own_parts, too_much_there
+from app.edge.http.parts import Part, decode_parts
+from app.edge.http.problems import TYPES, Problem
 from app.edge.http.rows_query import RowsQuery
-from app.engine.core.task_state import TaskState
 from app.engine.drive.directory import Directory
 
 ATTEMPTS = 2
@@ -71,7 +70,8 @@ class Gathered:
 async def gather(edge: Edge, query: RowsQuery) -> Gathered:
     """The parts of every partition of the source that can be had within two attempts.
 
-    Raises the `partitions-missing` problem if some are missing and the query does not allow it.
+    Raises the `partitions-missing` problem if some are missing and the query does not allow it, and `too-much` if a
+    worker would have to fold more rows than it may, here or there.
     """
     gathered = Gathered()
     for _ in range(ATTEMPTS):
@@ -83,20 +83,6 @@ async def gather(edge: Edge, query: RowsQuery) -> Gathered:
     if gathered.is_partial and not query.partial_allowed:
         raise _refusal(edge, query.view, gathered)
     return gathered
-
-
-def own_parts(edge: Edge, query: RowsQuery, partitions: list[int]) -> list[Part]:
-    """Parts of those partitions that are owned here."""
-    directory = edge.directory(query.view)
-    held = directory.tasks
-    return [part_of(directory, held[p], query) for p in partitions if p in held and serves(held[p], query.view)]
-
-
-def serves(task: TaskState, view: View) -> bool:
-    """Whether the task holds this very version of the view, whole."""
-    position = task.marker.views.get(view.name)
-    whole = position is None or (position.version == view.version and position.state == LIVE)
-    return whole and view.name in task.views
 
 
 def _take_own(edge: Edge, query: RowsQuery, gathered: Gathered) -> None:
@@ -140,6 +126,8 @@ async def _ask(edge: Edge, url: str, partitions: list[int], query: RowsQuery, ga
         timeout = ClientTimeout(total=TIMEOUT_SECONDS)
         async with edge.session.get(address, params=parameters, timeout=timeout, allow_redirects=False) as answer:
             body = await answer.read()
+            if answer.status == TYPES["too-much"].status:
+                raise too_much_there(url, body)
             if answer.status != 200:
                 raise ValueError(f"it answered {answer.status}")
             given = decode_parts(view, body)

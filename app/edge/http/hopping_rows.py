@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
+import numpy.typing as npt
 
 from app.codecs.changelog import Int64s
 from app.domain.windows import Hopping
 from app.edge.http.fold_rows import merged, page
+from app.edge.http.reading import Reading
 from app.edge.http.rows_query import RowsQuery
 from app.engine.core.hopping import by_window
 from app.engine.core.state import Rows, ViewState
 
 Bounds = tuple[int | None, int | None]
+Mask = npt.NDArray[np.bool_]
 
 
-def page_windows(query: RowsQuery, state: ViewState, expired_to_us: int | None) -> Rows:
-    """Rows by window and group: the query's first `limit` + 1 behind its cursor, in the order asked for.
+def reading_of_windows(query: RowsQuery, state: ViewState, expired_to_us: int | None, more: int) -> Reading:
+    """Of the query's first `limit` + 1 rows behind its cursor, in the order asked for: rows by window and group.
 
     Windows that ended by `expired_to_us` have lost panes, and are left out.
     """
@@ -26,18 +31,19 @@ def page_windows(query: RowsQuery, state: ViewState, expired_to_us: int | None) 
     slots = state.find(from_us=first_us, until_us=end_us, groups=query.groups)
     panes = state.windows_at(slots)
     assert panes is not None
-    order = np.argsort(panes, kind="stable")
-    slots, panes = slots[order], panes[order]
-    groups = len(query.view.groups)
-    count = (query.limit + 1) * (window.size_us // window.step_us + 1)
-    while True:  # most often once: a pane's rows are of more windows than they are needed for
-        chosen, (low_us, high_us) = _some(query, panes, count, (from_us, until_us))
-        found = by_window(query.view, state.rows_at(slots[chosen]), low_us, high_us, expired_to_us)
-        rows = merged(query.view, Rows(found.windows, found.groups[len(found.groups) - groups :], found.cells), None)
-        behind = page(query.view, rows, query.after, query.limit + 1, newest_first=query.newest_first)
-        if len(behind) > query.limit or count >= len(slots):
-            return behind
-        count *= 4
+    times = -(-window.size_us // window.step_us)
+    count = (query.limit + 1) * (times + 1) * more
+    chosen, within = _some(query, panes, count, (from_us, until_us))
+    is_all = count >= len(slots)
+    return Reading(slots[chosen], partial(_folded, query, within, expired_to_us, is_all), times)
+
+
+def _folded(query: RowsQuery, within: Bounds, expired_to_us: int | None, is_all: bool, panes: Rows) -> Rows | None:
+    """None if the page is not full and there are more panes: a pane's rows may be of few windows."""
+    found, groups = by_window(query.view, panes, *within, expired_to_us), len(query.view.groups)
+    rows = merged(query.view, Rows(found.windows, found.groups[len(found.groups) - groups :], found.cells), None)
+    behind = page(query.view, rows, query.after, query.limit + 1, newest_first=query.newest_first)
+    return behind if is_all or len(behind) > query.limit else None
 
 
 def window_bounds(query: RowsQuery) -> Bounds:
@@ -51,16 +57,15 @@ def window_bounds(query: RowsQuery) -> Bounds:
     return at_us if from_us is None else max(from_us, at_us), until_us
 
 
-def _some(query: RowsQuery, panes: Int64s, count: int, within: Bounds) -> tuple[slice, Bounds]:
-    """At least `count` of the rising panes where the page begins, and the windows for which they are all there are."""
+def _some(query: RowsQuery, panes: Int64s, count: int, within: Bounds) -> tuple[Mask, Bounds]:
+    """At least `count` of the panes where the page begins, and the windows for which they are all there are."""
     window, (from_us, until_us) = query.view.window, within
     assert isinstance(window, Hopping)
     if count >= len(panes):
-        return slice(None), within
+        return np.ones(len(panes), bool), within
     if query.newest_first:
-        bound = int(panes[-count])
-        chosen = slice(int(np.searchsorted(panes, bound)), None)
-        return chosen, (bound if from_us is None else max(from_us, bound), until_us)
-    bound = int(panes[count])
+        bound = int(np.partition(panes, -count)[-count])
+        return panes >= bound, (bound if from_us is None else max(from_us, bound), until_us)
+    bound = int(np.partition(panes, count)[count])
     whole = window.last_end(bound) - window.size_us + 1
-    return slice(0, int(np.searchsorted(panes, bound))), (from_us, whole if until_us is None else min(until_us, whole))
+    return panes < bound, (from_us, whole if until_us is None else min(until_us, whole))

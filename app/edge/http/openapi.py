@@ -82,6 +82,8 @@ def _other_answers(route: Route) -> Document:
         answers["503"] = _problem("The worker, or a partition, cannot answer now; or gets nowhere.") | {
             "headers": retry
         }
+    if route.name in ("rows", "parts"):
+        answers["422"] = _problem("A worker would have to fold more rows than one request may.")
     if route.name == "export":
         location = {"Location": {"schema": {"type": "string"}}}
         answers["307"] = {"description": "Another worker owns the partition.", "headers": location}

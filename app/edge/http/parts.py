@@ -6,19 +6,16 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import orjson
 
-from app.codecs.changelog import Int64s
 from app.domain.epochs import GraceEpoch, SkewEpoch
 from app.domain.event_time import NO_WATERMARK
 from app.domain.source import Kind
-from app.domain.view import Tumbling, View
-from app.domain.windows import Hopping
-from app.edge.http.fold_rows import merged, page
-from app.edge.http.hopping_rows import page_windows
+from app.domain.view import View
+from app.edge.http.page_rows import reading_of
+from app.edge.http.reading import Reading
 from app.edge.http.rows_query import RowsQuery
-from app.engine.core.state import Rows, ViewState
+from app.engine.core.state import Rows
 from app.engine.core.task_state import TaskState
 from app.engine.drive.directory import Directory
 
@@ -52,70 +49,34 @@ class Part:
     rows: Rows
 
 
-def part_of(directory: Directory, task: TaskState, query: RowsQuery) -> Part:
+def part_of(directory: Directory, task: TaskState, query: RowsQuery, reading: Reading | None = None) -> Part:
     """The task's part of an answer. Awaits nothing: position and rows are of one commit.
 
-    A page needs no more than the task's own first `limit` + 1 rows: none behind is among the first of all.
+    `reading`: the task's for this query, if it is known already.
     """
-    view, state = query.view, task.views[query.view.name]
-    if isinstance(view.window, Hopping):
-        rows = page_windows(query, state, task.marker.views[view.name].expired_to_us)
-    else:
-        folded = merged(view, _page_rows(query, state), query.window_us, query.aligned_us)
-        rows = page(view, folded, query.after, query.limit + 1, newest_first=query.newest_first)
+    state, more = task.views[query.view.name], 1
+    reading = reading_of(query, task) if reading is None else reading
+    while (rows := reading.fold(state.rows_at(reading.slots))) is None:
+        more *= 4
+        reading = reading_of(query, task, more)
+    return part_with(directory, task, query.view, rows)
+
+
+def part_with(directory: Directory, task: TaskState, view: View, rows: Rows) -> Part:
+    """The rows with the task's position of this moment."""
     return Part(
         partition=task.partition,
         version=view.version,
         sequence=task.marker.sequence,
         changelog_offset=task.marker_offset,
-        row_count=len(state),
+        row_count=len(task.views[view.name]),
         inputs={
             t.name: _input_state(directory, task, view, t.name)
-            for t in query.view.source.topics
+            for t in view.source.topics
             if t.name in task.marker.inputs
         },
         rows=rows,
     )
-
-
-def _page_rows(query: RowsQuery, state: ViewState) -> Rows:
-    from_us, until_us = bounds_us(query)
-    slots = state.find(from_us=from_us, until_us=until_us, groups=query.groups)
-    windows = state.windows_at(slots)
-    return state.rows_at(slots if windows is None else slots[page_panes(query, windows)])
-
-
-def bounds_us(query: RowsQuery) -> tuple[int | None, int | None]:
-    """Which panes to read: windows that start in `[from, to)`, whole, and not before the cursor's."""
-    size, from_us, until_us, at = query.window_us, query.from_us, query.until_us, query.aligned_us
-    if size is None:
-        size = 1  # windows are what is stored: any that starts in between
-    from_us = None if from_us is None else -(-(from_us - at) // size) * size + at
-    until_us = None if until_us is None else -(-(until_us - at) // size) * size + at
-    if query.after is not None and query.after.window_start_us is not None:
-        if query.newest_first:
-            last = query.after.window_start_us + size
-            until_us = last if until_us is None else min(until_us, last)
-        else:
-            from_us = max(query.after.window_start_us, from_us or query.after.window_start_us)
-    return from_us, until_us
-
-
-def page_panes(query: RowsQuery, windows: Int64s) -> npt.NDArray[np.bool_]:
-    """Which panes are enough for the query's page, so that a large table is not sorted for a few rows.
-
-    A row is folded from one pane up to `panes_per_row`; the cursor's own window may lie before it as a whole.
-    """
-    window, size, at = query.view.window, query.window_us or 1, query.aligned_us
-    panes_per_row = size // window.size_us if isinstance(window, Tumbling) else 1
-    needed = (query.limit + 1) * panes_per_row
-    if query.after is not None and query.after.window_start_us is not None:
-        needed += int(np.count_nonzero((windows - at) // size * size + at == query.after.window_start_us))
-    if needed >= len(windows):
-        return np.ones(len(windows), bool)
-    last = len(windows) - needed if query.newest_first else needed - 1
-    bound = (np.partition(windows, last)[last] - at) // size * size + at
-    return np.asarray(windows >= bound if query.newest_first else windows < bound + size)
 
 
 def _input_state(directory: Directory, task: TaskState, view: View, topic: str) -> InputState:

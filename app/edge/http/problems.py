@@ -34,10 +34,12 @@ TYPES = {
     "unknown-view": ProblemType(404, "There is no such view"),
     "method-not-allowed": ProblemType(405, "This address does not take this method"),
     "too-long": ProblemType(414, "The address is too long"),
+    "too-much": ProblemType(422, "The answer takes more rows than one request may"),
     "internal-error": ProblemType(500, "The worker failed to answer"),
     "not-offered": ProblemType(501, "This view is not answered in this way yet"),
     "busy": ProblemType(503, "The worker has as many requests as it takes", retryable=True),
     "not-ready": ProblemType(503, "The worker cannot answer now", retryable=True),
+    "too-slow": ProblemType(503, "The answer took longer than a request may", retryable=True),
     "stalled": ProblemType(503, "The worker has input and makes no progress", retryable=True),
     "partitions-missing": ProblemType(503, "Some partitions could not be had", retryable=True),
 }

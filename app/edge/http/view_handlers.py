@@ -12,7 +12,8 @@ from app.domain.event_time import NO_WATERMARK
 from app.domain.view import View
 from app.edge.http.answers import rows_answer, watermark_text
 from app.edge.http.context import Edge, edge_of
-from app.edge.http.gather import gather, own_parts
+from app.edge.http.gather import gather
+from app.edge.http.own_parts import own_parts
 from app.edge.http.parts import encode_parts
 from app.edge.http.problems import bad_parameter
 from app.edge.http.rows_query import RowsQuery, no_rows_query, read_partial, read_query

@@ -1,0 +1,74 @@
+"""Which rows of a task a page is folded of, known before any of them is copied."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+import numpy.typing as npt
+
+from app.codecs.changelog import Int64s
+from app.domain.view import Tumbling
+from app.domain.windows import Hopping
+from app.edge.http.fold_rows import merged, page
+from app.edge.http.hopping_rows import reading_of_windows
+from app.edge.http.reading import Reading
+from app.edge.http.rows_query import RowsQuery
+from app.engine.core.state import Rows, ViewState
+from app.engine.core.task_state import TaskState
+
+
+def reading_of(query: RowsQuery, task: TaskState, more: int = 1) -> Reading:
+    """What the query reads of the task, as it is now. `more`: so many times as many rows as are most often enough.
+
+    A page needs no more than the task's own first `limit` + 1 rows: none behind is among the first of all.
+    """
+    view, state = query.view, task.views[query.view.name]
+    if isinstance(view.window, Hopping):
+        return reading_of_windows(query, state, task.marker.views[view.name].expired_to_us, more)
+    return Reading(_page_slots(query, state), partial(_folded, query))
+
+
+def _folded(query: RowsQuery, rows: Rows) -> Rows:
+    folded = merged(query.view, rows, query.window_us, query.aligned_us)
+    return page(query.view, folded, query.after, query.limit + 1, newest_first=query.newest_first)
+
+
+def _page_slots(query: RowsQuery, state: ViewState) -> Int64s:
+    from_us, until_us = bounds_us(query)
+    slots = state.find(from_us=from_us, until_us=until_us, groups=query.groups)
+    windows = state.windows_at(slots)
+    return slots if windows is None else slots[page_panes(query, windows)]
+
+
+def bounds_us(query: RowsQuery) -> tuple[int | None, int | None]:
+    """Which panes to read: windows that start in `[from, to)`, whole, and not before the cursor's."""
+    size, from_us, until_us, at = query.window_us, query.from_us, query.until_us, query.aligned_us
+    if size is None:
+        size = 1  # windows are what is stored: any that starts in between
+    from_us = None if from_us is None else -(-(from_us - at) // size) * size + at
+    until_us = None if until_us is None else -(-(until_us - at) // size) * size + at
+    if query.after is not None and query.after.window_start_us is not None:
+        if query.newest_first:
+            last = query.after.window_start_us + size
+            until_us = last if until_us is None else min(until_us, last)
+        else:
+            from_us = max(query.after.window_start_us, from_us or query.after.window_start_us)
+    return from_us, until_us
+
+
+def page_panes(query: RowsQuery, windows: Int64s) -> npt.NDArray[np.bool_]:
+    """Which panes are enough for the query's page, so that a large table is not sorted for a few rows.
+
+    A row is folded from one pane up to `panes_per_row`; the cursor's own window may lie before it as a whole.
+    """
+    window, size, at = query.view.window, query.window_us or 1, query.aligned_us
+    panes_per_row = size // window.size_us if isinstance(window, Tumbling) else 1
+    needed = (query.limit + 1) * panes_per_row
+    if query.after is not None and query.after.window_start_us is not None:
+        needed += int(np.count_nonzero((windows - at) // size * size + at == query.after.window_start_us))
+    if needed >= len(windows):
+        return np.ones(len(windows), bool)
+    last = len(windows) - needed if query.newest_first else needed - 1
+    bound = (np.partition(windows, last)[last] - at) // size * size + at
+    return np.asarray(windows >= bound if query.newest_first else windows < bound + size)
