@@ -12,7 +12,7 @@ from typing import Any
 
 from app.base import names
 from app.base.settings import Settings
-from app.base.topic import Cleanup, Topic
+from app.base.topic import SAFE_REPLICAS, Cleanup, Topic
 from app.codecs.carrying import BATCH_LIMIT_BYTES
 from app.codecs.record_schema import record_schema
 from app.domain.alert import Alert
@@ -27,8 +27,6 @@ from app.rides.shipped import shipped
 from app.rides.zones import ZONES_TOPIC
 
 HOUR_MS = 3_600_000
-SAFE_REPLICAS = 3
-"""From this replication factor on, a write waits for two copies."""
 
 
 def topics(settings: Settings, catalogue: Catalogue | None = None) -> tuple[Topic, ...]:
@@ -85,7 +83,7 @@ def application_topics(settings: Settings, source: Source = RIDES) -> tuple[Topi
             "cells, or the marker's JSON",
             "The tables' state; partition p belongs to task p. Read it committed.",
             cleanup="compact",
-            config={"min.compaction.lag.ms": str(HOUR_MS), "delete.retention.ms": str(24 * HOUR_MS)},
+            at_least={"min.compaction.lag.ms": HOUR_MS, "delete.retention.ms": 24 * HOUR_MS},
         ),
         _written(
             settings,
@@ -214,10 +212,19 @@ def topic_named(settings: Settings, name: str, catalogue: Catalogue | None = Non
     return entries[name]
 
 
-def _written(settings: Settings, name: str, key: str, value: str, help: str, **told: Any) -> Topic:
+def _written(
+    settings: Settings,
+    name: str,
+    key: str,
+    value: str,
+    help: str,
+    *,
+    at_least: Mapping[str, int] = MappingProxyType({}),
+    **told: Any,
+) -> Topic:
     """An entry of what tasks write: whatever a record that they carry is, it fits."""
     entry = _entry(settings, name, key, value, help, **told)
-    return replace(entry, at_least={"max.message.bytes": BATCH_LIMIT_BYTES})
+    return replace(entry, at_least={**at_least, "max.message.bytes": BATCH_LIMIT_BYTES})
 
 
 def _entry(
@@ -229,9 +236,8 @@ def _entry(
     *,
     cleanup: Cleanup = "delete",
     subject: str | None = None,
-    config: Mapping[str, str] = MappingProxyType({}),
 ) -> Topic:
     replicas = settings.topics.replication_factor
     safe = {"min.insync.replicas": "2"} if replicas >= SAFE_REPLICAS else {}
     partitions = settings.topics.partitions
-    return Topic(name, key, value, partitions, replicas, cleanup, help, subject=subject, config={**config, **safe})
+    return Topic(name, key, value, partitions, replicas, cleanup, help, subject=subject, config=safe)

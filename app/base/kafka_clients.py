@@ -13,6 +13,8 @@ from typing import Any
 
 from app.base.settings import KafkaSettings
 
+TRANSACTION_TIMEOUT_MS = 60_000
+"""After so long the broker aborts what a dead task's producer left open; it bounds it (docs/broker-settings.md)."""
 JAAS_MODULES = {
     "PLAIN": "org.apache.kafka.common.security.plain.PlainLoginModule",
     "SCRAM-SHA-256": "org.apache.kafka.common.security.scram.ScramLoginModule",

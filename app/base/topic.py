@@ -8,6 +8,8 @@ from typing import Literal
 Cleanup = Literal["delete", "compact"]
 
 FOREVER_MS = -1
+SAFE_REPLICAS = 3
+"""From this replication factor on, a write waits for two copies."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,7 @@ from confluent_kafka.admin import (
     TopicMetadata,
 )
 
+from app.base.demands import PARTITIONS, REPLICATION_FACTOR, entry_demands
 from app.base.errors import KafkaUnavailable, TopicsDiffer, TopicsMissing
 from app.base.kafka_clients import librdkafka_options
 from app.base.passing import passes
@@ -46,6 +47,11 @@ class Described(NamedTuple):
     replicas: int
     settings: dict[str, str]
 
+    @property
+    def told(self) -> dict[str, str]:
+        """All of it under the names that demands have."""
+        return {PARTITIONS: str(self.partitions), REPLICATION_FACTOR: str(self.replicas), **self.settings}
+
 
 def admin_client(kafka: KafkaSettings) -> AdminClient:
     """A client for administration; it reports through exceptions and stays silent otherwise."""
@@ -54,12 +60,16 @@ def admin_client(kafka: KafkaSettings) -> AdminClient:
 
 def topic_states(kafka: KafkaSettings, topics: Sequence[Topic]) -> list[TopicState]:
     """Each entry compared with the cluster, in order. Raises KafkaUnavailable."""
+    found = described(kafka, topics)
+    differences = {t.name: tuple(_differences(t, found[t.name])) for t in topics if t.name in found}
+    return [TopicState(t, t.name in found, differences.get(t.name, ())) for t in topics]
+
+
+def described(kafka: KafkaSettings, topics: Sequence[Topic]) -> dict[str, Described]:
+    """Those of some topics that exist, by name. Raises KafkaUnavailable."""
     admin = admin_client(kafka)
     existing = _existing_names(admin, kafka)
-    present = [topic for topic in topics if topic.name in existing]
-    found = _describe(admin, kafka, [topic.name for topic in present])
-    differences = {topic.name: tuple(_differences(topic, found[topic.name])) for topic in present}
-    return [TopicState(t, t.name in existing, differences.get(t.name, ())) for t in topics]
+    return _describe(admin, kafka, [topic.name for topic in topics if topic.name in existing])
 
 
 def create_topics(kafka: KafkaSettings, topics: Sequence[Topic]) -> list[str]:
@@ -184,15 +194,12 @@ def _describe_now(admin: AdminClient, names: Sequence[str]) -> dict[str, Describ
     return found
 
 
-def _differences(topic: Topic, described: Described) -> Iterable[str]:
-    partitions, replicas, config = described
+def _differences(topic: Topic, found: Described) -> Iterable[str]:
+    partitions, replicas, settings = found
     if partitions != topic.partitions:
         yield f"has {partitions} partitions, not {topic.partitions}"
     if replicas < topic.replication_factor:
         yield f"has replication factor {replicas}, not {topic.replication_factor}"
-    for key, wanted in topic.settings.items():
-        if key in topic.at_least:
-            if int(config.get(key, 0)) < topic.at_least[key]:
-                yield f"has {key}={config.get(key)}, not {wanted} or more"
-        elif config.get(key) != wanted:
-            yield f"has {key}={config.get(key)}, not {wanted}"
+    for demand in entry_demands(topic):
+        if not demand.admits(settings.get(demand.name)):
+            yield f"has {demand.name}={settings.get(demand.name)}, not {demand.wanted}"

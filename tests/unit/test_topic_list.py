@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from app.base.demands import entry_demands
 from app.base.settings import Settings
 from app.rides.branches import AMOUNTS
 from app.rides.ride import RIDES
@@ -111,3 +112,10 @@ def test_life_cycles_have_topics_only_if_the_settings_say_so(settings: Settings)
 )
 def test_a_ride_of_40_dollars_is_high(total_cents: int | None, fare_cents: int | None, topic: str) -> None:
     assert AMOUNTS.topic_of({"total_cents": total_cents, "fare_cents": fare_cents}) == topic
+
+
+def test_a_changelog_may_keep_its_history_for_longer_than_it_must(settings: Settings) -> None:
+    """Reconcile advises it where its copy takes longer."""
+    asked = {demand.name: demand for demand in entry_demands(topic_named(settings, "cabs-rides-changelog"))}
+    assert asked["min.compaction.lag.ms"].admits("7200000")
+    assert not asked["delete.retention.ms"].admits("3600000")

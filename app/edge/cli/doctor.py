@@ -6,35 +6,25 @@ import os
 import shutil
 import sys
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import click
 
 from app.edge.cli.common import echo_json, json_option, load_settings
+from app.edge.cli.findings import Finding
 
 if TYPE_CHECKING:
     from app.base.settings import Settings
 
-Grade = Literal["ok", "note", "fault"]
 GIGABYTE = 1_000_000_000
 DISK_BYTES = 2 * GIGABYTE
 """Jars 350 MB while unpacking, a demo's topics and reports 300 MB, and room."""
 MEMORY_BYTES = 3 * GIGABYTE
 """Broker and registry 0.6 GB, two workers 0.5 GB, Spark 1.5 GB."""
+KAFKA = "kafka"
 COLORS = {"ok": "green", "note": "yellow", "fault": "red"}
-
-
-@dataclass(frozen=True)
-class Finding:
-    """One thing that was looked at."""
-
-    subject: str
-    grade: Grade
-    """fault: something that is required is missing; note: worth knowing, and `flagfall` works."""
-    found: str
-    advice: str = ""
 
 
 @click.command()
@@ -68,7 +58,10 @@ def examine(settings: Settings) -> Iterator[Finding]:
     yield from _definitions(settings)
     yield from _jars(settings)
     yield from _ports(settings)
-    yield from _services(settings)
+    services = list(_services(settings))
+    yield from services
+    if any(one.subject == KAFKA and one.grade == "ok" for one in services):
+        yield from _cluster(settings)
 
 
 def _python() -> Finding:
@@ -182,3 +175,16 @@ def _services(settings: Settings) -> Iterator[Finding]:
             yield Finding(one.name, "fault", f"pid {one.pid} runs and does not answer", one.what_to_do or "")
         else:
             yield Finding(one.name, "note", one.deaths or "not running", one.what_to_do or "")
+
+
+def _cluster(settings: Settings) -> Iterator[Finding]:
+    from app.definitions.load import catalogue_of
+    from app.domain.errors import DefinitionError
+    from app.edge.cli.doctor_cluster import cluster_findings
+    from app.topics import topics
+
+    try:
+        catalogue = catalogue_of(settings)
+    except DefinitionError:  # told above; the topics without it
+        catalogue = None
+    yield from cluster_findings(settings, topics(settings, catalogue))

@@ -14,6 +14,7 @@ from aiokafka.partitioner import DefaultPartitioner
 from aiokafka.producer import sender
 
 from app.base.cluster import ASK_AGAIN_SECONDS, ClusterError
+from app.base.kafka_clients import TRANSACTION_TIMEOUT_MS
 from app.codecs.written_records import pieces
 from app.domain.errors import FlagfallError
 from app.engine.core.batch import Output, Transaction
@@ -59,6 +60,7 @@ class TaskWriter:
         return AIOKafkaProducer(
             **self._client,
             transactional_id=self._transactional_id,
+            transaction_timeout_ms=TRANSACTION_TIMEOUT_MS,
             enable_idempotence=True,
             acks="all",
             compression_type="zstd",
