@@ -55,9 +55,11 @@ class PortTaken(FlagfallError):
 class HttpEdge(mode.Service):
     """Serves the tables of this worker for as long as the application runs, before it is ready too (as 503)."""
 
-    def __init__(self, app: FlagfallApp, settings: Settings, names: Names, **options: Any) -> None:
+    def __init__(
+        self, app: FlagfallApp, settings: Settings, names: Names, schemas: SchemaCache, **options: Any
+    ) -> None:
         super().__init__(**options)
-        self._app, self._settings, self._names = app, settings, names
+        self._app, self._settings, self._names, self._schemas = app, settings, names, schemas
         self._runner: web.AppRunner | None = None
 
     async def on_start(self) -> None:
@@ -71,6 +73,7 @@ class HttpEdge(mode.Service):
             registry=registry,
             names=self._names,
             limits=self._settings.http,
+            awaited_schemas=lambda: self._schemas.awaited,
         )
         self._runner = create_runner(made)
         await self._runner.setup()
@@ -102,12 +105,12 @@ def create_worker(
     awaited = Gauge(
         "flagfall_schemas_awaited", "Schema ids that tasks wait for the registry for.", registry=app.registry
     )
-    awaited.set_function(lambda: schemas.awaited)
+    awaited.set_function(lambda: len(schemas.awaited))
     connections = Connections(aiokafka_options(settings.kafka), Cluster(settings.kafka), schemas)
     for agent in agents:
         agent.attach(app, app.keep(agent.define(settings), connections))
     names = no_names()
-    app.edges += [HttpEdge(app, settings, names), HeldTopic(names, connections)]
+    app.edges += [HttpEdge(app, settings, names, schemas), HeldTopic(names, connections)]
     app.checks += [lambda: require_topics(settings.kafka, needed), *checks, app.own_address.require]
     return app
 

@@ -28,6 +28,7 @@ from app.edge.http.routes import ROUTES
 from app.engine.core.state import ViewChange
 from app.engine.drive.directory import Directory, Membership, Standing
 from app.engine.drive.progress import Cause, Stall
+from app.engine.drive.schemas import Awaited
 from app.rides.views import VENDOR_TRIPS, ZONE_DEMAND
 from tests.support.http import BY_BASE, NOON_US, PANE_US, VIEWS, Serve, server_of, url_of, zone_table
 from tests.support.runs import NOON, wrote
@@ -123,6 +124,19 @@ async def test_a_stalled_worker_says_at_livez_why(tmp_path: Path) -> None:
         assert "rides.fhv-2" in problem["detail"]
         liveness.dead = None
         assert (await client.get("/livez")).status == 200
+
+
+async def test_readyz_names_the_schemas_that_tasks_wait_for(tmp_path: Path) -> None:
+    awaited = [Awaited(7, 0, "it says 500"), *(Awaited(number, 1_000_000) for number in range(100, 1_100))]
+    served = [ServedGroup("rides", one_task(), VIEWS)]
+    async with TestClient(TestServer(create_app(served, tmp_path, awaited_schemas=lambda: awaited))) as client:
+        answer = await client.get("/readyz")
+        told = (await answer.json())["awaited_schemas"]
+        assert (answer.status, told["count"], len(told["longest"])) == (200, 1_001, 20)
+        assert told["longest"][:2] == [
+            {"id": 7, "since": "1970-01-01T00:00:00Z", "why": "it says 500"},
+            {"id": 100, "since": "1970-01-01T00:00:01Z", "why": None},
+        ]
 
 
 async def test_a_ready_worker_that_knows_of_no_partitions_is_still_starting(serve: Serve) -> None:

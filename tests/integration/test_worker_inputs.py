@@ -42,12 +42,15 @@ def test_while_the_registry_is_down_tasks_wait_and_nothing_is_quarantined(world:
     write_rides(world, 0, 2_000)
     away = world.model_copy(update={"registry_url": f"http://{LOOPBACK}:{port}/apis/ccompat/v7"})
     with ready_worker(away, tmp_path) as waiting:
-        wait_for(lambda: "asking again" in waiting.log.read_text(), "the worker asks in vain", [waiting])
+        wait_for(lambda: "schema ids are waited for" in waiting.log.read_text(), "the worker asks in vain", [waiting])
         assert waiting.is_ready()
         assert not covers(world, waiting)
         assert "flagfall_schemas_awaited 1.0" in waiting.get("/metrics").text
+        (awaited,) = waiting.get("/readyz").json()["awaited_schemas"]["longest"]
+        assert str(port) in awaited["why"]
         with _forwarding(port, world.registry_url):
             wait_for(lambda: covers(world, waiting), "the rides are counted when it is back", [waiting])
+        assert waiting.get("/readyz").json()["awaited_schemas"] == {"count": 0, "longest": []}
         assert messages(world, names.quarantine_topic(world.app_id)) == []
         assert_exact(world, [waiting])
 

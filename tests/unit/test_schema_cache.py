@@ -10,8 +10,9 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from app.codecs.avro_schema import WriterSchema
-from app.engine.drive import schemas
-from app.engine.drive.schemas import AT_ONCE, UNKNOWN_SECONDS, SchemaCache
+from app.engine.drive import logs, schemas
+from app.engine.drive.schemas import AT_ONCE, AT_ONCE_FOR_ONE, UNKNOWN_SECONDS, SchemaCache
+from tests.unit.test_logs import Log
 
 
 class AwayError(Exception):
@@ -92,7 +93,7 @@ async def test_a_few_ids_are_asked_for_side_by_side_however_many_there_are() -> 
     together, most, lock = 0, 0, threading.Lock()
     all_there = threading.Barrier(AT_ONCE)
 
-    def look_up(schema_id: int) -> None:
+    def look_up(_: int) -> None:
         nonlocal together, most
         with lock:
             together += 1
@@ -102,8 +103,100 @@ async def test_a_few_ids_are_asked_for_side_by_side_however_many_there_are() -> 
             together -= 1
 
     asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(2 * AT_ONCE))
-    await SchemaCache(look_up, AwayError).having(range(4 * AT_ONCE))
+    cache, tasks = SchemaCache(look_up, AwayError), 2 * AT_ONCE // AT_ONCE_FOR_ONE
+    await asyncio.gather(*(cache.having(range(100 * task, 100 * task + 8)) for task in range(tasks)))
     assert most == AT_ONCE
+
+
+async def test_a_task_with_a_thousand_ids_leaves_room_for_one_with_a_single_id() -> None:
+    """Damaged records may name any number of ids, each of them to be asked for."""
+    go_on, asked = threading.Event(), list[int]()
+
+    def look_up(schema_id: int) -> None:
+        asked.append(schema_id)
+        if schema_id >= 1_000:
+            go_on.wait(60)
+
+    cache = SchemaCache(look_up, AwayError)
+    many = asyncio.create_task(cache.having(range(1_000, 2_000)))
+    try:
+        async with asyncio.timeout(60):
+            while len(asked) < AT_ONCE_FOR_ONE:
+                await asyncio.sleep(0.005)
+            assert await cache.having([7]) == {7: None}
+        assert len(asked) == AT_ONCE_FOR_ONE + 1
+        assert len(cache.awaited) == 1_000
+    finally:
+        go_on.set()
+    assert set((await many).values()) == {None}
+    assert cache.awaited == []
+
+
+async def test_as_soon_as_one_question_is_answered_those_that_were_not_are_asked_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """After hours of outage nobody waits for the rest of a long pause."""
+    registry = Registry(7, 8)
+    registry.away = 1
+    monkeypatch.setattr(schemas, "FIRST_WAIT_SECONDS", 0.0)
+    monkeypatch.setattr(schemas, "LONGEST_WAIT_SECONDS", 3_600.0)
+    cache = SchemaCache(registry.look_up, AwayError)
+    paused = asyncio.Event()
+
+    async def until(answered: asyncio.Event, _: float) -> None:
+        paused.set()
+        await answered.wait()
+
+    monkeypatch.setattr(SchemaCache, "_until", staticmethod(until))
+    waiting = asyncio.create_task(cache.having([7]))
+    async with asyncio.timeout(60):
+        await paused.wait()
+        assert (await cache.having([8]))[8] is not None
+        assert (await waiting)[7] is not None
+    assert registry.asked == {7: 2, 8: 1}
+
+
+async def test_what_is_awaited_is_told_with_its_beginning_and_what_the_registry_said(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    registry = Registry(7)
+    registry.away = 10**9
+    monkeypatch.setattr(schemas.time, "time_ns", lambda: 1_000_000)
+    cache = SchemaCache(registry.look_up, AwayError)
+    waiting = [asyncio.create_task(cache.having(ids)) for ids in ([7, 8], [8])]
+    async with asyncio.timeout(60):
+        while not all(one.why for one in cache.awaited) or not cache.awaited:
+            await asyncio.sleep(0.005)
+    assert [(one.schema_id, one.since_us, one.why) for one in cache.awaited] == [
+        (7, 1_000, "nobody is there"),
+        (8, 1_000, "nobody is there"),
+    ]
+    waiting[0].cancel()  # its task went to another worker
+    await asyncio.wait([waiting[0]])
+    assert [one.schema_id for one in cache.awaited] == [8]
+    waiting[1].cancel()
+    await asyncio.wait([waiting[1]])
+    assert cache.awaited == []
+
+
+async def test_an_outage_with_thousands_of_new_ids_is_a_line_a_minute(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    registry, ids = Registry(*range(2_000)), range(2_000)
+    registry.away = 3_000
+    monkeypatch.setattr(schemas, "FIRST_WAIT_SECONDS", 0.0)
+    cache = SchemaCache(registry.look_up, AwayError)
+    assert all((await cache.having(ids)).values())
+    assert len(caplog.records) == 3_000
+    log = Log()
+    for second, record in enumerate(caplog.records[:90]):
+        log.say(second, record)
+    log.look(150)
+    first, minute, end = log.shown
+    assert first.startswith("2000 schema ids are waited for, ")
+    assert minute.endswith("nobody is there (and 59 more of the kind in between)")
+    assert end.startswith("not said any more, after 90 times in 89 s: app.engine.drive.schemas: 2000 schema ids")
+    assert schemas.log.name in logs.REPEATING
 
 
 async def test_while_the_registry_is_away_the_task_waits(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -114,7 +207,7 @@ async def test_while_the_registry_is_away_the_task_waits(monkeypatch: pytest.Mon
     assert registry.asked == {7: 4}
 
 
-@pytest.mark.parametrize("waiting", [1, 2 * AT_ONCE])
+@pytest.mark.parametrize("waiting", [1, AT_ONCE_FOR_ONE])
 async def test_an_id_that_the_registry_fails_over_holds_up_nobody_who_needs_another(waiting: int) -> None:
     """A registry may answer 500 for one schema and 200 for the next."""
     failing = set(range(100, 100 + waiting))
@@ -145,7 +238,8 @@ async def test_a_registry_that_is_slow_takes_no_thread_from_the_rest_of_the_work
         go_on.wait(60)
 
     asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(AT_ONCE))
-    waiting = asyncio.create_task(SchemaCache(look_up, AwayError).having(range(2 * AT_ONCE)))
+    cache = SchemaCache(look_up, AwayError)
+    waiting = asyncio.gather(*(cache.having(range(100 * task, 100 * task + 8)) for task in range(AT_ONCE)))
     try:
         async with asyncio.timeout(60):
             while not begun.acquire(blocking=False):
@@ -168,5 +262,5 @@ async def test_a_schema_that_is_known_is_used_while_another_is_waited_for() -> N
             await asyncio.sleep(0.005)
         assert (await cache.having([7]))[7] is not None
     assert registry.asked[7] == 1
-    assert (cache.awaited, waiting.done()) == (1, False)
+    assert (len(cache.awaited), waiting.done()) == (1, False)
     waiting.cancel()

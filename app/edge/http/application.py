@@ -11,7 +11,7 @@ The worker runs it inside Faust's own loop:
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from pathlib import Path
 
 from aiohttp import ClientSession, web
@@ -28,6 +28,7 @@ from app.edge.http.rows_query import check_parameter_names
 from app.edge.http.security import bounded_address, secure_headers, unread_body
 from app.edge.http.zone_names import Names
 from app.engine.drive.liveness import Liveness
+from app.engine.drive.schemas import Awaited
 
 SHUTDOWN_SECONDS = 2.0
 
@@ -40,14 +41,16 @@ def create_app(
     registry: CollectorRegistry | None = None,
     names: Names | None = None,
     limits: HttpSettings | None = None,
+    awaited_schemas: Callable[[], Sequence[Awaited]] = tuple,
 ) -> web.Application:
     """The application of one worker, which answers for these task groups.
 
     `liveness` tells whether the worker gets on (without it, it counts as alive). `data_dir` is where `flagfall
     reconcile` leaves its verdict; `registry` may hold metrics of the worker's own, shown beside those of the tables.
     `names` are those of zones; without them answers have none. `limits`: what callers may ask at once.
+    `awaited_schemas` gives the ids that tasks wait for.
     """
-    edge = Edge(groups, data_dir, liveness, names, limits)
+    edge = Edge(groups, data_dir, liveness, names, limits, awaited_schemas)
     views = tuple(edge.views.values())
     for view in views:
         check_parameter_names(view)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ from app.edge.http.problems import Problem
 from app.edge.http.zone_names import Names, no_names
 from app.engine.drive.directory import Directory, Standing
 from app.engine.drive.liveness import Liveness
+from app.engine.drive.schemas import Awaited
 
 WHY = {
     Standing.STARTING: "The worker has no partitions assigned yet.",
@@ -54,12 +55,14 @@ class Edge:
         liveness: Liveness | None = None,
         names: Names | None = None,
         limits: HttpSettings | None = None,
+        awaited_schemas: Callable[[], Sequence[Awaited]] = tuple,
     ) -> None:
         self.groups = tuple(groups)
         self.views = {view.name: view for group in groups for view in group.views}
         self.data_dir, self.liveness = data_dir, liveness
         self.names = no_names() if names is None else names
         self.limits = HttpSettings() if limits is None else limits
+        self.awaited_schemas = awaited_schemas
         self.session: ClientSession | None = None
         self._by_view = {view.name: group.directory for group in groups for view in group.views}
 

@@ -7,11 +7,15 @@ from collections.abc import Sequence
 from aiohttp import web
 
 from app.domain.view import View
-from app.edge.http.context import edge_of, not_ready
+from app.edge.http.context import Edge, edge_of, not_ready
+from app.edge.http.instants import to_iso
 from app.edge.http.problems import Problem
 from app.edge.http.view_handlers import json_response
 from app.engine.core.building import build_progress
 from app.engine.drive.directory import Directory
+
+MOST_AWAITED = 20
+"""So many schema ids are named; damaged records may name any number."""
 
 
 async def livez(request: web.Request) -> web.Response:
@@ -29,13 +33,22 @@ async def livez(request: web.Request) -> web.Response:
 async def readyz(request: web.Request) -> web.Response:
     """200 while queries about every task group are answered, else the 503 problem that some would get.
 
-    Both list the groups, as one may recover while the others answer.
+    Both list the groups, as one may recover while the others answer, and the schema ids that tasks wait for: then
+    the answers are right, and grow old.
     """
     edge = edge_of(request)
     groups = {group.name: _facts(group.directory, group.views) for group in edge.groups}
+    awaited = _awaited_schemas(edge)
     if not edge.ready:
-        raise not_ready(edge.standing, groups=groups)
-    return json_response({"ready": True, "groups": groups})
+        raise not_ready(edge.standing, groups=groups, awaited_schemas=awaited)
+    return json_response({"ready": True, "groups": groups, "awaited_schemas": awaited})
+
+
+def _awaited_schemas(edge: Edge) -> dict[str, object]:
+    """How many, and those that are waited for longest: since when, and what the registry said instead."""
+    awaited = edge.awaited_schemas()
+    told = [{"id": a.schema_id, "since": to_iso(a.since_us), "why": a.why or None} for a in awaited[:MOST_AWAITED]]
+    return {"count": len(awaited), "longest": told}
 
 
 def _facts(directory: Directory, views: Sequence[View]) -> dict[str, object]:

@@ -101,6 +101,7 @@ _META: Schema = {
 }
 
 _PROGRESS = record({"done_offsets": INTEGER, "all_offsets": INTEGER})
+_AWAITED = record({"id": INTEGER, "since": INSTANT, "why": nullable(TEXT)})
 _GROUP = record(
     {
         "standing": TEXT,
@@ -159,6 +160,13 @@ SHARED: Schema = {
     },
     "Parts": {"type": "array", "items": {"type": "object"}},
     "Alive": record({"live": {"type": "boolean"}, "standing": TEXT}),
-    "Ready": record({"ready": {"type": "boolean"}, "groups": {"type": "object", "additionalProperties": _GROUP}}),
+    "Ready": record(
+        {
+            "ready": {"type": "boolean"},
+            "groups": {"type": "object", "additionalProperties": _GROUP},
+            "awaited_schemas": record({"count": INTEGER, "longest": {"type": "array", "items": _AWAITED}})
+            | {"description": "Schema ids that tasks wait for, as the registry does not answer about them."},
+        }
+    ),
     "Any": {"type": "object"},
 }

@@ -13,6 +13,8 @@ from app.domain.errors import FlagfallError
 
 TALKATIVE = ("faust", "mode", "aiokafka", "httpx", "httpx2", "asyncio")
 """At info these tell every step of every rebalance, request and service; `-l debug` shows it."""
+REPEATING = ("app.engine.drive.schemas",)
+"""Of ours, what may say the same any number of times: of each of thousands of ids, say."""
 FOLD_SECONDS = 60.0
 """So often what is said again and again is shown; what was not said for so long is over."""
 NUMBERS = re.compile(r"0x[0-9a-f]+|\d+(\.\d+)?")
@@ -55,7 +57,7 @@ class Repeated:
 
 
 class Folding(logging.Filter):
-    """Shows what a library says again and again when it begins, once a minute with the count, and when it is over.
+    """Shows what is said again and again when it begins, once a minute with the count, and when it is over.
 
     While a broker is away each client says so several times a second, for every node it looks for. `tell` takes a
     record of our own, `later` calls a function after so many seconds.
@@ -74,7 +76,7 @@ class Folding(logging.Filter):
         """Libraries speak in several threads."""
 
     def filter(self, record: logging.LogRecord) -> bool:
-        if record.name.partition(".")[0] not in TALKATIVE:
+        if record.name not in REPEATING and record.name.partition(".")[0] not in TALKATIVE:
             return True
         with self._changing:
             return self._is_shown(record)

@@ -1,7 +1,8 @@
 """Writer schemas by id, asked of the registry once and kept.
 
 A registry's definite "no such id" is a fact about the records that named it then (rule 15): it is asked again for later
-ones, though not at once. One that cannot be reached is asked until it answers, and the task waits.
+ones, though not at once. One that cannot be reached is asked until it answers, and the task waits. However many ids
+somebody needs, a few of them are asked for at a time, so that others are asked for in between.
 """
 
 from __future__ import annotations
@@ -9,8 +10,10 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from weakref import WeakValueDictionary
 
 from app.codecs.avro_schema import Schemas, WriterSchema
@@ -21,7 +24,19 @@ FIRST_WAIT_SECONDS, LONGEST_WAIT_SECONDS = 0.5, 15.0
 UNKNOWN_SECONDS = 10.0
 """For so long an id that the registry does not have is not asked for again."""
 MOST_UNKNOWN = 10_000
-AT_ONCE = 8
+AT_ONCE, AT_ONCE_FOR_ONE = 16, 4
+"""Questions to the registry at a time, of all, and for the ids that one batch needs."""
+
+
+@dataclass
+class Awaited:
+    """A schema id that tasks wait for, since when (µs since 1970), and what came instead of an answer, if anything."""
+
+    schema_id: int
+    since_us: int
+    why: str = ""
+    waiting: int = 0
+    """Tasks that need it."""
 
 
 class SchemaCache:
@@ -31,37 +46,61 @@ class SchemaCache:
         self._look_up, self._unavailable = look_up, unavailable
         self._known: dict[int, WriterSchema] = {}
         self._unknown_until: dict[int, float] = {}
+        self._awaited: dict[int, Awaited] = {}
         self._asking: WeakValueDictionary[int, asyncio.Lock] = WeakValueDictionary()
+        self._answered = asyncio.Event()
+        """Set when the registry answers, and another one made: those who wait to ask again need not wait longer."""
         self._threads = ThreadPoolExecutor(AT_ONCE, "registry")  # its own: a slow registry fills them all
 
     @property
-    def awaited(self) -> int:
-        """How many ids tasks wait for now."""
-        return len(self._asking)
+    def awaited(self) -> list[Awaited]:
+        """The ids that tasks wait for now, those for longest first."""
+        return list(self._awaited.values())
 
     async def having(self, ids: Iterable[int]) -> Schemas:
         """An entry for each of `ids`; waits, with backoff, while the registry does not answer about one of them."""
         wanted = list(ids)
         if missing := self._missing(wanted):
-            async with asyncio.TaskGroup() as asked:
-                for schema_id in missing:
-                    asked.create_task(self._learn(schema_id))
+            left = iter(missing)
+            with self._awaiting(missing):
+                async with asyncio.TaskGroup() as asked:
+                    for _ in range(min(len(missing), AT_ONCE_FOR_ONE)):
+                        asked.create_task(self._learn_all(left))
         return {schema_id: self._known.get(schema_id) for schema_id in wanted}
+
+    @contextmanager
+    def _awaiting(self, ids: Iterable[int]) -> Iterator[None]:
+        """Those that are known meanwhile are awaited no more (`_learn`), whether the others come or not."""
+        now_us, awaited = time.time_ns() // 1000, dict[int, Awaited]()
+        for schema_id in ids:
+            awaited[schema_id] = self._awaited.setdefault(schema_id, Awaited(schema_id, now_us))
+            awaited[schema_id].waiting += 1
+        try:
+            yield
+        finally:
+            for schema_id, one in awaited.items():
+                one.waiting -= 1
+                if not one.waiting and self._awaited.get(schema_id) is one:
+                    del self._awaited[schema_id]
 
     def _missing(self, wanted: Iterable[int]) -> list[int]:
         now = time.monotonic()
         return [one for one in wanted if one not in self._known and self._unknown_until.get(one, now) <= now]
 
+    async def _learn_all(self, left: Iterator[int]) -> None:
+        for schema_id in left:
+            await self._learn(schema_id)
+
     async def _learn(self, schema_id: int) -> None:
         lock = self._asking.setdefault(schema_id, asyncio.Lock())
         async with lock:  # tasks that start together ask the same; who asks for another id does not wait here
-            if not self._missing([schema_id]):
-                return
-            found = await self._ask(schema_id)
-            if found is None:
-                self._remember_unknown(schema_id)
-            else:
-                self._known[schema_id] = found
+            if self._missing([schema_id]):
+                found = await self._ask(schema_id)
+                if found is None:
+                    self._remember_unknown(schema_id)
+                else:
+                    self._known[schema_id] = found
+            self._awaited.pop(schema_id, None)
 
     def _remember_unknown(self, schema_id: int) -> None:
         """Of damaged records there may be any number, each with an id of its own."""
@@ -72,9 +111,25 @@ class SchemaCache:
     async def _ask(self, schema_id: int) -> WriterSchema | None:
         wait_seconds, loop = FIRST_WAIT_SECONDS, asyncio.get_running_loop()
         while True:
+            answered = self._answered
             try:
-                return await loop.run_in_executor(self._threads, self._look_up, schema_id)
+                found = await loop.run_in_executor(self._threads, self._look_up, schema_id)
             except self._unavailable as error:
-                log.warning("schema id %d: %s; asking again in %.1f s", schema_id, error, wait_seconds)
-                await asyncio.sleep(wait_seconds)
+                self._tell(schema_id, error)
+                await asyncio.sleep(FIRST_WAIT_SECONDS)
+                await self._until(answered, wait_seconds - FIRST_WAIT_SECONDS)
                 wait_seconds = min(2 * wait_seconds, LONGEST_WAIT_SECONDS)
+            else:
+                self._answered, answered = asyncio.Event(), self._answered
+                answered.set()
+                return found
+
+    def _tell(self, schema_id: int, error: Exception) -> None:
+        if schema_id in self._awaited:
+            self._awaited[schema_id].why = str(error)
+        log.warning("%d schema ids are waited for, %d among them: %s", len(self._awaited), schema_id, error)
+
+    @staticmethod
+    async def _until(answered: asyncio.Event, seconds: float) -> None:
+        with suppress(TimeoutError):
+            await asyncio.wait_for(answered.wait(), seconds)
