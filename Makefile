@@ -4,7 +4,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .ONESHELL:
 .DEFAULT_GOAL := help
-.PHONY: help setup demo up down test test-fast check lint types imports collection bench bench-poison bench-recovery bench-stream simulate fuzz drill soak agreement laws jars lock clean
+.PHONY: help setup demo up down test test-fast check format lint types imports collection bench bench-poison bench-recovery bench-stream simulate fuzz drill soak agreement laws jars lock clean
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -60,6 +60,10 @@ laws: setup  ## laws, agreement and simulation with seeds that are drawn (SEEDS=
 
 jars: setup  ## Kafka, the registry and Spark's connectors into the cache, each compared with its sha256
 	$(BIN)/flagfall services fetch
+
+format: setup  ## what ruff can mend, and the layout
+	$(BIN)/ruff check --fix --quiet .
+	$(BIN)/ruff format .
 
 lint: setup
 	$(BIN)/ruff check .
