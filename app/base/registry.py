@@ -10,18 +10,23 @@ from confluent_kafka.schema_registry import Schema, SchemaRegistryClient
 from confluent_kafka.schema_registry.error import SchemaRegistryError
 
 from app.base.errors import RegistryUnavailable, SchemaRefused
+from app.base.registry_answers import TooLarge, bounded_client, writer_schema_of
 from app.base.settings import Settings
-from app.codecs.avro_schema import AVRO, WriterSchema
+from app.codecs.avro_schema import WriterSchema
 
 COMPATIBILITY = "FULL_TRANSITIVE"
 """Every reader, old or new, reads every record, old or new: a replay may hold all of them."""
 SCHEMA_IDS = range(1, 2**31)
 """What an id may be: the framing's four bytes hold more, which registries answer in ways of their own."""
 SUBJECT_NOT_FOUND, SCHEMA_NOT_FOUND = 40401, 40403
+NOT_FOUND = 404
 CONFLICT = INCOMPATIBLE = 409
 UNPROCESSABLE = 422
-TIMEOUT_SECONDS = 10
+TIMEOUT_SECONDS = 10.0
+PATIENT_SECONDS = 45.0
+"""The same for those who have nothing else to do: a registry that is slow does answer."""
 RETRIES = 1
+MAX_TOLD = 300
 
 SubjectState = Literal["registered", "other schema", "missing"]
 
@@ -34,11 +39,14 @@ class Version(NamedTuple):
 
 
 class Registry:
-    """A client of one registry. Ids and schemas never change, so each is asked for once."""
+    """A client of one registry. Ids and schemas never change, so each is asked for once.
 
-    def __init__(self, settings: Settings, client: SchemaRegistryClient | None = None) -> None:
+    An answer may take `timeout_seconds`; a question is put RETRIES times more before it is given up.
+    """
+
+    def __init__(self, settings: Settings, *, timeout_seconds: float = TIMEOUT_SECONDS) -> None:
         self.url = settings.registry_url
-        self._client = client or SchemaRegistryClient(_client_options(settings))
+        self._client: SchemaRegistryClient = bounded_client(_client_options(settings), timeout_seconds)
         self._ids: dict[tuple[str, str], int] = {}
         self._schemas: dict[int, WriterSchema] = {}
 
@@ -55,20 +63,22 @@ class Registry:
     def writer_schema(self, schema_id: int) -> WriterSchema | None:
         """What was registered under the id. Raises RegistryUnavailable.
 
-        None is the registry's own word that there is no such id, now; it may be given to a schema tomorrow.
+        None is the registry's own word that there is no such id, now; it may be given to a schema tomorrow. One that
+        is larger than any that can be read has no text.
         """
         if schema_id not in SCHEMA_IDS:
             return None
         if schema_id not in self._schemas:
             try:
-                told = self._client.get_schema(schema_id)
+                self._schemas[schema_id] = writer_schema_of(schema_id, self._client.get_schema(schema_id))
+            except TooLarge:
+                self._schemas[schema_id] = WriterSchema(schema_id, "")
             except SchemaRegistryError as error:
-                if error.error_code == SCHEMA_NOT_FOUND:
+                if (error.http_status_code, error.error_code) == (NOT_FOUND, SCHEMA_NOT_FOUND):
                     return None
                 raise self._unavailable(error) from error
             except Exception as error:  # the client lets its HTTP library's own errors through
                 raise self._unavailable(error) from error
-            self._schemas[schema_id] = _writer_schema(schema_id, told)
         return self._schemas[schema_id]
 
     def state(self, subject: str, schema: Mapping[str, Any]) -> SubjectState:
@@ -107,9 +117,9 @@ class Registry:
     def _version(self, subject: str, number: int) -> Version:
         try:
             told = self._client.get_version(subject, number)
+            return Version(number, writer_schema_of(int(told.schema_id or 0), told.schema))
         except Exception as error:  # the client lets its HTTP library's own errors through
             raise self._unavailable(error) from error
-        return Version(number, _writer_schema(int(told.schema_id or 0), told.schema))
 
     def _register(self, subject: str, text: str) -> int:
         first = not self._versions(subject)
@@ -150,20 +160,16 @@ class Registry:
         return versions
 
     def _unavailable(self, error: Exception) -> RegistryUnavailable:
+        self._client.clear_caches()  # it keeps what it was told, were it no schema at all
         return RegistryUnavailable(
-            f"the registry at {self.url} does not answer as one ({error}): start it with `flagfall services up`, "
-            f"or set FLAGFALL_REGISTRY_URL to a running one"
+            f"the registry at {self.url} does not answer as one ({_in_short(error)}): start it with "
+            f"`flagfall services up`, or set FLAGFALL_REGISTRY_URL to a running one"
         )
-
-
-def _writer_schema(schema_id: int, told: Schema) -> WriterSchema:
-    return WriterSchema(schema_id, told.schema_str or "", told.schema_type or AVRO)
 
 
 def _client_options(settings: Settings) -> dict[str, Any]:
     options: dict[str, Any] = {
         "url": settings.registry_url,
-        "timeout": TIMEOUT_SECONDS,
         "max.retries": RETRIES,
     }
     if settings.registry_username:
@@ -174,3 +180,8 @@ def _client_options(settings: Settings) -> dict[str, Any]:
 
 def _canonical(schema: Mapping[str, Any]) -> str:
     return json.dumps(schema, separators=(",", ":"))
+
+
+def _in_short(error: Exception) -> str:
+    """What it says, of a page that answers in the place of a registry the beginning."""
+    return (str(error) or type(error).__name__)[:MAX_TOLD]

@@ -19,7 +19,7 @@ from agents.fold import Fold
 from app.base.cluster import Cluster
 from app.base.errors import RegistryUnavailable
 from app.base.kafka_clients import aiokafka_options
-from app.base.registry import Registry
+from app.base.registry import PATIENT_SECONDS, Registry
 from app.base.settings import Settings, variable
 from app.base.topic import Topic
 from app.base.topic_admin import require_topics
@@ -101,7 +101,7 @@ def create_worker(
     `needed`: topics that must exist as described. `checks`: asked before the group is joined, as these topics are.
     """
     app = FlagfallApp(settings)
-    schemas = SchemaCache(Registry(settings).writer_schema, RegistryUnavailable)
+    schemas = SchemaCache(Registry(settings, timeout_seconds=PATIENT_SECONDS).writer_schema, RegistryUnavailable)
     awaited = Gauge(
         "flagfall_schemas_awaited", "Schema ids that tasks wait for the registry for.", registry=app.registry
     )

@@ -16,6 +16,7 @@ from app.base.settings import Settings
 from app.codecs.schema_evolution import obstacles
 from app.edge.cli.main import run
 from app.rides.ride import avro_schema
+from tests.support.fake_registry import CONTRACT, contract
 from tests.support.ride_versions import RIDE_VERSIONS
 from tests.support.workers import environment_of
 
@@ -97,6 +98,10 @@ def test_a_schema_of_another_kind_is_told_as_what_it_is(settings: Settings, subj
     found = [registry.writer_schema(schema_id) for schema_id in (proto, text)]
     assert [one and (one.kind, one.declared) for one in found] == [("PROTOBUF", None), ("AVRO", "string")]
     assert [version.schema.kind for version in registry.versions(f"proto-{subject}")] == ["PROTOBUF"]
+
+
+def test_it_answers_as_the_one_that_unit_tests_have_in_its_place(settings: Settings) -> None:
+    assert contract(settings.registry_url) == CONTRACT
 
 
 def test_a_registry_that_cannot_be_reached_is_no_answer(settings: Settings) -> None:

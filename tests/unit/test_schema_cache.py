@@ -246,6 +246,9 @@ async def test_a_registry_that_is_slow_takes_no_thread_from_the_rest_of_the_work
                 await asyncio.sleep(0.005)
             assert await asyncio.to_thread(lambda: "answered") == "answered"
             assert not waiting.done()
+            asking = [thread for thread in threading.enumerate() if thread.name == "registry"]
+            assert asking
+            assert all(thread.daemon for thread in asking)  # or the process would wait for them at its end
     finally:
         go_on.set()
     await waiting

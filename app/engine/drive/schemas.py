@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from weakref import WeakValueDictionary
@@ -50,7 +51,7 @@ class SchemaCache:
         self._asking: WeakValueDictionary[int, asyncio.Lock] = WeakValueDictionary()
         self._answered = asyncio.Event()
         """Set when the registry answers, and another one made: those who wait to ask again need not wait longer."""
-        self._threads = ThreadPoolExecutor(AT_ONCE, "registry")  # its own: a slow registry fills them all
+        self._questions = asyncio.Semaphore(AT_ONCE)
 
     @property
     def awaited(self) -> list[Awaited]:
@@ -109,11 +110,12 @@ class SchemaCache:
         self._unknown_until[schema_id] = time.monotonic() + UNKNOWN_SECONDS
 
     async def _ask(self, schema_id: int) -> WriterSchema | None:
-        wait_seconds, loop = FIRST_WAIT_SECONDS, asyncio.get_running_loop()
+        wait_seconds = FIRST_WAIT_SECONDS
         while True:
             answered = self._answered
             try:
-                found = await loop.run_in_executor(self._threads, self._look_up, schema_id)
+                async with self._questions:
+                    found = await asyncio.wrap_future(self._question(schema_id))
             except self._unavailable as error:
                 self._tell(schema_id, error)
                 await asyncio.sleep(FIRST_WAIT_SECONDS)
@@ -123,6 +125,20 @@ class SchemaCache:
                 self._answered, answered = asyncio.Event(), self._answered
                 answered.set()
                 return found
+
+    def _question(self, schema_id: int) -> Future[WriterSchema | None]:
+        """Put in a thread that nobody waits for when the process ends, as an executor's would be."""
+        told = Future[WriterSchema | None]()
+
+        def ask() -> None:
+            told.set_running_or_notify_cancel()
+            try:
+                told.set_result(self._look_up(schema_id))
+            except BaseException as error:
+                told.set_exception(error)
+
+        threading.Thread(target=ask, name="registry", daemon=True).start()
+        return told
 
     def _tell(self, schema_id: int, error: Exception) -> None:
         if schema_id in self._awaited:
