@@ -75,7 +75,8 @@ def test_silent_services_are_told_apart(tmp_path: Path) -> None:
             wait_for(lambda: said in waiting.get("/metrics").text, "it waits for the registry", [waiting])
             wait_for(lambda: "the registry does not answer" in waiting.log.read_text(), "and says so", [waiting])
             assert _livez(waiting) == 200
-            waiting.send(signal.SIGKILL)
+            waiting.send(signal.SIGTERM)
+            assert waiting.ended() == ExitCode.CLEAN
         with (
             ready_worker(settings, tmp_path, "ends", **SHORT) as ends,
             ready_worker(settings, tmp_path, "stays", **NEVER, **STOPS) as stays,
