@@ -9,8 +9,9 @@ from app.codecs import origin_headers
 from app.codecs.avro_schema import Schemas
 from app.codecs.avro_strict import Refusal, StrictDecoder
 from app.codecs.changelog import decode_rows
-from app.codecs.origin_headers import JOIN, REASON, SIDE, TOPIC, VIEWS
+from app.codecs.origin_headers import JOIN, REASON, SIDE, VIEWS
 from app.codecs.row_keys import decode_key
+from app.domain.correction import Place
 from app.domain.fold import Cells, RowKey
 from app.domain.records import Value
 from app.domain.source import Column
@@ -79,13 +80,14 @@ def values(value: bytes | None, columns: Sequence[Column], schemas: Schemas) -> 
     return decoded
 
 
-Read = Callable[[str, bytes | None], dict[str, Value]]
-"""What a record of a topic says."""
+Read = Callable[[Place, Sent], dict[str, Value]]
+"""What a record says that was set aside, given where it stood."""
 
 
 def late(record: Sent, read: Read) -> Late:
     told = origin_headers.told(record.headers)
-    return Late(*origin_headers.place(told), read(told[TOPIC], record.value), tuple(told[VIEWS].split(",")))
+    place = origin_headers.place(told)
+    return Late(*place, read(place, record), tuple(told[VIEWS].split(",")))
 
 
 def quarantined(record: Sent) -> Quarantined:
@@ -95,4 +97,5 @@ def quarantined(record: Sent) -> Quarantined:
 
 def unmatched(record: Sent, read: Read) -> Unmatched:
     told = origin_headers.told(record.headers)
-    return Unmatched(told[JOIN], told[SIDE], *origin_headers.place(told), read(told[TOPIC], record.value))
+    place = origin_headers.place(told)
+    return Unmatched(told[JOIN], told[SIDE], *place, read(place, record))

@@ -6,6 +6,7 @@ from app.base import names
 from app.codecs.carrying import KEPT_BYTES, WAITING_BYTES, WHOLE_BYTES, original_of, size
 from app.codecs.origin_headers import OFFSET, REASON, TIMESTAMP_MS, told
 from app.domain.join import JoinKind
+from app.domain.source import MAX_TEXT_BYTES
 from app.testkit.harness import Harness
 from app.testkit.parcels import WEIGHED
 from app.testkit.partition_log import Sent
@@ -38,6 +39,16 @@ def test_a_large_late_record_is_set_aside_by_its_beginning() -> None:
     kit.send(EVENTS, event("START", 500, "b", sent=500))
     kit.send(EVENTS, event("START", 0, "a", sent=0), headers=LARGE)
     assert original_of(only(kit.records(names.late_topic("test"))).headers) is not None
+
+
+def test_what_a_record_says_that_was_set_aside_shortened_is_read_where_it_stood() -> None:
+    """A value of 66 kB does not end in the 64 KiB that are kept."""
+    kit, long = Harness(joins=[PAID]), "x" * MAX_TEXT_BYTES
+    kit.send(EVENTS, event("START", 500, "b", sent=500))
+    kit.send(EVENTS, event("START", 0, long, sent=0), headers=LARGE)
+    kit.send(EVENTS, event("START", 0, "short", sent=0))
+    assert original_of(kit.records(names.late_topic("test"))[0].headers) is not None
+    assert [(late.offset, late.values["call_id"]) for late in kit.late] == [(1, long), (2, "short")]
 
 
 def test_a_branch_sends_a_large_record_on_without_its_value_and_says_so() -> None:
