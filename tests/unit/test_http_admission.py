@@ -121,11 +121,18 @@ def test_rows_may_be_asked_for_with_any_value_of_any_parameter(
     assert caller.status(target + b"&order=desc" * order) in ANSWERED - {503}
 
 
-@given(garbage)
-@example(b"100-continue")
-@example(b"\x80")
-def test_a_caller_may_expect_anything(caller: Caller, expected: bytes) -> None:
-    assert caller.status(b"/v1/views", {b"Expect": expected}) in {200, 400}
+@pytest.mark.parametrize(
+    ("method", "address", "status"),
+    [(b"GET", b"/v1/views", 200), (b"GET", b"/nowhere", 404), (b"POST", b"/livez", 405)],
+)
+@settings(max_examples=50)
+@given(expected=garbage)
+@example(expected=b"100-continue")
+@example(expected=b"\x80")
+def test_a_caller_may_expect_anything(
+    caller: Caller, *, method: bytes, address: bytes, status: int, expected: bytes
+) -> None:
+    assert caller.status(address, {b"Expect": expected}, method) in {status, 400}
 
 
 @given(view=st.sampled_from(VIEWS), window_us=INT64, text=st.none() | st.text(max_size=4), number=INT64)

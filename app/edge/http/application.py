@@ -21,6 +21,7 @@ from app.base.settings import HttpSettings
 from app.edge.http.admission import GATES, Admission, admitted
 from app.edge.http.context import EDGE, Edge, ServedGroup
 from app.edge.http.metrics import add_metrics, timed
+from app.edge.http.nowhere import add_nowhere
 from app.edge.http.openapi import DOCUMENT, api_document
 from app.edge.http.problems import problem_middleware
 from app.edge.http.routes import ROUTES
@@ -66,6 +67,7 @@ def create_app(
     app.cleanup_ctx.append(_session)
     for route in ROUTES:
         app.router.add_get(route.path, route.handler, name=route.name, expect_handler=unread_body)
+    add_nowhere(app)
     return app
 
 

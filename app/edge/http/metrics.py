@@ -15,6 +15,7 @@ from prometheus_client.registry import Collector
 
 from app.domain.event_time import NO_WATERMARK
 from app.edge.http.context import Edge
+from app.edge.http.nowhere import is_nowhere
 from app.edge.http.problems import Handler
 from app.edge.http.verdicts import UNREADABLE, read_verdicts
 from app.engine.core.task_state import TaskState
@@ -43,7 +44,7 @@ async def timed(request: web.Request, handler: Handler) -> web.StreamResponse:
     begun = time.perf_counter()
     response = await handler(request)
     resource = request.match_info.route.resource
-    route = resource.canonical if resource is not None else UNMATCHED
+    route = UNMATCHED if resource is None or is_nowhere(request) else resource.canonical
     request.app[DURATIONS].labels(route, str(response.status)).observe(time.perf_counter() - begun)
     return response
 
