@@ -17,6 +17,8 @@ MAX_SCHEMA_BYTES = 1_000_000
 MAX_PARTS = 10_000
 """Fields, items and branches of a schema, named types counted wherever they are used: what one value can take to read
 that has no bytes of its own."""
+MAX_NESTING = 200
+"""Lists and objects of a schema's JSON within one another, where Python's own bound is another in every program."""
 _LEAST_BYTES = {"null": 0, "float": 4, "double": 8}
 _OTHERS = ("boolean", "int", "long", "string", "bytes")
 
@@ -29,9 +31,18 @@ def is_readable(schema: WriterSchema, columns: Sequence[Column]) -> bool:
     a few bytes of those can take any time to read.
     """
     try:
-        return len(schema.text) <= MAX_SCHEMA_BYTES and _gives(schema, columns)
+        return len(schema.text) <= MAX_SCHEMA_BYTES and _is_shallow(schema.declared) and _gives(schema, columns)
     except Exception:
         return False
+
+
+def _is_shallow(declared: Any) -> bool:
+    """Asked level by level: nothing here depends on how deep the caller stands."""
+    level = [declared]
+    for _ in range(MAX_NESTING + 1):
+        held = (part.values() if isinstance(part, dict) else part for part in level if isinstance(part, dict | list))
+        level = [inner for parts in held for inner in parts]
+    return not level
 
 
 def _gives(schema: WriterSchema, columns: Sequence[Column]) -> bool:

@@ -18,7 +18,7 @@ from app.domain.event_time import NO_WATERMARK
 from app.domain.fold import refusal
 from app.domain.records import Record, with_derived
 from app.engine.core.batch import Batch
-from app.engine.core.usable import usable_records
+from app.engine.core.usable import Usable, usable_records
 from app.rides.ride import RIDES
 from tests.fuzz.door import Differs
 from tests.fuzz.mutated import ODD_NUMBERS, mutated_bytes
@@ -57,6 +57,23 @@ def draw_record(rng: random.Random) -> Sent:
 
 def fates(some: Sequence[Sent]) -> list[str]:
     """Reasons, or `used`, by the worker's own path through a batch. Differs where the naive rules say otherwise."""
+    usable, told = _by_worker(some, SCHEMAS)
+    columns = iter(usable.frame.to_dicts())
+    for at, one in enumerate(some):
+        expected, values = naive(at, one)
+        if told[at] != expected:
+            raise Differs(f"the worker says {told[at]}, the rules say {expected}")
+        if told[at] == "used" and (read := next(columns)) != {name: values[name] for name in read}:
+            raise Differs(f"the worker reads {read}, the rules {values}")
+    return [fate.partition(":")[0] for fate in told]
+
+
+def told_by_worker(some: Sequence[Sent], schemas: Schemas) -> list[str]:
+    """Reason or `used` of each record of a batch."""
+    return _by_worker(some, schemas)[1]
+
+
+def _by_worker(some: Sequence[Sent], schemas: Schemas) -> tuple[Usable, list[str]]:
     offsets = np.arange(len(some))
     batch = Batch(
         topic=TOPIC,
@@ -69,22 +86,14 @@ def fates(some: Sequence[Sent]) -> list[str]:
         values=[one.value for one in some],
         headers=[()] * len(some),
     )
-    usable, refused = usable_records(RIDES, batch, NO_WATERMARK, SCHEMAS)
+    usable, refused = usable_records(RIDES, batch, NO_WATERMARK, schemas)
     reasons = dict(refused)
-    told = [reasons.get(at, "used") for at in range(len(some))]
-    columns = iter(usable.frame.to_dicts())
-    for at, one in enumerate(some):
-        expected, values = naive(at, one)
-        if told[at] != expected:
-            raise Differs(f"the worker says {told[at]}, the rules say {expected}")
-        if told[at] == "used" and (read := next(columns)) != {name: values[name] for name in read}:
-            raise Differs(f"the worker reads {read}, the rules {values}")
-    return [fate.partition(":")[0] for fate in told]
+    return usable, [reasons.get(at, "used") for at in range(len(some))]
 
 
-def naive(offset: int, sent: Sent) -> tuple[str, dict[str, object]]:
+def naive(offset: int, sent: Sent, schemas: Schemas = SCHEMAS) -> tuple[str, dict[str, object]]:
     """Reason or `used`, and the columns, by the rules as they are written down."""
-    told = _STRICT.decode(sent.value, SCHEMAS)
+    told = _STRICT.decode(sent.value, schemas)
     if isinstance(told, Refusal):
         return told.reason, {}
     values = with_derived(RIDES, told)

@@ -54,6 +54,8 @@ DAMAGE = {
     "empty": Reason.TOO_SHORT,
     "header only": Reason.TOO_SHORT,
     "magic": Reason.BAD_MAGIC,
+    "its id in a header": Reason.BAD_MAGIC,
+    "forged length": Reason.UNDECODABLE,
     "schema": Reason.UNKNOWN_SCHEMA,
     "truncated": Reason.UNDECODABLE,
     "trailing": Reason.TRAILING_BYTES,
@@ -136,6 +138,8 @@ async def _plant(world: Settings) -> dict[Place, str]:
         "empty": (b"", clock_ms),
         "header only": (good[:5], clock_ms),
         "magic": (b"\x01" + good[1:], clock_ms),
+        "its id in a header": (good[5:], clock_ms),
+        "forged length": (good[:5] + b"\xff" * 4 + b"\x0f" + good[6:], clock_ms),
         "schema": (_naming(UNKNOWN_ID, good), clock_ms),
         "truncated": (good[:-3], clock_ms),
         "trailing": (good + b"xx", clock_ms),
@@ -154,12 +158,13 @@ async def _plant(world: Settings) -> dict[Place, str]:
         for i, (kind, (value, timestamp_ms)) in enumerate(damaged.items()):
             batch = producer.create_batch()  # unlike `send` it takes a record without key and value
             key = b"key" if kind == "null" or i % 2 == 0 else None
-            batch.append(
-                timestamp=timestamp_ms, key=key, value=value, headers=[("kind", kind.encode()), (TOPIC, b"\xff")]
-            )
+            headers = [("kind", kind.encode()), (TOPIC, b"\xff"), ("__value_schema_id", good[:5])]
+            batch.append(timestamp=timestamp_ms, key=key, value=value, headers=headers)
             topic = RIDES.topics[i % len(RIDES.topics)].name
             sent = await (await producer.send_batch(batch, topic, partition=i % world.topics.partitions))
             places[Place(sent.topic, sent.partition, sent.offset)] = DAMAGE[kind]
+        elsewhere = {"key": b"999", "value": good, "timestamp_ms": clock_ms}  # no key says what a ride is
+        await producer.send_and_wait(RIDES.topics[0].name, **elsewhere)
     return places
 
 

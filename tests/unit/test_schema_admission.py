@@ -89,6 +89,23 @@ def test_a_schema_of_another_kind_is_not_read_though_it_looks_like_ours() -> Non
     assert not readable(OWN, "JSON")
 
 
+def test_how_deep_a_schema_may_be_does_not_depend_on_where_it_is_asked() -> None:
+    """Python's own bound is on calls in calls: the worker, Spark's program and a test stand differently deep."""
+
+    def nested(depth: int) -> Any:
+        avro_type: Any = "int"
+        for level in range(depth):
+            avro_type = named(f"L{level}", avro_type)
+        return avro_type
+
+    def asked(depth: int, schema: Any) -> bool:
+        return readable(schema) if depth == 0 else asked(depth - 1, schema)
+
+    for depth in (0, 300):
+        assert asked(depth, further(nested(65)))
+        assert not asked(depth, further(nested(66)))
+
+
 def test_types_that_double_at_each_name_are_counted_and_not_followed() -> None:
     """Forty names hold a million million fields of no bytes: a value of one byte would be read for years."""
     doubling: Any = "null"
