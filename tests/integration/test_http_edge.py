@@ -21,7 +21,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from app.codecs.export import check_digest, read_export, stored_rows
 from app.domain.fold import RowKey
 from app.domain.records import TopicPartition
-from app.edge.http import export_handler
+from app.edge.http import export_handler, long_work
 from app.edge.http.application import create_app, create_runner
 from app.edge.http.context import ServedGroup
 from app.edge.http.routes import ROUTES
@@ -311,7 +311,7 @@ async def test_an_export_of_another_workers_task_sends_the_client_there_once(ser
 
 async def test_an_export_is_of_one_marker_while_the_task_goes_on(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(export_handler, "SLICE_ROWS", 16)
-    monkeypatch.setattr(export_handler, "COPY_ROWS", 16)
+    monkeypatch.setattr(long_work, "COPY_ROWS", 16)
     table = zone_table(*((pane, zone) for pane in range(40) for zone in range(1, 30)))
     directory = ready_directory([task_of(0, {ZONE_DEMAND: table})])
     state = directory.tasks[0].views["zone_demand"]

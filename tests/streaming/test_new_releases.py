@@ -14,7 +14,7 @@ from app.domain.fold import RowKey
 from app.domain.marker import BUILDING, CLEARING, LIVE, ViewPosition
 from app.domain.records import TopicPartition
 from app.domain.view import View
-from app.edge.http.gather import serves
+from app.edge.http.own_parts import serves
 from app.engine.core import clearing
 from app.engine.core.definition import TaskDefinition
 from app.engine.core.task_state import TaskState

@@ -16,9 +16,12 @@ from app.domain.event_time import window_end_us
 from app.domain.fold import Cells, RowKey, by_window, merge_rows
 from app.domain.view import View
 from app.domain.windows import Hopping
+from app.edge.http import own_parts
+from app.edge.http.context import Edge, ServedGroup
 from app.edge.http.fold_rows import key_at
 from app.edge.http.instants import to_iso, to_us
-from app.edge.http.parts import part_of
+from app.edge.http.page_rows import reading_of
+from app.edge.http.parts import encode_parts, part_of
 from app.edge.http.problems import Problem
 from app.edge.http.rows_query import RowsQuery, read_query
 from app.rides.views import ZONE_DEMAND
@@ -81,6 +84,22 @@ def test_all_pages_together_hold_each_window_once_and_whole(
         query = replace(query, after=seen[-1][0])
     keys = in_order(list(wanted))
     assert seen == [(key, wanted[key]) for key in (keys[::-1] if newest else keys)]
+
+
+async def test_a_page_that_takes_more_panes_than_most_is_whole_when_it_is_made_beside_the_loop(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(own_parts, "MANY_ROWS", 0)
+    task = task_of(0, {HOPPING: table_of(HOPPING, [(15 * (at // 4), at % 4, 132) for at in range(120)])})
+    position = replace(task.marker.views["hopping"], expired_to_us=NOON_US + 240 * MINUTE_US)
+    task.marker = replace(task.marker, views={"hopping": position})
+    directory, query = ready_directory([task]), RowsQuery(HOPPING, limit=2)
+    reading = reading_of(query, task)
+    assert reading.fold(task.views["hopping"].rows_at(reading.slots)) is None
+    edge = Edge([ServedGroup("rides", directory, (HOPPING,))], tmp_path)
+    given_parts = await own_parts.own_parts(edge, query, [0])
+    assert encode_parts(given_parts) == encode_parts([part_of(directory, task, query)])
+    assert len(given_parts[0].rows) == 3
 
 
 async def test_a_hopping_view_answers_by_window_merged_over_tasks(serve: Serve) -> None:

@@ -26,19 +26,24 @@ def change_of(state: ViewState, slots: set[int], value: int, new_rows: int) -> V
 changes = st.tuples(st.sets(st.integers(0, SIZE - 1)), st.integers(0, 99), st.integers(0, 700))
 
 
-@given(step=st.integers(1, 4), between=st.lists(st.lists(changes, max_size=3), max_size=12))
+@given(
+    step=st.integers(1, 4),
+    wanted=st.none() | st.sets(st.integers(0, SIZE - 1)),
+    between=st.lists(st.lists(changes, max_size=3), max_size=12),
+)
 def test_what_is_swapped_in_while_it_is_copied_is_not_in_it(
-    step: int, between: list[list[tuple[set[int], int, int]]]
+    step: int, wanted: set[int] | None, between: list[list[tuple[set[int], int, int]]]
 ) -> None:
     state = state_of(VENDOR_TRIPS, {RowKey(None, (vendor,)): (vendor, -vendor) for vendor in range(SIZE)})
-    before = state.select()
+    slots = None if wanted is None else np.array(sorted(wanted), np.int64)
+    before = state.select() if slots is None else state.rows_at(slots)
     batches = iter(between)
 
     def swap_some_in() -> None:
-        for slots, value, new_rows in next(batches, []):
-            state.swap_in(change_of(state, slots, value, new_rows))
+        for changed, value, new_rows in next(batches, []):
+            state.swap_in(change_of(state, changed, value, new_rows))
 
-    with state.snapshot() as snapshot:
+    with state.snapshot(slots) as snapshot:
         swap_some_in()
         for _ in snapshot.copy(step):
             swap_some_in()

@@ -81,3 +81,4 @@ async def _session(app: web.Application) -> AsyncIterator[None]:
         app[EDGE].session = session
         yield
     app[EDGE].session = None
+    app[EDGE].long_work.close()

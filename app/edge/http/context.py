@@ -11,6 +11,7 @@ from aiohttp import ClientSession, web
 
 from app.base.settings import HttpSettings
 from app.domain.view import View
+from app.edge.http.long_work import LongWork
 from app.edge.http.problems import Problem
 from app.edge.http.zone_names import Names, no_names
 from app.engine.drive.directory import Directory, Standing
@@ -46,7 +47,7 @@ class ServedGroup:
 
 
 class Edge:
-    """The worker as its HTTP side sees it. `session` asks other workers; open while the application runs."""
+    """The worker as its HTTP side sees it. `session` asks other workers; it is open while the application runs."""
 
     def __init__(
         self,
@@ -63,6 +64,7 @@ class Edge:
         self.names = no_names() if names is None else names
         self.limits = HttpSettings() if limits is None else limits
         self.awaited_schemas = awaited_schemas
+        self.long_work = LongWork()
         self.session: ClientSession | None = None
         self._by_view = {view.name: group.directory for group in groups for view in group.views}
 

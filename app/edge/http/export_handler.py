@@ -7,7 +7,6 @@ encoding then go in slices that give the loop back. A task that moves on, or awa
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import AsyncIterator, Iterator
 
 from aiohttp import web
@@ -21,19 +20,17 @@ from app.codecs.export import (
 )
 from app.domain.view import View
 from app.edge.http.context import Edge, edge_of
+from app.edge.http.long_work import copied
 from app.edge.http.own_parts import serves
 from app.edge.http.problems import Problem, bad_parameter
+from app.edge.http.streamed import cut_on_failure
 from app.edge.http.view_handlers import read_partition
-from app.engine.core.state import Rows, ViewState
+from app.engine.core.state import Rows
 
 SLICE_ROWS = 4_096
 """About 15 ms of digest or encoding: the loop is needed for heartbeats and batches."""
-COPY_ROWS = 65_536
-"""About 8 ms of copying."""
 HOP = "hop"
 """Marks an address that a worker sent the client to; it is not sent on a second time."""
-
-log = logging.getLogger(__name__)
 
 
 async def export(request: web.Request) -> web.StreamResponse:
@@ -45,30 +42,16 @@ async def export(request: web.Request) -> web.StreamResponse:
     if task is None or task.is_ahead or not serves(task, view):  # of a marker that its log does not hold yet
         raise _elsewhere(edge, request, view, partition)
     marker, offset = task.marker, task.marker_offset
-    rows = await _copied(task.views[view.name])
+    rows = await copied(task.views[view.name])  # at once, so that they belong to the marker
     digest = add_digests(*[part async for part in _digests(view, rows)])
     metadata = ExportMetadata(view.name, view.version, partition, marker, offset, len(rows), digest)
     response = web.StreamResponse(headers={"Content-Type": MEDIA_TYPE})
-    await response.prepare(request)
-    try:
+    with cut_on_failure(request, response):
+        await response.prepare(request)
         async for piece in _encoded(view, metadata, rows):
             await response.write(piece)
         await response.write_eof()
-    except ConnectionError:
-        log.info("export of %s partition %d: the client left", view.name, partition)
-    except Exception:  # the head is sent, so no problem can be: cut the stream, which the reader notices
-        log.exception("export of %s partition %d failed", view.name, partition)
-        if request.transport is not None:
-            request.transport.abort()
     return response
-
-
-async def _copied(state: ViewState) -> Rows:
-    """The rows of this moment. The snapshot is taken before the first await, thus belongs to the marker."""
-    with state.snapshot() as snapshot:
-        for _ in snapshot.copy(COPY_ROWS):
-            await asyncio.sleep(0)
-    return snapshot.rows()
 
 
 def slices(rows: Rows) -> Iterator[Rows]:

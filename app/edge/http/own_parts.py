@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import orjson
@@ -11,23 +12,65 @@ from app.base.settings import variable
 from app.domain.marker import LIVE
 from app.domain.view import AllTime, Tumbling, View
 from app.edge.http.context import Edge
+from app.edge.http.long_work import MANY_ROWS, copied
 from app.edge.http.page_rows import reading_of
-from app.edge.http.parts import Part, part_of
+from app.edge.http.parts import Part, part_of, part_with
 from app.edge.http.problems import Problem
+from app.edge.http.reading import Reading
 from app.edge.http.rows_query import RowsQuery
 from app.engine.core.task_state import TaskState
 
 
-def own_parts(edge: Edge, query: RowsQuery, partitions: Sequence[int]) -> list[Part]:
-    """Parts of those partitions that are owned here; the `too-much` problem before any of them is copied."""
-    directory = edge.directory(query.view)
-    held = directory.tasks
-    tasks = [held[p] for p in partitions if p in held and serves(held[p], query.view)]
+async def own_parts(
+    edge: Edge, query: RowsQuery, partitions: Sequence[int], before_long: Callable[[], Awaitable[object]] | None = None
+) -> list[Part]:
+    """Parts of those partitions that are owned here; the `too-much` problem before any of them is copied.
+
+    Those of few rows at once; many are copied in slices and folded in a thread, each part of one commit all the same.
+    `before_long` is awaited before that begins.
+    """
+    tasks = [task for p in partitions if (task := _served(edge, query.view, p))]
     readings = [reading_of(query, task) for task in tasks]
+    rows = _within_budget(edge, query, readings)
+    if rows <= MANY_ROWS:
+        directory = edge.directory(query.view)
+        return [part_of(directory, task, query, reading) for task, reading in zip(tasks, readings, strict=True)]
+    if before_long is not None:
+        await before_long()
+    async with edge.long_work.turn:
+        parts = [await _part_beside(edge, query, p) for p in partitions]
+    return [part for part in parts if part]
+
+
+async def _part_beside(edge: Edge, query: RowsQuery, partition: int) -> Part | None:
+    """The task's part, or None if it is not here by now. The loop goes on meanwhile, and so may the task."""
+    more, rows = 1, None
+    while rows is None:
+        task = _served(edge, query.view, partition)
+        if task is None:
+            return None
+        reading = reading_of(query, task, more)
+        _within_budget(edge, query, [reading])
+        state = task.views[query.view.name]
+        standing = part_with(edge.directory(query.view), task, query.view, state.rows_at(reading.slots[:0]))
+        copy = await copied(state, reading.slots)
+        rows = await edge.long_work.run(True, reading.fold, copy)
+        more *= 4
+    return replace(standing, rows=rows)
+
+
+def _served(edge: Edge, view: View, partition: int) -> TaskState | None:
+    directory = edge.directory(view)
+    task = directory.tasks.get(partition) if directory.answers else None
+    return task if task is not None and serves(task, view) else None
+
+
+def _within_budget(edge: Edge, query: RowsQuery, readings: Sequence[Reading]) -> int:
+    """How many rows are folded for these; the `too-much` problem if they are more than a worker may."""
     rows = sum(reading.folded_rows for reading in readings)
     if rows > edge.limits.max_rows:
         raise too_much(query.view, rows, edge.limits.max_rows)
-    return [part_of(directory, task, query, reading) for task, reading in zip(tasks, readings, strict=True)]
+    return rows
 
 
 def serves(task: TaskState, view: View) -> bool:

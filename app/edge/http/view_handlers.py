@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import orjson
-from aiohttp import web
+from aiohttp import hdrs, web
 
 from app.domain.event_time import NO_WATERMARK
 from app.domain.view import View
@@ -17,6 +18,7 @@ from app.edge.http.own_parts import own_parts
 from app.edge.http.parts import encode_parts
 from app.edge.http.problems import bad_parameter
 from app.edge.http.rows_query import RowsQuery, no_rows_query, read_partial, read_query
+from app.edge.http.streamed import cut_on_failure
 from app.edge.http.view_documents import state_document, view_document
 
 
@@ -42,9 +44,10 @@ async def show_rows(request: web.Request) -> web.Response:
     query = read_query(edge.view(request.match_info["view"]), request.query)
     edge.require_ready(query.view)
     if query.last_us is not None and query.until_us is None:
-        return json_response(await _rolling_answer(edge, query))
-    gathered = await gather(edge, query)
-    return json_response(rows_answer(edge, query, gathered))
+        answer = await _rolling_answer(edge, query)
+    else:
+        answer = await rows_answer(edge, query, await gather(edge, query))
+    return json_response(answer)
 
 
 async def _rolling_answer(edge: Edge, query: RowsQuery) -> dict[str, Any]:
@@ -52,20 +55,30 @@ async def _rolling_answer(edge: Edge, query: RowsQuery) -> dict[str, Any]:
     standing = await gather(edge, no_rows_query(query.view, partial_allowed=query.partial_allowed))
     as_of_us = standing.lowest_watermark_us
     if as_of_us == NO_WATERMARK:
-        return rows_answer(edge, replace(query, until_us=0), standing)
+        return await rows_answer(edge, replace(query, until_us=0), standing)
     query = query.until(as_of_us)
-    answer = rows_answer(edge, query, await gather(edge, query))
+    answer = await rows_answer(edge, query, await gather(edge, query))
     answer["meta"]["as_of"] = watermark_text(as_of_us)  # it may have risen since: the window is told by this one
     return answer
 
 
-async def give_parts(request: web.Request) -> web.Response:
-    """The parts of the asked partitions that are owned here; the others are left out, never forwarded."""
+async def give_parts(request: web.Request) -> web.StreamResponse:
+    """The parts of the asked partitions that are owned here; the others are left out, never forwarded.
+
+    What takes long begins with the answer's head, by which the asking worker knows that this one lives.
+    """
     edge = edge_of(request)
     query = read_query(edge.view(request.match_info["view"]), request.query, also=("partition",))
     partitions = [read_partition(edge, query.view, text) for text in request.query.getall("partition", [])]
     edge.require_ready(query.view)
-    return web.Response(body=encode_parts(own_parts(edge, query, partitions)), content_type="application/json")
+    begun = web.StreamResponse(headers={hdrs.CONTENT_TYPE: "application/json"})
+    with cut_on_failure(request, begun):
+        body = encode_parts(await own_parts(edge, query, partitions, partial(begun.prepare, request)))
+        if not begun.prepared:
+            return web.Response(body=body, content_type="application/json")
+        await begun.write(body)
+        await begun.write_eof()
+    return begun
 
 
 def read_partition(edge: Edge, view: View, text: str) -> int:

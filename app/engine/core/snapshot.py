@@ -1,4 +1,4 @@
-"""The rows of one moment, copied while the state goes on."""
+"""The rows of one moment, or some of them, copied while the state goes on."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ class Snapshot:
     Before a change reaches slots that are not copied yet, their cells are kept aside.
     """
 
-    def __init__(self, alive: Mask, empty: Callable[[int], Rows], rows_at: Callable[[Int64s], Rows]) -> None:
-        self._alive, self._rows_at = alive, rows_at
-        self._count = int(np.count_nonzero(alive))
-        self._whole = self._count == len(alive)
+    def __init__(self, wanted: Mask, empty: Callable[[int], Rows], rows_at: Callable[[Int64s], Rows]) -> None:
+        self._wanted, self._rows_at = wanted, rows_at
+        self._count = int(np.count_nonzero(wanted))
+        self._whole = self._count == len(wanted)
         self._rows = empty(self._count)
         self._slots = np.empty(0 if self._whole else self._count, np.int32)
         self._seen = self._copied = 0
@@ -29,15 +29,16 @@ class Snapshot:
 
     def keep(self, slots: Int64s, cells_at: Callable[[Int64s], Int64s]) -> None:
         """Called before the cells of some rows change."""
-        later = slots[(slots >= self._seen) & (slots < len(self._alive))]
+        later = slots[(slots >= self._seen) & (slots < len(self._wanted))]
+        later = later[self._wanted[later]]
         if len(later):
             self._kept.append((later, cells_at(later)))
 
     def copy(self, step_rows: int) -> Iterator[None]:
         """Copies that many rows at a time and yields in between."""
-        while self._seen < len(self._alive):
-            until = min(self._seen + step_rows, len(self._alive))
-            self._copy(self._seen + np.flatnonzero(self._alive[self._seen : until]))
+        while self._seen < len(self._wanted):
+            until = min(self._seen + step_rows, len(self._wanted))
+            self._copy(self._seen + np.flatnonzero(self._wanted[self._seen : until]))
             self._seen = until
             yield
         while self._kept:  # the last change first, so that the oldest cells stay

@@ -133,9 +133,10 @@ class ViewState:
         return self._table.cell_column(slots, self.view.cells.index(cell))
 
     @contextmanager
-    def snapshot(self) -> Iterator[Snapshot]:
-        """The rows of this moment, to be copied step by step while the state goes on."""
-        snapshot = Snapshot(self._table.alive(), self._empty_rows, self.rows_at)
+    def snapshot(self, slots: Int64s | None = None) -> Iterator[Snapshot]:
+        """The rows of this moment, or those of some slots, to be copied step by step while the state goes on."""
+        wanted = self._table.alive() if slots is None else self._table.mask(slots)
+        snapshot = Snapshot(wanted, self._empty_rows, self.rows_at)
         self._snapshots.append(snapshot)
         try:
             yield snapshot

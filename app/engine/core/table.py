@@ -72,6 +72,12 @@ class Table:
         """A copy of which slots below the end are rows."""
         return self._alive[: self._end].copy()
 
+    def mask(self, slots: Int64s) -> Mask:
+        """Which slots below the end are among these."""
+        wanted = np.zeros(self._end, bool)
+        wanted[slots] = True
+        return wanted
+
     def rows(self) -> Int64s:
         """Slots of all rows, rising."""
         return np.flatnonzero(self._alive[: self._end])

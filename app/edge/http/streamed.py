@@ -1,0 +1,35 @@
+"""Answers whose head is sent before they are whole: a failure can only cut them, which the reader notices."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from aiohttp import web
+
+log = logging.getLogger(__name__)
+
+
+@contextmanager
+def cut_on_failure(request: web.Request, response: web.StreamResponse) -> Iterator[None]:
+    """Cut the connection if the answer fails after its head was sent; before that, failures are the caller's."""
+    try:
+        yield
+    except ConnectionError:
+        log.info("%s: the client left", request.path_qs)
+    except asyncio.CancelledError:
+        if response.prepared:
+            _cut(request)
+        raise
+    except Exception:
+        if not response.prepared:
+            raise
+        log.exception("%s failed", request.path_qs)
+        _cut(request)
+
+
+def _cut(request: web.Request) -> None:
+    if request.transport is not None:
+        request.transport.abort()
