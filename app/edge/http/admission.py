@@ -27,12 +27,14 @@ GATES = web.AppKey("gates", Mapping[str, "Gate"])
 class Gate:
     """Lets `most` requests in at once, each for `answer_seconds`.
 
-    Up to `most_waiting` others stand in line for `wait_seconds`, first come, first served.
+    Up to `most_waiting` others stand in line for `wait_seconds`, first come, first served. Those inside
+    begin by `turn`.
     """
 
     def __init__(self, most: int, most_waiting: int, wait_seconds: float, answer_seconds: float) -> None:
         self._free = asyncio.Semaphore(most)
         self._most_waiting, self._wait_seconds, self._answer_seconds = most_waiting, wait_seconds, answer_seconds
+        self.turn = asyncio.Lock()
         self.inside = self.waiting = 0
         self.refused: Counter[str] = Counter()
 
@@ -108,12 +110,13 @@ class Admission(Collector):
 async def admitted(request: web.Request, handler: Handler) -> web.StreamResponse:
     """Answer once the route's gate lets the request in.
 
-    Whoever came in gives the loop back once: of a thousand that arrive in one turn it then holds up the loop no longer
-    than those that fit inside, and the others are in line, or refused, before the first is answered.
+    One begins in a turn of the loop, whatever came in the turn before: a point query awaits nothing, so all that fit
+    inside would hold the loop together. The others are in line, or refused, before the first is answered.
     """
     gate = request.app[GATES].get(request.match_info.route.name or "")
     if gate is None:
         return await handler(request)
     async with gate.entered():
-        await asyncio.sleep(0)
+        async with gate.turn:
+            await asyncio.sleep(0)
         return await handler(request)
