@@ -89,7 +89,7 @@ def _range_problems(cluster: Cluster, spans: Sequence[Span]) -> Iterator[str]:
         if span.end < span.start:
             yield f"{span}: it ends before it starts"
         if starts[span.at] > span.start:
-            yield f"{span}: the log now starts at {starts[span.at]}; rebuild the tables, or accept the loss"
+            yield f"{span}: the log now starts at {starts[span.at]}; `flagfall rebuild` makes tables of what is left"
         if ends[span.at] < span.end:
             yield f"{span}: the log ends at {ends[span.at]}: the tables claim records that the topic does not hold"
 

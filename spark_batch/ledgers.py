@@ -73,7 +73,7 @@ def accepted_losses(cuts: Iterable[TaskCut]) -> str | None:
     told = "\n".join(f"  - {span}: {span.end - span.start} offsets" for span in losses)
     return (
         f"records were lost before they were read, and the loss was accepted:\n{told}\n"
-        "The logs hold nothing of what the rows count from before; tables under another FLAGFALL_APP_ID can be checked"
+        "The logs hold nothing of what the rows count from before; `flagfall rebuild` makes tables that can be checked"
     )
 
 

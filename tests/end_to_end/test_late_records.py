@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import polars as pl
 from confluent_kafka import Producer
@@ -22,13 +22,12 @@ from app.rides.generator.generator import Generator
 from app.rides.ride import RIDE_COLUMNS, RIDES, avro_schema
 from app.rides.shipped import SHIPPED
 from app.rides.views import VENDOR_TRIPS, ZONE_DEMAND
-from tests.end_to_end.test_real_rides import flagfall
 from tests.support.cluster import write_rides
 from tests.support.flow import exported
-from tests.support.truth import records_of
+from tests.support.truth import log_ends, records_of
 from tests.support.waiting import wait_for
-from tests.support.workers import Worker
-from tests.support.world import covers, markers, messages, ready_worker
+from tests.support.workers import Worker, flagfall
+from tests.support.world import covers, delete_records, markers, messages, ready_worker
 
 RIDES_WRITTEN = 4_000
 NO_ZONE = "out_of_bounds:pickup_zone"
@@ -75,12 +74,28 @@ def test_refused_rides_come_back_once_and_the_verdict_is_match(world: Settings, 
             repeated = told(refeed(world, second.url, *chosen))
             assert repeated["rows"] == []
             assert outcomes(repeated)[ZONE_DEMAND.name, "left", "already_added"] > 0
-        verdict = flagfall(world, "reconcile", "--worker", second.url, "--output", str(tmp_path / "runs"), "--json")
-        assert verdict.returncode == 0, verdict.stdout + verdict.stderr
-        (report,) = (tmp_path / "runs").glob("*/report.json")
-        (zones,) = (v for v in json.loads(report.read_text())["views"] if v["view"] == ZONE_DEMAND.name)
-        assert zones["corrections"] == corrected(world) > 20
+        assert reconciled(world, second, tmp_path / "runs")["corrections"] == corrected(world) > 20
         assert counted(world, second) == RIDES_WRITTEN + 1
+        assert second.stop() == 0
+
+    finals = revisions(world)
+    delete_records(world, {at: end // 2 for at, end in log_ends(world, RIDES).items()})
+    assert flagfall(world, "rebuild", "--yes").returncode == 0
+    with ready_worker(world, tmp_path, "third") as third:
+        wait_for(lambda: covers(world, third, ZONE_DEMAND), "the zones are built anew", [third])
+        zones = reconciled(world, third, tmp_path / "anew")
+        assert (zones["corrections"], zones["residual"]) == (0, 0)
+        assert 0 < counted(world, third) < RIDES_WRITTEN
+        assert revisions(world) == finals
+
+
+def reconciled(world: Settings, started: Worker, output: Path) -> dict[str, Any]:
+    """What the report of a MATCH says of the zones."""
+    verdict = flagfall(world, "reconcile", "--worker", started.url, "--output", str(output), "--json")
+    assert verdict.returncode == 0, verdict.stdout + verdict.stderr
+    (report,) = output.glob("*/report.json")
+    (zones,) = (v for v in json.loads(report.read_text())["views"] if v["view"] == ZONE_DEMAND.name)
+    return cast(dict[str, Any], zones)
 
 
 def refeed(world: Settings, url: str, *arguments: str) -> Any:
@@ -129,6 +144,12 @@ def closed(world: Settings) -> bool:
     last = [markers(world, partition)[-1] for partition in range(world.topics.partitions)]
     raised = {marker.inputs[topic.name].watermark_us for marker in last for topic in RIDES.topics}
     return len(raised) == 1
+
+
+def revisions(world: Settings) -> Counter[tuple[bytes, int]]:
+    """How often each revision of each final was published."""
+    published = messages(world, names.finals_topic(ZONE_DEMAND.name))
+    return Counter((final.key(), json.loads(final.value())["revision"]) for final in published)
 
 
 def corrected(world: Settings) -> int:

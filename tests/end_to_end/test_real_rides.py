@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
 import threading
 from pathlib import Path
 
@@ -17,7 +15,7 @@ from tests.support.expiry import kept
 from tests.support.flow import by_task, covers_all, exported, in_changelog
 from tests.support.truth import records_of
 from tests.support.waiting import wait_for
-from tests.support.workers import FLAGFALL, environment_of, workers
+from tests.support.workers import flagfall, workers
 from tests.support.world import log_ends_of, markers
 
 FILES = (
@@ -27,12 +25,6 @@ FILES = (
     "yellow/yellow_tripdata_2009-01_sample3000.csv",
     "yellow/yellow_tripdata_2016-03_latlon_head.csv",
 )
-
-
-def flagfall(settings: Settings, *arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [FLAGFALL, *arguments], env=os.environ | environment_of(settings), capture_output=True, text=True, check=False
-    )
 
 
 def test_tables_of_real_rides_equal_a_plain_fold_and_the_verdict_is_match(

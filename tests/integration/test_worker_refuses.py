@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import signal
 import socket
-import subprocess
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -26,12 +24,14 @@ from app.codecs.changelog import marker_key
 from app.codecs.marker import encode_marker
 from app.domain.marker import InputPosition, Lost, Marker
 from app.rides.ride import RIDES
+from app.rides.views import VIEWS
 from app.topics import application_topics, source_topics
 from tests.support.cluster import write_rides
+from tests.support.flow import by_task, exported, in_changelog
 from tests.support.ports import free_ports
-from tests.support.truth import log_ends
+from tests.support.truth import log_ends, records_of
 from tests.support.waiting import wait_for
-from tests.support.workers import FLAGFALL, environment_of
+from tests.support.workers import flagfall
 from tests.support.world import (
     assert_ledgers,
     covers,
@@ -118,6 +118,36 @@ def test_a_log_that_ends_before_the_state_does_stops_the_worker(world: Settings)
     _said(ends_in_words(_on_port(world)), "LOG_LOSS: the log ends at offset")
 
 
+def test_tables_are_built_anew_from_what_the_topics_hold_now(world: Settings, tmp_path: Path) -> None:
+    """rides.yellow has lost its end, rides.green was created anew, the others have lost what was not read."""
+    write_rides(world, 0, 600)
+    _write_marker(world, lambda at: replace(at, next_offset=at.next_offset + 5))
+    delete_topics(world, ["rides.green"])
+    create_topics(world.kafka, source_topics(world))
+    write_rides(world, 600, 600)
+    ends = log_ends(world, RIDES)
+    delete_records(world, {at: end for at, end in ends.items() if at[0] in ("rides.fhv", "rides.hvfhv")})
+    shown = flagfall(world, "rebuild", "--dry-run", "--json")
+    assert shown.returncode == 0
+    places = {place["place"]: place for place in json.loads(shown.stdout)["places"]}
+    assert places["rides.green-0"]["created_anew"]
+    assert (places["rides.fhv-0"]["from"], places["rides.fhv-0"]["to"]) == (ends["rides.fhv", 0],) * 2
+    with member(world, "http://worker-1:18081#it"):
+        refused = flagfall(world, "rebuild", "--yes")
+    assert refused.returncode == 1
+    assert "http://worker-1:18081#it" in refused.stderr
+    assert len(markers(world, 0)) == 1
+    wait_for(lambda: not Members(world.kafka, world.app_id)(), "the member has left")
+    assert flagfall(world, "rebuild", "--yes").returncode == 0
+    write_rides(world, 1_200, 100)
+    with ready_worker(_on_port(world), tmp_path) as running:
+        wait_for(lambda: covers(world, running), "every ride that is left is covered", [running])
+        records, stored = records_of(world, RIDES), in_changelog(world, VIEWS)
+        for view in VIEWS:
+            assert exported(view, [running], world.topics.partitions) == by_task(view, records) == stored[view.name]
+    assert_ledgers(markers(world, 0)[-1])
+
+
 def test_records_deleted_under_a_running_worker_stop_it(world: Settings, tmp_path: Path) -> None:
     write_rides(world, 0, 600)
     with ready_worker(world, tmp_path, FLAGFALL_WORKER_SESSION_TIMEOUT_SECONDS=30) as running:
@@ -148,12 +178,6 @@ def member(settings: Settings, client_id: str) -> Iterator[None]:
         yield
     finally:
         consumer.close()
-
-
-def flagfall(settings: Settings, *arguments: str) -> CompletedProcess[str]:
-    """The command as it is typed, over the test's world."""
-    environment = os.environ | environment_of(settings)
-    return subprocess.run([FLAGFALL, *arguments], env=environment, capture_output=True, text=True, check=False)
 
 
 def _on_port(settings: Settings) -> Settings:

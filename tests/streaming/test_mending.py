@@ -2,30 +2,39 @@
 
 from __future__ import annotations
 
+import json
 import random
+from collections.abc import Mapping
+from dataclasses import replace
+from types import MappingProxyType
 
 import pytest
 
-from app.codecs.changelog import marker_key
+from app.base import names
+from app.codecs.advance_requests import encode_request
+from app.codecs.changelog import decode_rows, encode_rows, marker_key
 from app.codecs.marker import decode_marker
+from app.codecs.row_keys import row_prefix
+from app.domain.advance import AdvanceRequest
 from app.domain.errors import StateError
-from app.domain.fold import RowKey
-from app.domain.marker import InputPosition, Lost, Marker
+from app.domain.fold import Advance, RowKey
+from app.domain.marker import Fates, InputPosition, JoinPosition, Lost, Marker
 from app.domain.records import TopicPartition
 from app.domain.view import View
 from app.engine.core.accepting import accept, gaps_of
 from app.engine.core.batch import Transaction
 from app.engine.core.definition import TaskDefinition
+from app.engine.core.rebuilding import LogNow, Rebuild
 from app.testkit.broker import Broker
 from app.testkit.encoding import encode
 from app.testkit.parcels import CARRIERS, HUB_LOAD, MINUTE_US, PARCELS
 from app.testkit.partition_log import Sent
 from app.testkit.received import stored_rows
 from app.testkit.samples import SCHEMA_IDS, SCHEMAS, START_US
-from app.testkit.simulated_task import SimulatedTask, run_until_idle
+from app.testkit.simulated_task import TOPIC_ID, SimulatedTask, run_until_idle
 
 AIR = "parcels.air"
-DEFINITION = TaskDefinition("app", (PARCELS,), (HUB_LOAD, CARRIERS))
+DEFINITION = TaskDefinition("app", (PARCELS,), (HUB_LOAD, CARRIERS), finals=("hub_load",), task_count=1)
 
 
 @pytest.fixture
@@ -76,6 +85,35 @@ def accept_loss(broker: Broker) -> dict[str, Lost]:
     gaps = gaps_of(marker, task.starts())
     write(task, accept(DEFINITION, marker, gaps))
     return gaps
+
+
+def rebuild(broker: Broker, logs: Mapping[str, LogNow] = MappingProxyType({})) -> Rebuild:
+    """`logs`: those that hold something else than they seem to."""
+    task = new_task(broker)
+    there = {topic: LogNow(TOPIC_ID, task.log(topic).start, task.log(topic).end) for topic in DEFINITION.topics}
+    advances = {topic.name: advances_of(task, topic.name) for topic in PARCELS.topics}
+    begun = Rebuild(DEFINITION, last_marker(task), there | dict(logs), advances)
+    while (piece := begun.piece) is not None:
+        begun.take(task.log(piece.topic).fetch(piece.from_offset, 2, until=piece.to_offset), SCHEMAS)
+    write(task, begun.transaction())
+    return begun
+
+
+def advances_of(task: SimulatedTask, topic: str) -> list[Advance]:
+    told = (Advance(**json.loads(value)) for value in values(task.broker, names.advances_topic("app")))
+    return [advance for advance in told if advance.topic == topic]
+
+
+def values(broker: Broker, topic: str) -> list[bytes]:
+    """Of all committed records."""
+    return [entry.record.value or b"" for _, entry in broker.committed(topic) if entry.record is not None]
+
+
+def ask_to_close(broker: Broker, minute: int) -> None:
+    """Please raise all watermarks, behind what is there now."""
+    for topic in PARCELS.topics:
+        request = AdvanceRequest(topic.name, 0, START_US + minute * MINUTE_US, broker.log(topic.name, 0).end)
+        broker.produce(TopicPartition(DEFINITION.advance_requests, 0), Sent(None, encode_request(request)))
 
 
 def counts(task: SimulatedTask, view: View) -> dict[RowKey, int]:
@@ -129,3 +167,156 @@ def test_a_loss_that_is_accepted_twice_is_accepted_once(broker: Broker) -> None:
     broker.log(AIR, 0).delete_below(2)
     accept_loss(broker)
     assert accept_loss(broker) == {}
+
+
+def test_tables_that_were_falsified_are_built_anew_and_the_ledger_is_counted_again(broker: Broker) -> None:
+    send(broker, 0, 1, 12)
+    broker.produce(TopicPartition(AIR, 0), Sent(None, b"damaged"))
+    task = take_over(broker)
+    before, inputs = counts(task, HUB_LOAD), last_marker(task).inputs
+    falsify(broker, HUB_LOAD)
+    assert counts(take_over(broker), HUB_LOAD) != before
+    rebuild(broker)
+    task = take_over(broker)
+    assert counts(task, HUB_LOAD) == before
+    assert counts(task, CARRIERS) == {RowKey(None, (None,)): 3}
+    assert last_marker(task).inputs == inputs
+    assert len(values(broker, names.quarantine_topic("app"))) == 1
+
+
+def test_watermarks_are_raised_where_they_were_and_no_request_is_taken_twice(broker: Broker) -> None:
+    """|0, 1 deleted|asked to close|late|: what was late stays late, though the log does not say why any more."""
+    send(broker, 0, 1)
+    ask_to_close(broker, 60)
+    take_over(broker)
+    send(broker, 2)
+    task = take_over(broker)
+    late, advances = fates(task).late, values(broker, names.advances_topic("app"))
+    assert late == 1
+    broker.log(AIR, 0).delete_below(2)
+    rebuild(broker)
+    task = take_over(broker)
+    assert counts(task, HUB_LOAD) == {}
+    assert (fates(task).late, position(task).watermark_us) == (1, START_US + 60 * MINUTE_US)
+    assert values(broker, names.advances_topic("app")) == advances
+
+
+def test_records_that_were_lost_before_they_were_read_need_not_be_accepted_to_be_left_out(broker: Broker) -> None:
+    send(broker, 0, 1)
+    take_over(broker)
+    send(broker, 2, 3, 4)
+    broker.log(AIR, 0).delete_below(4)
+    rebuild(broker)
+    task = take_over(broker)
+    assert counts(task, HUB_LOAD) == {RowKey(START_US, (1,)): 1}
+    at = position(task)
+    assert (at.start_offset, at.next_offset, at.decoded, at.lost, at.adds_up) == (4, 5, 1, (), True)
+
+
+def test_a_loss_that_was_accepted_is_no_part_of_tables_that_begin_behind_it(broker: Broker) -> None:
+    send(broker, 0)
+    take_over(broker)
+    send(broker, 1, 2)
+    broker.log(AIR, 0).delete_below(2)
+    accept_loss(broker)
+    rebuild(broker)
+    at = position(take_over(broker))
+    assert (at.start_offset, at.decoded, at.lost, at.adds_up) == (2, 1, (), True)
+
+
+def test_what_was_published_for_closed_windows_is_not_published_again(broker: Broker) -> None:
+    send(broker, 0, 12)
+    ask_to_close(broker, 35)
+    take_over(broker)
+    published = values(broker, names.finals_topic("hub_load"))
+    assert len(published) == 1
+    rebuild(broker)
+    take_over(broker)
+    assert values(broker, names.finals_topic("hub_load")) == published
+    ask_to_close(broker, 60)
+    take_over(broker)
+    assert len(values(broker, names.finals_topic("hub_load"))) == 2
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_a_rebuild_that_is_broken_off_anywhere_and_done_again_counts_each_record_once(
+    broker: Broker, seed: int
+) -> None:
+    """Whatever a worker had built before it was killed."""
+    draws = random.Random(seed)
+    send(broker, 0, 1, 12)
+    ask_to_close(broker, 35)
+    expected = counts(take_over(broker), HUB_LOAD)
+    for _ in range(3):
+        rebuild(broker)
+        task = new_task(broker)
+        for _ in range(draws.randrange(40)):
+            task.step()
+    task = take_over(broker)
+    assert counts(task, HUB_LOAD) == expected
+    assert fates(task).applied == 3
+    assert len(values(broker, names.finals_topic("hub_load"))) == 1
+
+
+def test_what_was_closed_by_an_advance_stays_closed_in_a_topic_that_was_created_anew(broker: Broker) -> None:
+    send(broker, 0, 1)
+    ask_to_close(broker, 60)
+    take_over(broker)
+    begun = rebuild(broker, {AIR: LogNow("another", 0, 7)})
+    assert begun.to_offsets[AIR] == 0
+    at = last_marker(new_task(broker)).inputs[AIR]
+    assert at == InputPosition("another", 0, 0, START_US + 60 * MINUTE_US, skews=())
+    told = [advance for advance in advances_of(new_task(broker), AIR) if advance.at_offset == 0]
+    assert told == [Advance(AIR, 0, 0, START_US + 60 * MINUTE_US)]
+
+
+def test_a_log_that_ends_before_the_state_is_built_to_its_end(broker: Broker) -> None:
+    send(broker, 0, 1)
+    take_over(broker)
+    rebuild(broker, {AIR: LogNow(TOPIC_ID, 0, 1)})
+    at = last_marker(new_task(broker)).inputs[AIR]
+    assert (at.next_offset, at.decoded, at.watermark_us) == (1, 1, START_US)
+
+
+def test_requests_are_left_alone_unless_their_log_is_another(broker: Broker) -> None:
+    ask_to_close(broker, 60)
+    requests = DEFINITION.advance_requests
+    before = last_marker(take_over(broker)).inputs[requests]
+    rebuild(broker)
+    assert last_marker(new_task(broker)).inputs[requests] == before
+    rebuild(broker, {requests: LogNow("another", 3, 9)})
+    assert last_marker(new_task(broker)).inputs[requests] == InputPosition("another", 3, 3)
+
+
+def test_halves_that_name_offsets_of_other_records_now_are_refused_in_words(broker: Broker) -> None:
+    send(broker, 0)
+    marker = last_marker(take_over(broker))
+    marker = replace(marker, joins={"signed": JoinPosition(1, "00000000", start={AIR: 0})})
+    whole = {topic: LogNow(at.topic_id, at.start_offset, at.next_offset) for topic, at in marker.inputs.items()}
+    advances = dict.fromkeys((topic.name for topic in PARCELS.topics), ())
+    Rebuild(DEFINITION, marker, whole, advances)
+    with pytest.raises(
+        StateError, match=r"parcels\.air-0: joins or alerts hold records by offsets that are others now"
+    ):
+        Rebuild(DEFINITION, marker, whole | {AIR: LogNow("another", 0, 0)}, advances)
+
+
+def falsify(broker: Broker, view: View) -> None:
+    """Double what every row says, in the changelog."""
+    task = new_task(broker)
+    rows = {e.record.key: e.record.value for e in task.changelog.committed() if e.record is not None}
+    marker = marker_key(DEFINITION.number)
+    producer = task.fence()
+    for key, value in rows.items():
+        if key is not None and key.startswith(row_prefix(view)) and value is not None:
+            (falsified,) = encode_rows(decode_rows([value], len(view.cells)) * 2)
+            producer.send(TopicPartition(task.changelog.topic, 0), Sent(key, falsified))
+    producer.send(TopicPartition(task.changelog.topic, 0), Sent(marker, rows[marker]))
+    producer.commit()
+    while broker.mark_one(task.transactional_id):
+        pass
+
+
+def fates(task: SimulatedTask) -> Fates:
+    assert task.core is not None
+    return task.core.state.marker.views[HUB_LOAD.name].fates.get(AIR, Fates())

@@ -121,3 +121,9 @@ def environment_of(settings: Settings) -> dict[str, str]:
         "FLAGFALL_WORKER_SESSION_TIMEOUT_SECONDS": str(settings.worker.session_timeout_seconds),
         "FLAGFALL_WORKER_HEARTBEAT_INTERVAL_SECONDS": str(settings.worker.heartbeat_interval_seconds),
     }
+
+
+def flagfall(settings: Settings, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """A command as it is typed, over these settings."""
+    environment = os.environ | environment_of(settings)
+    return subprocess.run([FLAGFALL, *arguments], env=environment, capture_output=True, text=True, check=False)

@@ -24,7 +24,8 @@ def command(*, source: str, yes: bool, bootstrap_server: str | None, as_json: bo
     """Show what topics lost before it was read (LOG_LOSS) and, with --yes, let the tasks go on behind it.
 
     The gap is noted in the markers: workers count it, and `flagfall reconcile` names it and gives no verdict over it.
-    Without --yes nothing is changed, and the exit code is 1 if there is a gap.
+    `flagfall rebuild` makes tables of what is left, which can be checked. Without --yes nothing is changed, and
+    the exit code is 1 if there is a gap.
 
     \b
     flagfall accept-loss

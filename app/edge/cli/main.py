@@ -25,6 +25,7 @@ COMMANDS: Final[dict[str, str]] = {
     "replay": "Write the rides of TLC files.",
     "advance": "Close windows by hand: raise the watermarks.",
     "late": "Show late and unusable records, re-feed them, and say what grace costs.",
+    "rebuild": "Begin the tables anew from what the topics hold now.",
     "accept-loss": "Go on without records that a topic lost before they were read.",
     "worker": "Run one worker.",
     "query": "Ask a running worker for rows of a view.",

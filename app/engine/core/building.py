@@ -7,11 +7,13 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from app.codecs.avro_schema import Schemas
+from app.domain.epochs import SkewEpoch
 from app.domain.errors import StateError
 from app.domain.fold import Advance
 from app.domain.marker import BUILDING, LIVE, BuildPosition, Marker, ViewPosition
 from app.domain.view import View
 from app.engine.core.batch import Batch
+from app.engine.core.definition import TaskDefinition
 from app.engine.core.draft import Draft
 from app.engine.core.epochs import held_to_skew, of_one_skew
 from app.engine.core.folding import Part, fold_views
@@ -61,19 +63,39 @@ def build(draft: Draft, batch: Batch, advances: Sequence[Advance], schemas: Sche
     if not views:
         raise StateError(f"{batch.topic}-{batch.partition}: no view is being built at offset {batch.base_offset}")
     watermark_us = max(draft.marker.views[view.name].built[batch.topic].watermark_us for view in views)
-    source = draft.definition.by_topic[batch.topic]
-    columns = draft.definition.columns_of(source)
-    held = held_to_skew(source, read.skews, batch.base_offset)
-    usable, _ = usable_records(held, batch, watermark_us, schemas, columns)
-    usable = _advanced(usable, batch, advances)
-    (late_for,) = fold_views(draft, views, [Part(batch, usable)])
+    again = read_again(draft.definition, batch, read.skews, watermark_us, advances, schemas)
+    (late_for,) = fold_views(draft, views, [Part(batch, again.usable)])
     for index, late in sorted(late_for.items()):
         draft.outputs.append(late_output(draft.definition, batch, index, late))
-    raised = [a.watermark_us for a in advances if a.at_offset <= batch.next_offset]
-    seen = usable.watermarks_us[-1:].tolist()
-    reached = BuildPosition(batch.next_offset, max([watermark_us, *seen, *raised]))
+    reached = BuildPosition(batch.next_offset, again.watermark_us)
     for view in views:
         draft.move_view(view.name, _moved(draft.marker, view, batch.topic, reached))
+
+
+class ReadAgain(NamedTuple):
+    """What of a batch can be used, how many records cannot, and the watermark behind it."""
+
+    usable: Usable
+    refused: int
+    watermark_us: int
+
+
+def read_again(
+    definition: TaskDefinition,
+    batch: Batch,
+    skews: Sequence[SkewEpoch],
+    watermark_us: int,
+    advances: Sequence[Advance],
+    schemas: Schemas,
+) -> ReadAgain:
+    """A batch (`of_one_skew`) as its task judged it when it read it first; `watermark_us` is the one before it."""
+    source = definition.by_topic[batch.topic]
+    held = held_to_skew(source, skews, batch.base_offset)
+    usable, refused = usable_records(held, batch, watermark_us, schemas, definition.columns_of(source))
+    usable = _advanced(usable, batch, advances)
+    raised = [a.watermark_us for a in advances if a.at_offset <= batch.next_offset]
+    seen = usable.watermarks_us[-1:].tolist()
+    return ReadAgain(usable, len(refused), max([watermark_us, *seen, *raised]))
 
 
 def _waits_for(position: ViewPosition, batch: Batch) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import NamedTuple
 
 from app.codecs.avro_schema import Schemas
@@ -39,6 +40,21 @@ def read_batch(definition: TaskDefinition, batch: Batch, position: InputPosition
         return Read(new, position, None)
     usable, refused = usable_records(source, new, position.watermark_us, schemas, definition.columns_of(source))
     return Read(new, position, Records(source, usable, refused))
+
+
+def passed(
+    batch: Batch, position: InputPosition, *, quarantined: int, watermark_us: int | None = None
+) -> InputPosition:
+    """The position behind the batch; the watermark stays where none is given."""
+    not_records = batch.next_offset - batch.base_offset - len(batch)
+    return replace(
+        position,
+        next_offset=batch.next_offset,
+        watermark_us=position.watermark_us if watermark_us is None else watermark_us,
+        decoded=position.decoded + len(batch) - quarantined,
+        quarantined=position.quarantined + quarantined,
+        not_records=position.not_records + not_records,
+    )
 
 
 def _behind(batch: Batch, position: InputPosition) -> Batch | None:

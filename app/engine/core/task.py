@@ -36,7 +36,7 @@ from app.engine.core.expiry import expire_rows
 from app.engine.core.folding import LateFor, Part, fold_views
 from app.engine.core.gathering import take_closings
 from app.engine.core.merging import publish_finals
-from app.engine.core.reading import Read, Records, read_batch
+from app.engine.core.reading import Read, Records, passed, read_batch
 from app.engine.core.refusals import late_output, quarantine_outputs
 from app.engine.core.revising import forget_finals
 from app.engine.core.task_state import TaskState
@@ -164,16 +164,16 @@ class TaskCore:
             case Role.CORRECTIONS:
                 unreadable = take_corrections(draft, batch)
                 _quarantine(draft, batch, [(i, Reason.UNDECODABLE) for i in unreadable])
-                draft.move_input(batch.topic, _moved(batch, position, quarantined=len(unreadable)))
+                draft.move_input(batch.topic, passed(batch, position, quarantined=len(unreadable)))
             case Role.CLOSINGS:
-                draft.move_input(batch.topic, _moved(batch, position, quarantined=take_closings(draft, batch)))
+                draft.move_input(batch.topic, passed(batch, position, quarantined=take_closings(draft, batch)))
 
     def _take_records(self, draft: Draft, reads: Sequence[tuple[Read, Records]]) -> None:
         """Batches of one source."""
         for read, (_, usable, refused) in reads:
             position = read.position
             watermark_us = _top(usable, position)
-            moved = _moved(read.batch, position, quarantined=len(refused), watermark_us=watermark_us)
+            moved = passed(read.batch, position, quarantined=len(refused), watermark_us=watermark_us)
             draft.move_input(read.batch.topic, moved)
         source = reads[0][1].source
         views, branches = self.definition.views_over(source), self.definition.branches_over(source)
@@ -196,7 +196,7 @@ class TaskCore:
         taken = take_requests(self.definition, draft.marker, batch, self.log_ends)
         _quarantine(draft, batch, taken.refused)
         draft.outputs += taken.outputs
-        draft.move_input(batch.topic, _moved(batch, position, quarantined=len(taken.refused)))
+        draft.move_input(batch.topic, passed(batch, position, quarantined=len(taken.refused)))
         for topic, raised in taken.inputs.items():
             draft.move_input(topic, raised)
 
@@ -212,17 +212,3 @@ def _tell_late(draft: Draft, batch: Batch, late_for: LateFor) -> None:
 
 def _top(usable: Usable, position: InputPosition) -> int:
     return int(usable.watermarks_us[-1]) if len(usable) else position.watermark_us
-
-
-def _moved(
-    batch: Batch, position: InputPosition, *, quarantined: int, watermark_us: int | None = None
-) -> InputPosition:
-    not_records = batch.next_offset - batch.base_offset - len(batch)
-    return replace(
-        position,
-        next_offset=batch.next_offset,
-        watermark_us=position.watermark_us if watermark_us is None else watermark_us,
-        decoded=position.decoded + len(batch) - quarantined,
-        quarantined=position.quarantined + quarantined,
-        not_records=position.not_records + not_records,
-    )

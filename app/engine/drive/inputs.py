@@ -33,14 +33,16 @@ class Input:
         if self.topic_id != marker.topic_id:
             raise StateError(
                 f"{self.place}: the topic was created anew (id {self.topic_id}, the state was made from "
-                f"{marker.topic_id}); its offsets mean other records now. Use another FLAGFALL_APP_ID"
+                f"{marker.topic_id}); its offsets mean other records now. Stop the workers and run "
+                "`flagfall rebuild`, which begins the tables with what it holds now, or use another FLAGFALL_APP_ID"
             )
         if self.start > marker.next_offset:
             raise log_loss(self.place, self.start, marker.next_offset)
         if self.end < marker.next_offset:
             raise StateError(
                 f"{self.place}: LOG_LOSS: the log ends at offset {self.end}, the state at {marker.next_offset}: the "
-                "broker lost records that the tables count. Use another FLAGFALL_APP_ID"
+                "broker lost records that the tables count. Stop the workers and run `flagfall rebuild`, which builds "
+                "them from what is left"
             )
 
 
@@ -71,5 +73,6 @@ def log_loss(place: TopicPartition, start: int, next_offset: int) -> StateError:
     return StateError(
         f"{place}: LOG_LOSS: the log begins at offset {start}, the state ends at {next_offset}: "
         f"{start - next_offset} records were deleted before they were read. Stop the workers: then "
-        "`flagfall accept-loss` notes the gap, and they go on behind it; or use another FLAGFALL_APP_ID"
+        "`flagfall accept-loss` notes the gap, and they go on behind it; `flagfall rebuild` builds the tables from "
+        "what is left"
     )

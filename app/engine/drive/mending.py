@@ -13,6 +13,7 @@ from app.domain.errors import FlagfallError
 from app.domain.marker import InputPosition, Marker
 from app.engine.core.batch import Transaction
 from app.engine.core.definition import TaskDefinition
+from app.engine.core.rebuilding import LogNow
 from app.engine.drive.connections import Connections
 from app.engine.drive.inputs import Input, inputs_of
 from app.engine.drive.markers import last_markers
@@ -33,6 +34,11 @@ class Standing(NamedTuple):
     def begin(self) -> dict[str, InputPosition]:
         """Where its topics begin now."""
         return {topic: given.at_start() for topic, given in self.inputs.items()}
+
+    @property
+    def logs(self) -> dict[str, LogNow]:
+        """What its topics hold now."""
+        return {topic: LogNow(given.topic_id, given.start, given.end) for topic, given in self.inputs.items()}
 
 
 Write = Callable[[int, Transaction], Awaitable[int]]

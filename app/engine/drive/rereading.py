@@ -34,6 +34,10 @@ class Rereader:
 
         What its task refused for what may be different now comes without its value: it stays refused.
         """
+        return await self.records(piece, partition), await self.advances(piece.topic, partition)
+
+    async def records(self, piece: Piece, partition: int) -> Batch:
+        """As `read`, without the advances."""
         until = min(piece.to_offset, piece.from_offset + PIECE_OFFSETS)
         batches: list[Batch] = []
         place = TopicPartition(piece.topic, partition)
@@ -42,17 +46,18 @@ class Rereader:
         await read_to_end(client, piece.topic, starts, ends, batches.append)
         batch = Batch.joined(batches).until(until)
         refused = await self._refused_then.of(place)
-        return batch.emptied(refused) if refused else batch, await self._advances(piece.topic, partition)
+        return batch.emptied(refused) if refused else batch
 
     async def _check_start(self, place: TopicPartition, from_offset: int) -> None:
         start = (await asyncio.to_thread(self._connections.cluster.log_starts, [place]))[place]
         if start > from_offset:
             raise StateError(
                 f"{place}: the log begins at offset {start}, but a view that is being built has read only to "
-                f"{from_offset}; give the view another version (its definition must differ), so that it begins anew"
+                f"{from_offset}. Stop the workers and run `flagfall rebuild`, so that it begins anew"
             )
 
-    async def _advances(self, topic: str, partition: int) -> list[Advance]:
+    async def advances(self, topic: str, partition: int) -> list[Advance]:
+        """Every advance that was written for a topic-partition."""
         facts = await asyncio.to_thread(self._connections.cluster.topics, [self._advances_topic])
         places = [TopicPartition(self._advances_topic, p) for p in range(facts[self._advances_topic].partitions)]
         ends, starts = await asyncio.gather(

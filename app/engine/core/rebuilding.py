@@ -1,0 +1,147 @@
+"""A task that begins anew from what its logs hold now, while no worker holds it (rules 4, 8, 13).
+
+Its inputs are counted again, with the advances that were recorded, up to where the task stood. Then the marker knows of
+no view: whoever takes the task over deletes the rows that the changelog holds of its views, and builds them from the
+logs, as views that come back. What was sent to the closing stage is not sent again (`Marker.closed_before`). Nothing is
+written before the one marker that says so, so this may be broken off and done again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+from app.codecs.avro_schema import Schemas
+from app.domain.errors import StateError
+from app.domain.event_time import NO_WATERMARK
+from app.domain.fold import Advance
+from app.domain.marker import InputPosition, Marker, former_key
+from app.engine.core.advances import advance_output
+from app.engine.core.batch import Batch, Output, Transaction
+from app.engine.core.building import Piece, read_again
+from app.engine.core.definition import TaskDefinition
+from app.engine.core.epochs import of_one_skew
+from app.engine.core.reading import passed
+from app.engine.core.stored_marker import marker_transaction
+
+
+class LogNow(NamedTuple):
+    """An input's log: its topic's id, the first offset that it still has, the offset behind its last."""
+
+    topic_id: str
+    start: int
+    end: int
+
+
+class Rebuild:
+    """One task's: `piece` is what must be read next and taken, until there is none; then `transaction` begins anew.
+
+    `advances`: by topic of records, all that were written for the task. `to_offsets` says up to where each topic of
+    records is read again. StateError for a task whose joins or alerts hold halves that now are other records.
+    """
+
+    def __init__(
+        self,
+        definition: TaskDefinition,
+        marker: Marker,
+        logs: Mapping[str, LogNow],
+        advances: Mapping[str, Sequence[Advance]],
+    ) -> None:
+        self._definition, self._marker, self._advances = definition, marker, advances
+        records = [topic for topic in marker.inputs if topic in definition.by_topic and topic in logs]
+        _refuse_other_halves(marker, {topic: logs[topic] for topic in records})
+        self.to_offsets = {topic: _reach(marker.inputs[topic], logs[topic]) for topic in records}
+        self._inputs = {topic: self._begun(marker.inputs[topic], topic, logs[topic]) for topic in records}
+        self._others = {
+            topic: _kept(position, logs[topic])
+            for topic, position in marker.inputs.items()
+            if topic in logs and topic not in records
+        }
+
+    @property
+    def piece(self) -> Piece | None:
+        """What is to be read next."""
+        for topic, to_offset in self.to_offsets.items():
+            if self._inputs[topic].next_offset < to_offset:
+                return Piece(topic, self._inputs[topic].next_offset, to_offset)
+        return None
+
+    @property
+    def progress(self) -> tuple[int, int]:
+        """How many offsets have been read, and how many there are."""
+        done = sum(at.next_offset - at.start_offset for at in self._inputs.values())
+        return done, sum(to - self._inputs[topic].start_offset for topic, to in self.to_offsets.items())
+
+    def take(self, batch: Batch, schemas: Schemas) -> None:
+        """Count the piece, or its first part."""
+        position = self._inputs[batch.topic]
+        batch = of_one_skew(batch.until(self.to_offsets[batch.topic]), position.skews)
+        advances = self._advances[batch.topic]
+        again = read_again(self._definition, batch, position.skews, position.watermark_us, advances, schemas)
+        self._inputs[batch.topic] = passed(batch, position, quarantined=again.refused, watermark_us=again.watermark_us)
+
+    def transaction(self) -> Transaction:
+        """The marker of the task that begins anew; and advances that were recorded for offsets behind where it begins,
+        as ones that hold from there on: what was closed by them stays closed."""
+        outputs: list[Output] = []
+        inputs = self._marker.inputs | self._others | self._inputs
+        for topic, position in self._inputs.items():
+            highest_us = max((a.watermark_us for a in self._advances[topic]), default=NO_WATERMARK)
+            if highest_us > position.watermark_us:
+                inputs[topic] = replace(position, watermark_us=highest_us)
+                advance = Advance(topic, self._marker.partition, position.next_offset, highest_us)
+                outputs.append(advance_output(self._definition.application, advance))
+        moved = {topic for topic, at in inputs.items() if at.next_offset != self._marker.inputs[topic].next_offset}
+        marker = replace(
+            self._marker,
+            inputs=inputs,
+            views={},
+            branches={name: at for name, at in self._marker.branches.items() if not at.start.keys() & moved},
+            closed_before=_closed(self._marker),
+        )
+        return marker_transaction(self._definition, marker, outputs)
+
+    def _begun(self, known: InputPosition, topic: str, log: LogNow) -> InputPosition:
+        """Nothing is read again yet; the watermark is what was raised for offsets below."""
+        raised = [a.watermark_us for a in self._advances[topic] if a.at_offset <= log.start]
+        skews = known.skews if known.topic_id == log.topic_id else ()
+        watermark_us = max(raised, default=NO_WATERMARK)
+        return InputPosition(log.topic_id, log.start, log.start, watermark_us, skews=skews)
+
+
+def _reach(known: InputPosition, log: LogNow) -> int:
+    """Up to where the task had read what the log holds now."""
+    if known.topic_id != log.topic_id:
+        return log.start
+    return min(max(known.next_offset, log.start), log.end)
+
+
+def _kept(known: InputPosition, log: LogNow) -> InputPosition:
+    """The position in a topic that holds no records: what was done about requests and corrections is not done again."""
+    at = _reach(known, log)
+    if (known.topic_id, known.next_offset) == (log.topic_id, at):
+        return known
+    return InputPosition(log.topic_id, at, at)
+
+
+def _closed(marker: Marker) -> dict[str, int]:
+    """To where windows were closed, by view."""
+    closed = dict(marker.closed_before)
+    for position in marker.views.values():
+        if position.closed_to_us is not None:
+            key = former_key(position.number, position.version)
+            closed[key] = max(closed.get(key, position.closed_to_us), position.closed_to_us)
+    return closed
+
+
+def _refuse_other_halves(marker: Marker, logs: Mapping[str, LogNow]) -> None:
+    starts = [at.start for at in marker.joins.values()] + [at.start for at in marker.alerts.values()]
+    held = {topic for start in starts for topic in start}
+    for topic in sorted(held & logs.keys()):
+        known, log = marker.inputs[topic], logs[topic]
+        if known.topic_id != log.topic_id or log.end < known.next_offset:
+            raise StateError(
+                f"{topic}-{marker.partition}: joins or alerts hold records by offsets that are others now, and cannot "
+                "be built anew; use another FLAGFALL_APP_ID"
+            )
