@@ -13,13 +13,14 @@ from pathlib import Path
 from subprocess import CompletedProcess
 
 from confluent_kafka import Consumer, Producer
+from confluent_kafka.admin import NewPartitions
 
 from app.base import names
 from app.base.cluster import Cluster
 from app.base.group_members import Members
 from app.base.kafka_clients import librdkafka_options
 from app.base.settings import LOOPBACK, Settings
-from app.base.topic_admin import create_topics
+from app.base.topic_admin import admin_client, create_topics
 from app.codecs.changelog import marker_key
 from app.codecs.marker import encode_marker
 from app.domain.marker import InputPosition, Lost, Marker
@@ -30,7 +31,7 @@ from tests.support.cluster import write_rides
 from tests.support.flow import by_task, exported, in_changelog
 from tests.support.ports import free_ports
 from tests.support.truth import log_ends, records_of
-from tests.support.waiting import wait_for
+from tests.support.waiting import patient, wait_for
 from tests.support.workers import flagfall
 from tests.support.world import (
     assert_ledgers,
@@ -159,6 +160,32 @@ def test_records_deleted_under_a_running_worker_stop_it(world: Settings, tmp_pat
         running.send(signal.SIGCONT)
         code = running.ended()
     _said(CompletedProcess([], code, running.log.read_text()), "LOG_LOSS: the log begins at offset")
+
+
+def test_a_topic_that_is_created_anew_between_two_fetches_stops_a_running_worker(
+    world: Settings, tmp_path: Path
+) -> None:
+    """The fetcher would go on at its offset, in another log."""
+    write_rides(world, 0, 600)
+    with ready_worker(world, tmp_path, FLAGFALL_WORKER_SESSION_TIMEOUT_SECONDS=30) as running:
+        wait_for(lambda: covers(world, running), "every ride is covered", [running])
+        running.send(signal.SIGSTOP)
+        delete_topics(world, ["rides.green"])
+        create_topics(world.kafka, source_topics(world))
+        write_rides(world, 600, 1_200)
+        running.send(signal.SIGCONT)
+        code = running.ended()
+    told = running.log.read_text()
+    assert (code, told.count("the topic was created anew"), "Traceback" in told) == (1, 1, False), told
+
+
+def test_partitions_that_are_added_stop_a_running_worker(world: Settings, tmp_path: Path) -> None:
+    with ready_worker(world, tmp_path) as running:
+        admin = admin_client(world.kafka)
+        for future in admin.create_partitions([NewPartitions("rides.green", 5)]).values():
+            future.result(patient(10))
+        code = running.ended()
+    _said(CompletedProcess([], code, running.log.read_text()), "rides.green has 5 partitions, not 4", "FLAGFALL_APP_ID")
 
 
 @contextlib.contextmanager

@@ -24,6 +24,7 @@ from app.engine.drive.failures import Failures
 from app.engine.drive.faust_options import faust_options
 from app.engine.drive.groups import TaskGroups
 from app.engine.drive.idle import IdleWatch
+from app.engine.drive.input_watch import InputWatch
 from app.engine.drive.liveness import Liveness
 from app.engine.drive.logs import settle
 from app.engine.drive.loop_watch import LoopWatch
@@ -32,6 +33,9 @@ from app.engine.drive.recovery import TakeOverTableManager
 from app.engine.drive.source_table import SourceTable
 from app.engine.drive.standby import Standby
 from app.engine.drive.warm_up import warm_up
+
+ASKING_SECONDS = 5.0
+"""A question that may still be open when the worker is told to stop is shorter than the stop may take."""
 
 
 class WithoutOpenPages(BootStrategy):
@@ -109,6 +113,7 @@ class FlagfallApp(faust.App):
             stream_wait_empty=False,  # tasks are quiesced at a transaction's end; the rest is read again
         )
         self.worker_settings, self._url = worker, str(self.conf.canonical_url).rstrip("/")  # as the group is told it
+        self._kafka = settings.kafka
         self._budget = TransactionBudget(worker.transactions_per_second)
         self._failures = Failures(settings.data_dir / "failures", settings.app_id)
         self.groups = TaskGroups(Membership(worker.session_timeout_seconds))
@@ -154,6 +159,9 @@ class FlagfallApp(faust.App):
         if worker.standby:
             table.standby = Standby(definition, connections, table.directory, lambda: table.assigned)
             self.edges.append(table.standby)
+        watched = Cluster(self._kafka, timeout_seconds=ASKING_SECONDS)
+        partitions = table.directory.partitions
+        self.edges.append(InputWatch(watched, lambda: table.runners, partitions=partitions, end=self.fail))
         if worker.idle_after_seconds:
             self.edges.append(self._idle_watch(table, connections))
         return table

@@ -31,11 +31,7 @@ class Input:
     def check(self, marker: InputPosition) -> None:
         """StateError unless the records behind the marker's position are those that the state continues with."""
         if self.topic_id != marker.topic_id:
-            raise StateError(
-                f"{self.place}: the topic was created anew (id {self.topic_id}, the state was made from "
-                f"{marker.topic_id}); its offsets mean other records now. Stop the workers and run "
-                "`flagfall rebuild`, which begins the tables with what it holds now, or use another FLAGFALL_APP_ID"
-            )
+            raise created_anew(self.place, self.topic_id, marker.topic_id)
         if self.start > marker.next_offset:
             raise log_loss(self.place, self.start, marker.next_offset)
         if self.end < marker.next_offset:
@@ -58,14 +54,29 @@ async def inputs_of(
     )
     for topic, (_, there_are) in facts.items():
         if there_are != count:
-            raise StateError(
-                f"{topic} has {there_are} partitions, not {count}: what is in the others would be seen by no task. "
-                "Set FLAGFALL_TOPICS_PARTITIONS to fit, with another FLAGFALL_APP_ID"
-            )
+            raise other_count(topic, there_are, count)
     found: dict[int, dict[str, Input]] = {p.partition: {} for p in places}
     for place in places:
         found[place.partition][place.topic] = Input(place, facts[place.topic].id, starts[place], ends[place])
     return found
+
+
+def created_anew(place: TopicPartition, topic_id: str, was: str) -> StateError:
+    """Other records stand at the offsets that a state counts."""
+    return StateError(
+        f"{place}: the topic was created anew (id {topic_id}, the state was made from {was}); its offsets mean other "
+        "records now. Stop the workers and run `flagfall rebuild`, which begins the tables with what it holds now, or use "
+        "another FLAGFALL_APP_ID"
+    )
+
+
+def other_count(topic: str, there_are: int, count: int) -> StateError:
+    """Partitions that belong to no task, or tasks that lack one."""
+    return StateError(
+        f"{topic} has {there_are} partitions, not {count}: what is in the others would be seen by no task. Kafka takes "
+        f"no partition back: give all topics of the source {max(there_are, count)}, set FLAGFALL_TOPICS_PARTITIONS to "
+        "it, and use another FLAGFALL_APP_ID"
+    )
 
 
 def log_loss(place: TopicPartition, start: int, next_offset: int) -> StateError:
