@@ -25,6 +25,7 @@ from app.codecs.schema_fit import can_give
 from app.domain import source as s
 from app.domain.epochs import AS_DECLARED, Rules
 from app.domain.records import Reason
+from spark_batch.conditions import held
 from spark_batch.epochs import with_skew
 
 PLAIN_TYPES = {"int", "long", "string", "boolean"}
@@ -47,14 +48,16 @@ def decode(raw: DataFrame, source: s.Source, writer_schemas: Sequence[WriterSche
 
 
 def judge(decoded: DataFrame, source: s.Source, rules: Rules = AS_DECLARED) -> DataFrame:
-    """`decoded` with the derived columns and `reason`: why a decoded record is unusable, null where it is not.
+    """`decoded` with the derived columns, those of rules, and `reason`: why a decoded record is unusable, null where it
+    is not.
 
     Derived columns are worked out only within bounds: outside, a difference may overflow. A Kafka timestamp may be any
     number; one whose microseconds have no 64 bits is ahead of every instant.
     """
     bounded = with_skew(decoded, source, rules).withColumn("reason", F.when(~F.col("suspect"), _out_of_bounds(source)))
     within = F.col("reason").isNull() & ~F.col("suspect")
-    full = bounded.withColumns({d.column.name: F.when(within, _derived(d)) for d in source.derived})
+    derived = bounded.withColumns({d.column.name: F.when(within, _derived(d)) for d in source.derived})
+    full = derived.withColumns({r.name: F.when(within, held(r.condition).cast("bigint")) for r in source.rules})
     latest = F.try_add(F.try_multiply(F.col("timestamp_ms"), F.lit(MICROS_PER_MILLI)), F.col("skew_us"))
     in_time = F.when(F.col("timestamp_ms") < 0, Reason.NO_TIMESTAMP.value).when(
         F.col(source.reported_at) > latest, Reason.SKEWED.value

@@ -6,6 +6,8 @@ Rows are keyed by `task`, `window_start_us` and `group_<i>`, and hold `cell_<i>`
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import reduce
+from operator import or_
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - as everywhere in Spark
@@ -66,10 +68,11 @@ def _groups(view: View) -> dict[str, Column]:
 
 
 def _fate(view: View) -> Column:
+    left_out = reduce(or_, (F.col(rule) != 0 for rule in view.leaves_out), F.lit(False))
     if isinstance(view.window, AllTime | Session):
-        return F.lit(Fate.APPLIED.value)
+        return F.when(left_out, Fate.OUT_OF_SCOPE.value).otherwise(Fate.APPLIED.value)
     closes = last_end(view) + view.grace_us
-    placed = F.when(F.col("window_start_us").isNull(), Fate.OUT_OF_SCOPE.value)
+    placed = F.when(F.col("window_start_us").isNull() | left_out, Fate.OUT_OF_SCOPE.value)
     return placed.when(closes <= F.col("watermark_us"), Fate.LATE.value).otherwise(Fate.APPLIED.value)
 
 

@@ -250,6 +250,8 @@ class Settings(BaseSettings):
     """Have the topics of rides' starts, ends and fares (``flagfall generate --lifecycle``)."""
     branches: bool = False
     """Send every usable ride on by its amount, to ``amounts.high`` or ``amounts.low``. The same for all workers."""
+    cleanliness: bool = False
+    """Have the view ``cleanliness``: how many rides are odd, by rule. The same for all workers."""
 
     kafka: KafkaSettings = KafkaSettings()
     worker: WorkerSettings = WorkerSettings()

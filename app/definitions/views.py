@@ -46,6 +46,7 @@ class ViewShape(Shape):
     groups: dict[str, str] = Field(default_factory=dict)
     grace_seconds: Seconds | None = None
     retention_seconds: Seconds | None = None
+    leaves_out: tuple[str, ...] = ()
     help: str = ""
 
 
@@ -78,7 +79,8 @@ def read_view(name: str, given: Any, sources: Mapping[str, ReadSource], place: s
         groups = tuple(Group(group, column) for group, column in head.get("groups", {}).items())
         try:
             known = 1 if number is None else number
-            view = View(known, name, source, groups, window or AllTime(), measures, *times, head.get("help", ""))
+            rest = {key: head[key] for key in ("help", "leaves_out") if key in head}
+            view = View(known, name, source, groups, window or AllTime(), measures, *times, **{"help": "", **rest})
         except DefinitionError as error:
             problems.note(place, *error.problems)
     return ReadView(view if len(problems) == before else None, None if number is None else (number, name))

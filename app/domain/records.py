@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
 
+from app.domain.condition import holds
 from app.domain.source import MAX_TEXT_BYTES, Coalesce, Kind, Source
 
 Value = int | str | bool | None
@@ -71,7 +72,7 @@ def is_of_its_time(reason: str) -> bool:
 
 
 def with_derived(source: Source, values: Mapping[str, Value]) -> dict[str, Value]:
-    """The record's values with the source's derived columns added."""
+    """The record's values with the source's derived columns added, and those of its rules."""
     full = dict(values)
     for derived in source.derived:
         if isinstance(derived, Coalesce):
@@ -80,7 +81,7 @@ def with_derived(source: Source, values: Mapping[str, Value]) -> dict[str, Value
             left, right = full[derived.left], full[derived.right]
             known = isinstance(left, int) and isinstance(right, int)
             full[derived.column.name] = left - right if known else None  # type: ignore[operator]
-    return full
+    return full | {rule.name: int(holds(rule.condition, full)) for rule in source.rules}
 
 
 def out_of_bounds(source: Source, values: Mapping[str, Value]) -> str | None:

@@ -46,7 +46,7 @@ WORDS: Mapping[str, str] = {
     Left.NOT_LIVE: "the view is still being built; again when it is live",
     Left.BEFORE_START: "it lies before the first offset that the view covers",
     Left.OTHER_LEDGER: "the view was built after the record was quarantined, and may hold it",
-    Left.OUT_OF_SCOPE: "it has no instant to place it by",
+    Left.OUT_OF_SCOPE: "it has no instant to place it by, or is of those that the view leaves out",
     Left.OPEN: "a record may still change its row; again when every watermark has closed the window",
     Left.EXPIRED: "its row has left the table",
     Refusal.MOVED_ON: "another row stands there than the correction expected",

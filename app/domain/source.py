@@ -8,12 +8,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from enum import StrEnum
 from functools import cached_property
 
 from app.domain.boundaries import EARLIEST_US, LATEST_US
+from app.domain.column import Column, Kind
 from app.domain.errors import DefinitionError
+from app.domain.rule import Action, Rule, rule_problems
 from app.domain.suggestion import did_you_mean
+
+__all__ = ["Action", "Coalesce", "Column", "Derived", "Difference", "Kind", "Rule", "Source", "SourceTopic"]
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 """What a source, topic or view may be called: it stands in names of topics, which Kafka bounds so, and in addresses."""
@@ -40,32 +43,6 @@ MAX_TOPIC_NUMBER = 127
 
 MAX_TEXT_BYTES = (1 << 16) - 1
 """A longer text (in UTF-8) is out of bounds: keys of stored rows hold a text's length in 16 bits."""
-
-
-class Kind(StrEnum):
-    """What a column's values are; decides which measures may stand over it."""
-
-    INTEGER = "integer"  # adds up: cents, counts, hundredths of a mile, lengths of time
-    INSTANT = "instant"  # a point in time, microseconds since the epoch, UTC
-    IDENTIFIER = "identifier"  # a number that names something
-    TEXT = "text"
-    FLAG = "flag"
-
-
-@dataclass(frozen=True, slots=True)
-class Column:
-    """One column of a source's record.
-
-    `low` and `high` are inclusive; a record with a value outside is unusable (quarantined), which is
-    what makes integer sums safe from overflow. Flags have none; text has MAX_TEXT_BYTES.
-    """
-
-    name: str
-    kind: Kind
-    nullable: bool
-    low: int | None = None
-    high: int | None = None
-    help: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +77,8 @@ class SourceTopic:
 class Source:
     """Topics whose equal partitions form one task.
 
-    `skew_seconds`: how far `reported_at` may lie ahead of the record's own Kafka timestamp (rule 7).
+    `skew_seconds`: how far `reported_at` may lie ahead of the record's own Kafka timestamp (rule 7). `rules`: what is
+    odd about a record, each a column of 0 and 1 beside the others.
     """
 
     number: int
@@ -114,6 +92,7 @@ class Source:
     skew_seconds: int
     derived: tuple[Derived, ...] = field(default=())
     help: str = ""
+    rules: tuple[Rule, ...] = ()
 
     def __post_init__(self) -> None:
         problems = list(_problems(self))
@@ -125,8 +104,18 @@ class Source:
 
     @cached_property
     def by_name(self) -> dict[str, Column]:
-        """Every column, derived ones included, by name."""
+        """Every column, derived ones and those of rules included, by name."""
+        return self.asked | {rule.name: rule.column for rule in self.rules}
+
+    @cached_property
+    def asked(self) -> dict[str, Column]:
+        """The columns that rules may ask about, by name: derived ones included."""
         return {c.name: c for c in (*self.columns, *(d.column for d in self.derived))}
+
+    def rules_in(self, names: Iterable[str]) -> tuple[Rule, ...]:
+        """Those rules whose columns are among these."""
+        wanted = frozenset(names)
+        return tuple(rule for rule in self.rules if rule.name in wanted)
 
     @property
     def instants_us(self) -> tuple[int, int]:
@@ -159,11 +148,15 @@ def _problems(source: Source) -> Iterable[str]:
     if source.skew_seconds < 0:
         yield "skew_seconds may not be negative"
     yield from _topic_problems(source)
-    names = [column.name for column in (*source.columns, *(derived.column for derived in source.derived))]
+    derived = [one.column for one in source.derived]
+    names = [column.name for column in (*source.columns, *derived, *(rule.column for rule in source.rules))]
     folded = [name.lower() for name in names]  # SQL minds no case
     yield from (f"two columns are called {name!r}" for name in sorted({n for n in folded if folded.count(n) > 1}))
     for column in source.columns:
         yield from (f"column {column.name!r}: {problem}" for problem in _column_problems(column))
+    for rule in source.rules:
+        problems = (*_name_problems(rule.name), *rule_problems(rule, source.asked))
+        yield from (f"rule {rule.name!r}: {problem}" for problem in problems)
     yield from _role_problems(source)
 
 
@@ -178,11 +171,15 @@ def _topic_problems(source: Source) -> Iterable[str]:
             yield f"topic {topic.name!r}: letters, digits, '.', '_' and '-', 100 at most"
 
 
-def _column_problems(column: Column) -> Iterable[str]:
-    if not AVRO_NAME.fullmatch(column.name):
+def _name_problems(name: str) -> Iterable[str]:
+    if not AVRO_NAME.fullmatch(name):
         yield "no name of an Avro field: letters, digits and '_'"
-    if PLACE_NAMES.fullmatch(column.name):
+    if PLACE_NAMES.fullmatch(name):
         yield "a record's place is called so beside its columns; leave it out, or name the field differently"
+
+
+def _column_problems(column: Column) -> Iterable[str]:
+    yield from _name_problems(column.name)
     bounds = [bound for bound in (column.low, column.high) if bound is not None]
     if bounds and column.kind in (Kind.TEXT, Kind.FLAG):
         yield f"low and high are for numbers, and it is {column.kind}"

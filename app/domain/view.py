@@ -12,7 +12,7 @@ from typing import Any
 from app.domain import measures as m
 from app.domain.boundaries import Boundaries, boundaries
 from app.domain.errors import DefinitionError
-from app.domain.source import NAME, Column, Derived, Kind, Source
+from app.domain.source import NAME, Action, Column, Derived, Kind, Source
 from app.domain.suggestion import did_you_mean
 from app.domain.window_problems import calendar_problems, hopping_problems, instant_bounds, size_problems
 from app.domain.windows import Calendar, Hopping
@@ -90,7 +90,8 @@ class View:
     `number` is never reused: it stands in every stored key. `grace_seconds`: how long after its end a
     window still takes records, in the time of their topic-partition's watermark. `retention_seconds`:
     how long after closing a row stays in the table. `revisable_seconds`: how long after closing a final that
-    was published is remembered, to be published again when its row is corrected.
+    was published is remembered, to be published again when its row is corrected. `leaves_out` names rules of the
+    source that mark: of what they hold is out of the view's scope.
     """
 
     number: int
@@ -103,6 +104,7 @@ class View:
     retention_seconds: int
     help: str
     revisable_seconds: int = 0
+    leaves_out: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         problems = list(_problems(self))
@@ -179,9 +181,15 @@ class View:
             "columns": [_meaning(self.source.by_name[name]) for name in sorted(self.columns)],
             "derived": [_derivation(d) for d in self.source.derived if d.column.name in self.columns],
             **({"revisable_seconds": self.revisable_seconds} if self.revisable_seconds else {}),
+            **({"rules": rules} if (rules := self._rules_meaning()) else {}),
         }
         text = json.dumps(described, sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()[:8]
+
+    def _rules_meaning(self) -> dict[str, Any]:
+        """What the rules say that the view reads, and whether it leaves their records out."""
+        read = self.source.rules_in(self.columns)
+        return {rule.name: [rule.meaning, rule.name in self.leaves_out] for rule in read}
 
     def _window_meaning(self) -> dict[str, Any]:
         """All that says which records share a row. An offset of 0 is as none; where clocks are changed elsewhere, or
@@ -200,7 +208,7 @@ class View:
         names |= {part.column for part in self.parts if part.column is not None}
         if not isinstance(self.window, AllTime):
             names.add(self.window.column)
-        return frozenset(names | {self.source.reported_at})
+        return frozenset(names | {self.source.reported_at, *self.leaves_out})
 
     def merge(self, left: Sequence[int], right: Sequence[int]) -> tuple[int, ...]:
         """Two rows of one key as one; associative and commutative, `neutral` changes nothing."""
@@ -279,7 +287,17 @@ def _problems(view: View) -> Iterable[str]:
         yield from _window_problems(view.window, view)
     for measure in view.measures:
         yield from _measure_problems(measure, view)
+    yield from _leaving_problems(view)
     yield from _name_problems(view)
+
+
+def _leaving_problems(view: View) -> Iterable[str]:
+    rules = {rule.name: rule for rule in view.source.rules}
+    for name in view.leaves_out:
+        if name not in rules:
+            yield f"leaves_out {name!r}: no rule of source {view.source.name!r}{did_you_mean(name, rules)}"
+        elif rules[name].action is not Action.MARK:
+            yield f"leaves_out {name!r}: its action is '{rules[name].action}', only what a rule marks can be left out"
 
 
 def _name_problems(view: View) -> Iterable[str]:

@@ -10,6 +10,7 @@ from typing import Any
 
 from app.codecs.record_schema import record_schema
 from app.domain.source import Coalesce, Column, Difference, Kind, Source, SourceTopic
+from app.rides.cleanliness import RIDE_RULES
 
 UNKNOWN_ZONE = 264
 """TLC's zone "Unknown": the Kafka key of a ride without a pick-up zone. The field itself stays null."""
@@ -99,6 +100,7 @@ RIDES = Source(
     id="ride_id",
     skew_seconds=600,
     help="A finished taxi ride. Money in cents, time in microseconds since the epoch (UTC).",
+    rules=RIDE_RULES,
 )
 
 

@@ -48,4 +48,17 @@ VENDOR_TRIPS = View(
     help="Running count of trips per vendor, without a window.",
 )
 
+CLEANLINESS = View(
+    number=3,
+    name="cleanliness",
+    source=RIDES,
+    groups=(Group("vendor", "vendor"),),
+    window=AllTime(),
+    measures=(Count("rides", "rides so far"), *(Sum(rule.name, rule.name, rule.help) for rule in RIDES.rules)),
+    grace_seconds=0,
+    retention_seconds=0,
+    help="How many rides of a vendor are odd, by each rule; a ride may be so by several.",
+)
+"""Of all that is used, late rides too; where a setting switches it on."""
+
 VIEWS: tuple[View, ...] = (ZONE_DEMAND, VENDOR_TRIPS)

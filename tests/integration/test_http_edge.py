@@ -29,10 +29,11 @@ from app.engine.core.state import ViewChange
 from app.engine.drive.directory import Directory, Membership, Standing
 from app.engine.drive.progress import Cause, Stall
 from app.engine.drive.schemas import Awaited
-from app.rides.views import VENDOR_TRIPS, ZONE_DEMAND
+from app.rides.views import CLEANLINESS, VENDOR_TRIPS, ZONE_DEMAND
 from tests.support.http import BY_BASE, NOON_US, PANE_US, VIEWS, Serve, server_of, url_of, zone_table
 from tests.support.runs import NOON, wrote
 from tests.support.tables import cells_of, ready_directory, task_of
+from tests.support.views import TIDY
 
 NEEDS_TABLES = (
     "/v1/views/zone_demand",
@@ -262,6 +263,31 @@ async def test_metrics_tell_positions_rows_ledgers_and_the_last_verdicts(serve: 
     assert (begun, finished) == ([NOON.timestamp(), NOON.timestamp() + 86_400], NOON.timestamp() + 60)
     assert values["flagfall_http_request_duration_seconds_count", "/v1/views/{view}/rows", "200"] == 1
     assert values["flagfall_http_request_duration_seconds_count", "/v1/views/{view}/rows", "400"] == 1
+
+
+async def test_metrics_tell_how_many_records_each_rule_holds_of(serve: Serve) -> None:
+    rows = {RowKey(None, (vendor,)): cells_of(CLEANLINESS, seed) for vendor, seed in (("1", 1), (None, 2))}
+    client = await serve(ready_directory([task_of(3, {ZONE_DEMAND: {}, VENDOR_TRIPS: {}, CLEANLINESS: rows})]))
+    text = await (await client.get("/metrics")).text()
+    told = {
+        s.labels["rule"]: s.value
+        for f in text_string_to_metric_families(text)
+        for s in f.samples
+        if s.name == "flagfall_unclean_records_total"
+    }
+    place = CLEANLINESS.cells.index("goes_far")
+    assert told.keys() == {rule.name for rule in CLEANLINESS.source.rules}
+    assert told["goes_far"] == sum(cells[place] for cells in rows.values())
+
+
+async def test_a_view_tells_the_rules_that_it_reads(tmp_path: Path) -> None:
+    async with server_of(tmp_path, (CLEANLINESS, TIDY)) as serve:
+        client = await serve(ready_directory([task_of(0, {CLEANLINESS: {}, TIDY: {}})]))
+        views = (await (await client.get("/v1/views")).json())["data"]
+    told = [{rule["name"]: (rule["action"], rule["left_out"]) for rule in view["rules"]} for view in views]
+    assert told[0] == {rule.name: (rule.action, False) for rule in CLEANLINESS.source.rules}
+    assert told[1]["negative_fare"] == ("mark", True)
+    assert told[1]["unknown_zone"] == ("count", False)
 
 
 async def test_a_verdict_that_makes_no_sense_is_shown_as_such(serve: Serve, tmp_path: Path) -> None:

@@ -86,6 +86,7 @@ def written(view: View, number: int) -> dict[str, Any]:
         "measures": {measure.name: tagged(measure) for measure in view.measures},
         "retention_seconds": view.retention_seconds,
         "help": view.help,
+        "leaves_out": list(view.leaves_out),
         **ends,
     }
 

@@ -6,7 +6,7 @@ from app.domain.measures import Count, First, Histogram, Last, Max, Min, Sum
 from app.domain.view import AllTime, Group, Tumbling, View
 from app.domain.windows import Calendar, Hopping, Unit
 from app.rides.ride import RIDES
-from app.rides.views import VIEWS
+from app.rides.views import CLEANLINESS, VIEWS
 
 EVERYTHING = View(
     number=99,
@@ -39,7 +39,20 @@ HOURS = View(
 )
 HOPPING = View(94, "hopping", RIDES, _BY, Hopping("dropoff_at_us", 3600, 900), _MEASURES, 600, 0, "quarters of an hour")
 UNEVEN = View(93, "uneven", RIDES, _BY[:1], Hopping("pickup_at_us", 3600, 1500, 77), _MEASURES, 7200, 0, "odd steps")
+TIDY = View(
+    92,
+    "tidy",
+    RIDES,
+    _BY,
+    Tumbling("pickup_at_us", 3600),
+    (*_MEASURES, Sum("strangers", "unknown_zone"), Max("alone", "nobody_aboard")),
+    600,
+    0,
+    "some left out, others counted",
+    leaves_out=("negative_fare", "lasts_a_day"),
+)
+PAID = View(91, "paid", RIDES, (), AllTime(), _MEASURES, 0, 0, "all time, some left out", leaves_out=("negative_fare",))
 ODD_WINDOWS = (SHIFTED, DAYS, HOURS, HOPPING, UNEVEN)
 """Every kind of window beside plain panes, sessions and all time."""
-PLAIN_VIEWS = (*VIEWS, EVERYTHING, UNGROUPED)
+PLAIN_VIEWS = (*VIEWS, CLEANLINESS, EVERYTHING, UNGROUPED, TIDY, PAID)
 ALL_VIEWS = (*PLAIN_VIEWS, *ODD_WINDOWS)

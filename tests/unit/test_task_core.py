@@ -156,7 +156,7 @@ def test_a_late_record_is_written_once_with_all_the_views_it_was_late_for() -> N
     (output,) = to("flagfall.late", transaction)
     headers = dict(output.headers)
     assert (output.key, output.value, headers["flagfall-offset"]) == (b"c", late, b"2")
-    assert headers["flagfall-views"] == b"zone_demand,everything,shifted,hours,hopping,uneven"
+    assert headers["flagfall-views"] == b"zone_demand,everything,tidy,shifted,hours,hopping,uneven"
     assert headers["flagfall-topic"] == GREEN.encode()
     assert "flagfall-reason" not in headers
 
@@ -165,7 +165,7 @@ def test_a_record_late_for_some_views_only_names_those() -> None:
     """Hours with graces of a minute to an hour; zone_demand has three hours of it, the day is still on."""
     values = [encode(ride(START_US)), encode(ride(START_US - 2 * HOUR_US))]
     (output,) = to("flagfall.late", take(new_core(PARTITION), batch_of(YELLOW, values)))
-    assert dict(output.headers)["flagfall-views"] == b"everything,shifted,hours,hopping"
+    assert dict(output.headers)["flagfall-views"] == b"everything,tidy,shifted,hours,hopping"
 
 
 def test_the_marker_is_the_last_record_of_the_changelog_and_the_only_one_of_its_kind() -> None:

@@ -93,6 +93,12 @@ def test_branches_have_topics_only_if_the_settings_say_so(settings: Settings) ->
     assert defined == [(), (AMOUNTS,)]
 
 
+def test_the_view_of_cleanliness_is_there_only_if_the_settings_say_so(settings: Settings) -> None:
+    on = settings.model_copy(update={"cleanliness": True})
+    assert [view.name for view in shipped(settings).views] == ["zone_demand", "vendor_trips"]
+    assert [view.name for view in shipped(on).views] == ["zone_demand", "vendor_trips", "cleanliness"]
+
+
 def test_life_cycles_have_topics_only_if_the_settings_say_so(settings: Settings) -> None:
     on = settings.model_copy(update={"lifecycle": True})
     lives = {"ride_events", "fares", "rides.fared", "rides.long", "cabs.unmatched", "cabs-ride_events-changelog"}

@@ -9,7 +9,7 @@ import pytest
 
 from app.domain.errors import DefinitionError
 from app.domain.measures import INT64_MAX, INT64_MIN, Count, First, Histogram, Last, Max, Min, Sum
-from app.domain.source import Coalesce, Column, Difference, Kind, Source, SourceTopic
+from app.domain.source import Action, Coalesce, Column, Difference, Kind, Rule, Source, SourceTopic
 from app.domain.view import SUM_BOUND, AllTime, Group, Tumbling, View
 
 AT = Coalesce(Column("at_us", Kind.INSTANT, False, 0, 10**15), ("ended_us", "begun_us"))
@@ -35,6 +35,7 @@ TRIPS = Source(
     reported_at="at_us",
     id="id",
     skew_seconds=600,
+    rules=(Rule("odd", Action.MARK, "cents < 0"), Rule("full", Action.COUNT, "people == 9")),
 )
 VIEW = View(
     number=1,
@@ -66,6 +67,10 @@ def derived(*columns: Coalesce | Difference) -> Source:
     return replace(TRIPS, derived=columns)
 
 
+def ruled(when: str) -> Source:
+    return replace(TRIPS, rules=(Rule("odd", Action.MARK, when, "other words"), *TRIPS.rules[1:]))
+
+
 @pytest.mark.parametrize(
     ("changed", "problem"),
     [
@@ -87,6 +92,8 @@ def derived(*columns: Coalesce | Difference) -> Source:
         ({"measures": (Histogram("bins", "cents", ()),)}, "histogram edges must be given in rising order"),
         ({"measures": (Histogram("bins", "cents", (5, 1)),)}, "histogram edges must be given in rising order"),
         ({"measures": (Histogram("bins", "cents", (1, 1)),)}, "histogram edges must be given in rising order"),
+        ({"leaves_out": ("od",)}, "leaves_out 'od': no rule of source 'trips'; did you mean 'odd'?"),
+        ({"leaves_out": ("full",)}, "leaves_out 'full': its action is 'count', only what a rule marks can be left out"),
     ],
 )
 def test_a_definition_that_means_nothing_is_refused_and_the_mistake_named(
@@ -148,9 +155,11 @@ def test_all_mistakes_are_told_at_once_under_the_view_s_name() -> None:
         replace(VIEW, source=replace(TRIPS, topics=(*TRIPS.topics, SourceTopic(2, "trips.b")))),
         replace(VIEW, source=derived(replace(AT, column=replace(AT.column, help="other words")), LENGTH)),
         replace(VIEW, source=derived(AT, replace(LENGTH, right="at_us"))),
+        replace(VIEW, source=ruled("cents < 1")),
     ],
     ids=["name, number, help, retention", "grace", "skew", "help of measures", "help of columns",
-         "one more topic", "help of a derived column", "a derived column that it does not read"],
+         "one more topic", "help of a derived column", "a derived column that it does not read",
+         "a rule that it does not read"],
 )  # fmt: skip
 def test_what_cannot_change_a_row_leaves_the_version_alone(other: View) -> None:
     """A new version is rebuilt from the log: for a mended help text that would be hours of work for nothing."""
@@ -173,10 +182,11 @@ def test_what_cannot_change_a_row_leaves_the_version_alone(other: View) -> None:
         replace(VIEW, source=with_columns(lambda c: replace(c, high=SUM_BOUND - 1) if c.name == "cents" else c)),
         replace(VIEW, source=with_columns(lambda c: replace(c, nullable=False) if c.name == "cents" else c)),
         replace(VIEW, source=derived(replace(AT, columns=("begun_us", "ended_us")), LENGTH)),
+        replace(VIEW, leaves_out=("odd",)),
     ],
     ids=["no group", "group column", "one more group", "pane", "window column", "no window",
          "one more measure", "measured column", "kind of measure", "source", "bounds", "nullable",
-         "how reported_at is made"],
+         "how reported_at is made", "what it leaves out"],
 )  # fmt: skip
 def test_what_can_change_a_row_makes_another_version(other: View) -> None:
     assert other.version != VIEW.version
@@ -186,6 +196,14 @@ def test_how_a_column_that_it_measures_is_derived_belongs_to_the_version() -> No
     longest = replace(VIEW, measures=(Max("longest_us", "length_us"),))
     other = derived(AT, replace(LENGTH, left="at_us"))
     assert replace(longest, source=other).version != longest.version
+
+
+def test_what_a_rule_says_that_it_reads_belongs_to_the_version_and_its_spelling_does_not() -> None:
+    left_out = replace(VIEW, leaves_out=("odd",))
+    counted = replace(VIEW, measures=(Sum("odd_ones", "odd"),))
+    for view in (left_out, counted):
+        assert replace(view, source=ruled("cents < 1")).version != view.version
+        assert replace(view, source=ruled("(cents  <  0)")).version == view.version
 
 
 def test_bins_belong_to_the_version() -> None:

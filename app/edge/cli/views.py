@@ -94,6 +94,10 @@ def describe(view: str, as_json: bool) -> None:
     measures = [(m.name, type(m).__name__.lower(), getattr(m, "column", ""), m.help) for m in found.measures]
     echo_table(("MEASURE", "KIND", "COLUMN", "WHAT"), measures)
     click.echo()
+    if rules := found.source.rules_in(found.columns):
+        told = [(r.name, "leaves out" if r.name in found.leaves_out else r.action, r.meaning) for r in rules]
+        echo_table(("RULE", "ACTION", "HOLDS WHERE"), told)
+        click.echo()
     echo_table(("CELL", "NAME"), enumerate(found.cells))
 
 
@@ -129,4 +133,6 @@ def _facts(view: View) -> dict[str, Any]:
         "groups": [asdict(group) for group in view.groups],
         "measures": [{"kind": type(m).__name__.lower(), **asdict(m)} for m in view.measures],
         "cells": list(view.cells),
+        "rules": [asdict(rule) for rule in view.source.rules_in(view.columns)],
+        "leaves_out": list(view.leaves_out),
     }

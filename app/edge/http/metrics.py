@@ -14,6 +14,8 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 from prometheus_client.registry import Collector
 
 from app.domain.event_time import NO_WATERMARK
+from app.domain.measures import Sum
+from app.domain.view import AllTime, View
 from app.edge.http.context import Edge
 from app.edge.http.nowhere import is_nowhere
 from app.edge.http.problems import Handler
@@ -74,6 +76,7 @@ class StateCollector(Collector):
         yield from _positions([task for _, task in tasks], log_end)
         yield from _ledgers(tasks)
         yield from _sizes([task for _, task in tasks])
+        yield _unclean([task for _, task in tasks])
         yield from _verdicts(self._edge)
 
 
@@ -142,6 +145,29 @@ def _sizes(tasks: list[TaskState]) -> Iterable[Metric]:
             rows.add_metric([view, str(task.partition)], len(state))
             sizes.add_metric([view, str(task.partition)], state.nbytes)
     return rows, sizes
+
+
+def _unclean(tasks: list[TaskState]) -> Metric:
+    """What all-time views sum of rules: their rows, summed, so that it is as exact as they are."""
+    counted = CounterMetricFamily(
+        "flagfall_unclean_records", "Records that a rule holds of.", labels=["view", "partition", "rule"]
+    )
+    for task in tasks:
+        for view, state in task.views.items():
+            if sums := _rule_sums(state.view):
+                totals = state.select().cells.sum(axis=0)
+                for rule, cell in sums.items():
+                    counted.add_metric([view, str(task.partition), rule], int(totals[cell]))
+    return counted
+
+
+def _rule_sums(view: View) -> dict[str, int]:
+    """Rule to the cell that counts it, of an all-time view."""
+    if not isinstance(view.window, AllTime):
+        return {}
+    rules, cells = {rule.name for rule in view.source.rules}, view.cells
+    sums = (measure for measure in view.measures if isinstance(measure, Sum) and measure.column in rules)
+    return {measure.column: cells.index(measure.name) for measure in sums}
 
 
 def _verdicts(edge: Edge) -> Iterable[Metric]:

@@ -148,6 +148,7 @@ SHARED: Schema = {
             "grace_seconds": INTEGER,
             "retention_seconds": INTEGER,
             "measures": {"type": "array", "items": {"type": "object"}},
+            "rules": {"type": "array", "items": {"type": "object"}},
             "links": {"type": "object"},
         }
     ),

@@ -6,6 +6,7 @@ from dataclasses import asdict
 from typing import Any
 
 from app.domain.measures import Count, Histogram, Measure
+from app.domain.source import Rule
 from app.domain.view import AllTime, Session, Tumbling, View
 from app.domain.windows import Calendar, Hopping
 from app.edge.http.answers import meta_document, watermark_text
@@ -37,6 +38,7 @@ def view_document(view: View) -> dict[str, Any]:
         "grace_seconds": view.grace_seconds,
         "retention_seconds": view.retention_seconds,
         "measures": [_measure(measure) for measure in view.measures],
+        "rules": [_rule(rule, view) for rule in view.source.rules_in(view.columns)],
         "links": {name: f"/v1/views/{view.name}/{name}" for name in ("rows", "export")},
     }
 
@@ -100,6 +102,12 @@ def _window(view: View) -> dict[str, Any]:
 
 def _offset(window: Tumbling | Hopping) -> dict[str, str]:
     return {"offset": to_duration(window.offset_us)} if window.offset_us else {}
+
+
+def _rule(rule: Rule, view: View) -> dict[str, Any]:
+    """A rule of cleanliness whose column the view reads."""
+    told = {"name": rule.name, "action": rule.action, "when": rule.meaning, "help": rule.help}
+    return told | {"left_out": rule.name in view.leaves_out}
 
 
 def _measure(measure: Measure) -> dict[str, Any]:

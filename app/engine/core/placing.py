@@ -30,6 +30,13 @@ class Placed(NamedTuple):
 
 def placed(view: View, usable: Usable) -> Placed:
     """Where the records belong, each by its own watermark."""
+    placed = _by_window(view, usable)
+    for rule in view.leaves_out:
+        placed.fates[usable.column(rule).values[0] != 0] = OUT_OF_SCOPE
+    return placed
+
+
+def _by_window(view: View, usable: Usable) -> Placed:
     windows, fates = np.zeros(len(usable), np.int64), np.zeros(len(usable), np.int8)
     window, first_windows = view.window, None
     if isinstance(window, AllTime):

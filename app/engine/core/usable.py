@@ -14,9 +14,10 @@ from app.codecs.avro_decode import BlockDecoder, Decoded
 from app.codecs.avro_schema import Schemas
 from app.codecs.column_arrays import Cells, ColumnArrays, Int64s, Layout
 from app.domain.records import Reason
-from app.domain.source import Coalesce, Derived, Source
+from app.domain.source import Coalesce, Derived, Kind, Source
 from app.engine.core import fingerprint
 from app.engine.core.batch import Batch
+from app.engine.core.conditions import held
 from app.engine.core.judging import NO_TIMESTAMP, OUT_OF_BOUNDS, SKEWED, UNDECODED, USABLE, judge
 
 _REASONS = {NO_TIMESTAMP: str(Reason.NO_TIMESTAMP), SKEWED: str(Reason.SKEWED)}
@@ -95,7 +96,7 @@ def usable_records(
     all); the bounds of all columns are minded.
     """
     decoded = _decoder(source, read).decode(batch.packed, schemas)
-    derived = _derived_columns(source, decoded.columns)
+    derived = _derived_columns(source, decoded.columns, read)
     reported = derived.get(source.reported_at) or decoded.columns.column(source.reported_at)
     verdicts, watermarks_us = np.empty(len(batch), np.int8), np.empty(len(batch), np.int64)
     judge(
@@ -128,7 +129,7 @@ def _decoder(source: Source, read: frozenset[str] | None) -> BlockDecoder:
     """A decoder into the columns wanted and those that derived ones are made of; it keeps what it learns of schemas."""
     if read is not None:
         made_of = {source.reported_at, *(name for d in source.derived for name in _made_of(d))}
-        read = frozenset(read | made_of)
+        read = read.union(made_of, *(rule.columns for rule in source.rules_in(read)))
     return BlockDecoder(Layout(source.columns, read))
 
 
@@ -136,8 +137,18 @@ def _made_of(derived: Derived) -> Iterable[str]:
     return derived.columns if isinstance(derived, Coalesce) else (derived.left, derived.right)
 
 
-def _derived_columns(source: Source, columns: ColumnArrays) -> dict[str, Cells]:
-    return {derived.column.name: _derived(derived, columns) for derived in source.derived}
+def _derived_columns(source: Source, columns: ColumnArrays, read: frozenset[str] | None) -> dict[str, Cells]:
+    """All derived columns, and those of the rules that are read."""
+    derived = {derived.column.name: _derived(derived, columns) for derived in source.derived}
+    rules = source.rules if read is None else source.rules_in(read)
+    always = np.ones(columns.height, np.bool_)
+
+    def column(name: str) -> Cells:
+        return derived.get(name) or columns.column(name)
+
+    return derived | {
+        rule.name: Cells(Kind.INTEGER, held(rule.condition, column).astype(np.int64)[None], always) for rule in rules
+    }
 
 
 def _derived(derived: Derived, columns: ColumnArrays) -> Cells:

@@ -65,8 +65,8 @@ def created_anew(place: TopicPartition, topic_id: str, was: str) -> StateError:
     """Other records stand at the offsets that a state counts."""
     return StateError(
         f"{place}: the topic was created anew (id {topic_id}, the state was made from {was}); its offsets mean other "
-        "records now. Stop the workers and run `flagfall rebuild`, which begins the tables with what it holds now, or use "
-        "another FLAGFALL_APP_ID"
+        "records now. Stop the workers and run `flagfall rebuild`, which begins the tables with what it holds now, or "
+        "use another FLAGFALL_APP_ID"
     )
 
 
