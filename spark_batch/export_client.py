@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
 
+from app.base.patient_get import get_patiently
 from app.codecs.export import ExportMetadata, check_digest, read_export
 from app.domain.errors import LayoutError
 from app.domain.view import View
@@ -91,7 +92,9 @@ def _check_marker(view: View, partition: int, metadata: ExportMetadata) -> None:
 def _get(client: httpx.Client, path: str, partition: int) -> bytes:
     where = f"{client.base_url}{path.lstrip('/')}?partition={partition}"
     try:
-        answer = client.get(path, params={"partition": partition}, follow_redirects=True)
+        answer = get_patiently(
+            lambda: client.get(path, params={"partition": partition}, follow_redirects=True), TIMEOUT_SECONDS
+        )
     except httpx.HTTPError as error:
         raise Inconclusive(f"{where}: {type(error).__name__} {error}; is a worker running there?") from error
     if answer.status_code == httpx.codes.OK:

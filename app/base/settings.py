@@ -176,6 +176,10 @@ class HttpSettings(_Group):
     """The longest that one is answered; less than the 10 s for which ``flagfall query`` waits."""
     max_rows: int = Field(default=2_000_000, ge=1)
     """Rows that a worker folds for one request: copied and sorted, some 400 bytes each, in about 2 s."""
+    max_exports: int = Field(default=2, ge=1)
+    """Exports given at once; each holds a copy of a task's rows until its client has read them."""
+    export_idle_seconds: float = Field(default=30.0, gt=0)
+    """An export of which the client takes nothing for so long is cut."""
 
 
 class TopicSettings(_Group):

@@ -17,7 +17,7 @@ from prometheus_client.registry import Collector
 
 from app.base.settings import HttpSettings, variable
 from app.edge.http.problems import Handler, Problem
-from app.edge.http.route import CALLERS, WORKERS, Route
+from app.edge.http.route import CALLERS, EXPORTS, WORKERS, Route
 
 QUEUE_FULL, WAITED_TOO_LONG, TOO_SLOW = "queue-full", "waited-too-long", "too-slow"
 """Why a request was not answered."""
@@ -31,7 +31,9 @@ class Gate:
     begin by `turn`.
     """
 
-    def __init__(self, most: int, most_waiting: int, wait_seconds: float, answer_seconds: float) -> None:
+    slug, bounded_by = "busy", variable("http_max_requests")
+
+    def __init__(self, most: int, most_waiting: int, wait_seconds: float, answer_seconds: float | None) -> None:
         self._free = asyncio.Semaphore(most)
         self._most_waiting, self._wait_seconds, self._answer_seconds = most_waiting, wait_seconds, answer_seconds
         self.turn = asyncio.Lock()
@@ -73,8 +75,19 @@ class Gate:
 
     def _busy(self, reason: str, why: str) -> Problem:
         self.refused[reason] += 1
-        detail = f"The worker has as many requests as it takes ({why}); {variable('http_max_requests')} bounds them."
-        return Problem("busy", f"{detail} Ask again, or another worker.", reason=reason)
+        detail = (
+            f"The worker has as many requests as it takes ({why}; {self.bounded_by}). Ask again, or another worker."
+        )
+        return Problem(self.slug, detail, reason=reason)
+
+
+class ExportGate(Gate):
+    """Exports have no line, as each takes seconds, and no time, as their clients' networks decide it."""
+
+    slug, bounded_by = "too-many-exports", variable("http_max_exports")
+
+    def __init__(self, most: int) -> None:
+        super().__init__(most, 0, 0, None)
 
 
 class Admission(Collector):
@@ -82,7 +95,7 @@ class Admission(Collector):
 
     def __init__(self, limits: HttpSettings) -> None:
         bounds = limits.max_requests, limits.max_waiting_requests, limits.max_wait_seconds, limits.max_seconds
-        self.gates = {name: Gate(*bounds) for name in (CALLERS, WORKERS)}
+        self.gates = {CALLERS: Gate(*bounds), WORKERS: Gate(*bounds), EXPORTS: ExportGate(limits.max_exports)}
 
     def describe(self) -> Iterable[Metric]:
         """Nothing: names are known without asking for values."""

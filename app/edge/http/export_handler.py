@@ -49,8 +49,10 @@ async def export(request: web.Request) -> web.StreamResponse:
     with cut_on_failure(request, response):
         await response.prepare(request)
         async for piece in _encoded(view, metadata, rows):
-            await response.write(piece)
-        await response.write_eof()
+            async with asyncio.timeout(edge.limits.export_idle_seconds):
+                await response.write(piece)
+        async with asyncio.timeout(edge.limits.export_idle_seconds):
+            await response.write_eof()
     return response
 
 

@@ -86,6 +86,7 @@ def _other_answers(route: Route) -> Document:
         answers["422"] = _problem("A worker would have to fold more rows than one request may.")
     if route.name == "export":
         location = {"Location": {"schema": {"type": "string"}}}
+        answers["429"] = _problem("The worker gives as many exports as it may.")
         answers["307"] = {"description": "Another worker owns the partition.", "headers": location}
     if route.name == "page":
         answers["503"] = {

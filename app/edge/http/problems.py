@@ -35,6 +35,7 @@ TYPES = {
     "method-not-allowed": ProblemType(405, "This address does not take this method"),
     "too-long": ProblemType(414, "The address is too long"),
     "too-much": ProblemType(422, "The answer takes more rows than one request may"),
+    "too-many-exports": ProblemType(429, "The worker gives as many exports as it may", retryable=True),
     "internal-error": ProblemType(500, "The worker failed to answer"),
     "not-offered": ProblemType(501, "This view is not answered in this way yet"),
     "busy": ProblemType(503, "The worker has as many requests as it takes", retryable=True),

@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 from app.edge.http.problems import Handler
 
-CALLERS, WORKERS = "callers", "workers"
-"""The gates: of what users ask, and of what workers ask of each other."""
+CALLERS, WORKERS, EXPORTS = "callers", "workers", "exports"
+"""The gates: of what users ask, of what workers ask of each other, and of exports."""
 
 
 class Route(NamedTuple):

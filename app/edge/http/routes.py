@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from app.codecs.export import MEDIA_TYPE as ARROW
 from app.edge.http import export_handler, health, metrics, openapi, page, view_handlers
-from app.edge.http.route import CALLERS, WORKERS, Route
+from app.edge.http.route import CALLERS, EXPORTS, WORKERS, Route
 
 VIEWS, INTERNAL, OPERATION, PAGE = "views", "internal", "operation", "page"
 
@@ -18,7 +18,15 @@ ROUTES = (
     Route(
         "/v1/views/{view}/rows", view_handlers.show_rows, "rows", VIEWS, "Rows, merged over all tasks.", gate=CALLERS
     ),
-    Route("/v1/views/{view}/export", export_handler.export, "export", VIEWS, "Rows of a task.", media_type=ARROW),
+    Route(
+        "/v1/views/{view}/export",
+        export_handler.export,
+        "export",
+        VIEWS,
+        "Rows of a task.",
+        media_type=ARROW,
+        gate=EXPORTS,
+    ),
     Route(
         "/v1/internal/views/{view}/parts",
         view_handlers.give_parts,

@@ -23,6 +23,11 @@ def cut_on_failure(request: web.Request, response: web.StreamResponse) -> Iterat
         if response.prepared:
             _cut(request)
         raise
+    except TimeoutError:
+        if not response.prepared:
+            raise
+        log.warning("%s: cut, as the client did not go on reading", request.path_qs)
+        _cut(request)
     except Exception:
         if not response.prepared:
             raise

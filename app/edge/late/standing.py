@@ -14,6 +14,7 @@ from confluent_kafka import OFFSET_BEGINNING
 from app.base import names
 from app.base.committed import committed
 from app.base.kafka_clients import librdkafka_options
+from app.base.patient_get import get_patiently
 from app.base.settings import Settings
 from app.codecs.corrections import Outcome, read_outcome
 from app.codecs.export import read_export
@@ -117,13 +118,8 @@ def _exported(worker_url: str, view: View, partition: int) -> tuple[Marker, pa.T
 def _fetched(worker_url: str, view: View, partition: int) -> bytes:
     where = f"{worker_url.rstrip('/')}/v1/views/{view.name}/export"
     try:
-        answer = httpx.get(
-            where,
-            params={"partition": partition},
-            timeout=TIMEOUT_SECONDS,
-            trust_env=False,
-            follow_redirects=True,
-        )
+        with httpx.Client(timeout=TIMEOUT_SECONDS, trust_env=False, follow_redirects=True) as client:
+            answer = get_patiently(lambda: client.get(where, params={"partition": partition}), TIMEOUT_SECONDS)
     except httpx.HTTPError as error:
         advice = "is a worker running? --worker names another"
         raise TaskUnknown(f"{where}: {type(error).__name__} {error}; {advice}") from error
