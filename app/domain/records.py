@@ -65,6 +65,10 @@ def unforeseen(error: Exception) -> str:
     return f"{Reason.UNDECODABLE}:{type(error).__name__}"
 
 
+TOO_LARGE = f"{Reason.UNDECODABLE}:BatchTooLarge"
+"""The reason of a record that came in a batch which is too large, uncompressed, to be read."""
+
+
 def is_of_its_time(reason: str) -> bool:
     """Whether the same record might be used at another time: it is a fact of the moment, or of the release, and
     stays as it was recorded."""

@@ -25,6 +25,8 @@ class Batch:
 
     `base_offset` is the fetch position before the first record and `next_offset` the one behind the last:
     offsets in `[base_offset, next_offset)` without a record are control records, aborted or compacted away.
+    `unread`: offsets of records whose content was too large to be uncompressed; they are nulls here. Of a batch that
+    was cut they may lie outside.
     """
 
     topic: str
@@ -36,6 +38,7 @@ class Batch:
     keys: Sequence[bytes | None]
     values: Sequence[bytes | None]
     headers: Sequence[Headers]
+    unread: Sequence[int] = ()
 
     def __len__(self) -> int:
         return len(self.values)
@@ -61,6 +64,7 @@ class Batch:
             keys=Blobs.joined([part.keys for part in parts]),
             values=Blobs.joined([part.values for part in parts]),
             headers=headers,
+            unread=[offset for part in parts for offset in part.unread],
         )
 
     def until(self, offset: int) -> Batch:

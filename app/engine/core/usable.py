@@ -13,7 +13,7 @@ import polars as pl
 from app.codecs.avro_decode import BlockDecoder, Decoded
 from app.codecs.avro_schema import Schemas
 from app.codecs.column_arrays import Cells, ColumnArrays, Int64s, Layout
-from app.domain.records import Reason
+from app.domain.records import TOO_LARGE, Reason
 from app.domain.source import Coalesce, Derived, Kind, Source
 from app.engine.core import fingerprint
 from app.engine.core.batch import Batch
@@ -121,7 +121,7 @@ def usable_records(
         derived=derived,
         rows=rows,
     )
-    return usable, [] if rows is None else _refused(source, decoded, verdicts)
+    return usable, [] if rows is None else _refused(source, batch, decoded, verdicts)
 
 
 @lru_cache
@@ -162,8 +162,10 @@ def _derived(derived: Derived, columns: ColumnArrays) -> Cells:
     return Cells(derived.column.kind, first.values - right.values, first.present & right.present)
 
 
-def _refused(source: Source, decoded: Decoded, verdicts: np.ndarray) -> list[tuple[int, str]]:
+def _refused(source: Source, batch: Batch, decoded: Decoded, verdicts: np.ndarray) -> list[tuple[int, str]]:
     reasons: dict[int, str] = dict(decoded.refused)
+    if batch.unread:
+        reasons |= dict.fromkeys(np.flatnonzero(np.isin(batch.offsets, batch.unread)).tolist(), TOO_LARGE)
     for i in np.flatnonzero(verdicts > UNDECODED).tolist():
         if verdicts[i] == OUT_OF_BOUNDS:
             reasons[i] = f"{Reason.OUT_OF_BOUNDS}:{source.columns[decoded.fates[i]].name}"

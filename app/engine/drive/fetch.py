@@ -145,6 +145,7 @@ def _unpack(tp: TopicPartition, fetched: PartitionRecords, base: int) -> Batch:
         keys=records.keys,
         values=records.values,
         headers=records.headers(),
+        unread=fetched._records.unread,
     )
 
 
