@@ -15,6 +15,7 @@ from app.codecs.avro_schema import WriterSchema
 from app.domain.fold import Advance
 from app.engine.core.batch import Batch, Transaction
 from app.engine.drive import schemas as schemas_module
+from app.engine.drive import waiting
 from app.engine.drive.budget import BURST_SECONDS, TransactionBudget
 from app.engine.drive.runner import TaskRunner
 from app.engine.drive.schemas import SchemaCache
@@ -384,6 +385,26 @@ async def test_a_topic_with_enough_waiting_is_full_until_the_last_of_it_is_taken
         ("done", YELLOW, 3, 4),
         ("drained", YELLOW),
         ("done", YELLOW, 4, 5),
+    ]
+
+
+async def test_large_records_are_enough_though_they_are_few(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else batches of a hundred megabytes were joined until no buffer holds them. Waiting: 1 + 1 (enough) + 1."""
+    monkeypatch.setattr(waiting, "HOLD_BYTES", 2 * len(VALUE))
+    world.writer.hold()
+    world.offer(green(0))
+    await world.until_writing()
+    world.offer(yellow(0), yellow(1), yellow(2))
+    world.writer.let_go(3)
+    await world.until("done", YELLOW, 2)
+    assert world.told == [
+        ("full", YELLOW),
+        ("full", YELLOW),
+        ("done", GREEN, 0, 1),
+        ("done", YELLOW, 0, 2),
+        ("done", YELLOW, 1, 2),
+        ("drained", YELLOW),
+        ("done", YELLOW, 2, 3),
     ]
 
 

@@ -48,6 +48,11 @@ class Batch:
         """The values as one block, to be decoded."""
         return Packed(self.values)
 
+    @cached_property
+    def held_bytes(self) -> int:
+        """What it keeps in memory: the buffer that its values stand in, though others may stand there too."""
+        return len(Blobs.of(self.values).data)
+
     @classmethod
     def joined(cls, parts: Sequence[Batch]) -> Batch:
         """One batch of at least one part, each of which continues the one before it."""

@@ -10,6 +10,8 @@ from app.engine.core.batch import Batch
 from app.engine.core.task import TaskCore
 
 Done = Callable[[], None]
+HOLD_BYTES = 128 << 20
+"""No more of a topic is joined, or taken while so much waits: few records may be large."""
 
 
 class Taken(NamedTuple):
@@ -22,8 +24,8 @@ class Taken(NamedTuple):
 class Waiting:
     """Batches by topic, the topics in the order of their turns.
 
-    `full` and `drained` tell the fetcher of back-pressure, per topic: of one that holds enough for the largest batch
-    nothing more is taken.
+    `full` and `drained` tell the fetcher of back-pressure, per topic: of one that holds enough for the largest batch,
+    in records or in bytes, nothing more is taken.
     """
 
     def __init__(
@@ -42,7 +44,7 @@ class Waiting:
     def add(self, batch: Batch, done: Done) -> None:
         """Put it behind the others of its topic."""
         self._batches.setdefault(batch.topic, []).append((batch, done))
-        if self._count(batch.topic) >= self._largest(batch.topic):
+        if self._count(batch.topic) >= self._largest(batch.topic) or self._bytes(batch.topic) >= HOLD_BYTES:
             self._blocked.add(batch.topic)
             self._full(batch.topic)
 
@@ -75,10 +77,11 @@ class Waiting:
     def _take(self, topic: str) -> Taken:
         """What waits of a topic, merged or cut to the largest batch; the topic goes to the end of the line."""
         waiting, largest = self._batches.pop(topic), self._largest(topic)
-        used, records = 1, len(waiting[0][0])
+        used, records, size = 1, len(waiting[0][0]), waiting[0][0].held_bytes
         for (before, _), (batch, _) in pairwise(waiting):
             follows = batch.base_offset == before.next_offset and self._core.is_due(batch)
-            if records >= largest or not follows:
+            size += batch.held_bytes
+            if records >= largest or size > HOLD_BYTES or not follows:
                 break
             used, records = used + 1, records + len(batch)
         merged = Batch.joined([batch for batch, _ in waiting[:used]])
@@ -100,3 +103,6 @@ class Waiting:
 
     def _count(self, topic: str) -> int:
         return sum(len(batch) for batch, _ in self._batches[topic])
+
+    def _bytes(self, topic: str) -> int:
+        return sum(batch.held_bytes for batch, _ in self._batches[topic])
