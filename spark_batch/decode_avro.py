@@ -26,7 +26,7 @@ from app.domain import source as s
 from app.domain.epochs import AS_DECLARED, Rules
 from app.domain.records import Reason
 from spark_batch.conditions import held
-from spark_batch.epochs import with_skew
+from spark_batch.epochs import refusals, with_held
 
 PLAIN_TYPES = {"int", "long", "string", "boolean"}
 MICROS_PER_MILLI = 1000
@@ -54,7 +54,7 @@ def judge(decoded: DataFrame, source: s.Source, rules: Rules = AS_DECLARED) -> D
     Derived columns are worked out only within bounds: outside, a difference may overflow. A Kafka timestamp may be any
     number; one whose microseconds have no 64 bits is ahead of every instant.
     """
-    bounded = with_skew(decoded, source, rules).withColumn("reason", F.when(~F.col("suspect"), _out_of_bounds(source)))
+    bounded = with_held(decoded, source, rules).withColumn("reason", F.when(~F.col("suspect"), _out_of_bounds(source)))
     within = F.col("reason").isNull() & ~F.col("suspect")
     derived = bounded.withColumns({d.column.name: F.when(within, _derived(d)) for d in source.derived})
     full = derived.withColumns({r.name: F.when(within, held(r.condition).cast("bigint")) for r in source.rules})
@@ -62,7 +62,8 @@ def judge(decoded: DataFrame, source: s.Source, rules: Rules = AS_DECLARED) -> D
     in_time = F.when(F.col("timestamp_ms") < 0, Reason.NO_TIMESTAMP.value).when(
         F.col(source.reported_at) > latest, Reason.SKEWED.value
     )
-    return full.withColumn("reason", F.when(within, in_time).otherwise(F.col("reason"))).drop("skew_us")
+    told = F.when(within, F.coalesce(in_time, _unclean(source, rules))).otherwise(F.col("reason"))
+    return full.withColumn("reason", told).drop("skew_us", "refused_by")
 
 
 def is_plain(schema: WriterSchema, columns: Sequence[s.Column]) -> bool:
@@ -148,6 +149,16 @@ def _outside(column: s.Column) -> Column:
     if column.high is not None:
         outside = outside | F.coalesce(value > column.high, F.lit(False))
     return outside
+
+
+def _unclean(source: s.Source, rules: Rules) -> Column:
+    """The reason of a record that the rules of its epoch refuse, the first of them; null of any other."""
+    refused = [
+        F.when((F.col("refused_by") == at) & held(condition), f"{Reason.UNCLEAN}:{name}")
+        for at, refusing in enumerate(refusals(source, rules))
+        for name, condition in source.conditions(refusing)
+    ]
+    return F.coalesce(F.lit(None).cast("string"), *refused)
 
 
 def _derived(derived: s.Derived) -> Column:

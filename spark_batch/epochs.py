@@ -1,5 +1,6 @@
-"""Rules that changed while the stream went on, as the exports' markers tell them (rule 13): which skew and which grace
-held for each record, and whether every epoch began where its predecessors had closed.
+"""Rules that changed while the stream went on, as the exports' markers tell them (rule 13): which skew, which
+rules of cleanliness and which grace held for each record, and whether every epoch began where its predecessors had
+closed.
 """
 
 from __future__ import annotations
@@ -11,10 +12,11 @@ from typing import Any
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - as everywhere in Spark
 
-from app.domain.epochs import SECOND_US, Rules
+from app.domain.epochs import SECOND_US, Rules, SkewEpoch
 from app.domain.event_time import NO_WATERMARK
 from app.domain.fold import Advance
 from app.domain.records import TopicPartition
+from app.domain.rule import Refusing
 from app.domain.source import Source
 from app.domain.view import AllTime, View
 from spark_batch.ledgers import Entry, watermarks
@@ -24,14 +26,26 @@ _HELD = ("held_topic", "held_partition", "held_from", "held_until")
 _HELD_SCHEMA = "held_topic string, held_partition int, held_from long, held_until long"
 
 
-def with_skew(decoded: DataFrame, source: Source, rules: Rules) -> DataFrame:
-    """`decoded` (with `topic`, `partition`, `offset`) with `skew_us`: how far each record may be stamped ahead."""
-    declared = F.lit(source.skew_seconds * SECOND_US).cast("bigint")
-    if {e.skew_seconds for epochs in rules.skews.values() for e in epochs} <= {source.skew_seconds}:
-        return decoded.withColumn("skew_us", declared)
-    told = [(*place, epoch.skew_seconds * SECOND_US) for place, epoch in _spans(rules.skews)]
-    joined = _joined(decoded, told, "held_skew_us long", F.col("topic"))
-    return joined.withColumn("skew_us", F.coalesce("held_skew_us", declared)).drop("held_skew_us")
+def with_held(decoded: DataFrame, source: Source, rules: Rules) -> DataFrame:
+    """`decoded` (with `topic`, `partition`, `offset`) with `skew_us`, how far each record may be stamped ahead, and
+    `refused_by`, the place in `refusals` of the rules that refuse it."""
+    declared, known = SkewEpoch.declared(source), refusals(source, rules)
+    skew_us = F.lit(declared.skew_seconds * SECOND_US).cast("bigint")
+    refused_by = F.lit(known.index(declared.refuses))
+    if all(epoch.judges_as(declared) for epochs in rules.skews.values() for epoch in epochs):
+        return decoded.withColumns({"skew_us": skew_us, "refused_by": refused_by})
+    told = [
+        (*place, epoch.skew_seconds * SECOND_US, known.index(epoch.refuses)) for place, epoch in _spans(rules.skews)
+    ]
+    joined = _joined(decoded, told, "held_skew_us long, held_refused_by int", F.col("topic"))
+    held = {"skew_us": F.coalesce("held_skew_us", skew_us), "refused_by": F.coalesce("held_refused_by", refused_by)}
+    return joined.withColumns(held).drop("held_skew_us", "held_refused_by")
+
+
+def refusals(source: Source, rules: Rules) -> list[tuple[Refusing, ...]]:
+    """The sets of rules that ever refused records, or do so now, each once."""
+    told = (epoch.refuses for epochs in rules.skews.values() for epoch in epochs)
+    return list(dict.fromkeys((source.refusing, *told)))
 
 
 def as_seen(view: View, records: DataFrame, rules: Rules) -> DataFrame:

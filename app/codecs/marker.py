@@ -3,12 +3,12 @@
 Layout 1 had no joins, no closings and no building views; a marker of it is read as one without them. So is one of
 layout 2 without alerts, which came later: an older version that meets what they watch stops in words. Up to layout 2
 one skew held for all inputs, and views had their grace in their versions. Up to layout 3 no view was `clearing`, up to
-layout 4 no loss had been accepted.
+layout 4 no loss had been accepted and no rule of cleanliness refused records.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from typing import Any
 
@@ -27,6 +27,7 @@ from app.domain.marker import (
     Marker,
     ViewPosition,
 )
+from app.domain.rule import Refusing
 
 LAYOUT = 5
 READABLE = (1, 2, 3, 4, 5)
@@ -70,9 +71,15 @@ def decode_marker(value: bytes) -> Marker:
 
 def _input(told: dict[str, Any], former_rules: Sequence[dict[str, Any]]) -> InputPosition:
     """`former_rules`: those of layout 2, for all inputs."""
-    skews = tuple(SkewEpoch(**epoch) for epoch in told.pop("skews", former_rules))
+    skews = tuple(map(read_skew, told.pop("skews", former_rules)))
     lost = tuple(Lost(**gap) for gap in told.pop("lost", ()))
     return InputPosition(skews=skews, lost=lost, **told)
+
+
+def read_skew(told: Mapping[str, Any]) -> SkewEpoch:
+    """An epoch of a source, as JSON tells it."""
+    refuses = tuple(Refusing(**one) for one in told.get("refuses", ()))
+    return SkewEpoch(told["from_offset"], told["skew_seconds"], refuses)
 
 
 def _view(told: dict[str, Any]) -> ViewPosition:

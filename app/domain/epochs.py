@@ -1,4 +1,5 @@
-"""Rules that change while the stream goes on: which skew and which grace hold from which offset on (rule 13).
+"""Rules that change while the stream goes on: which skew, which rules of cleanliness that quarantine, and which grace
+hold from which offset on (rule 13).
 
 An epoch begins at the position of the task that first judged by its rule. What lies before keeps its judgement, and a
 window that was closed stays closed: an epoch's `floor_us` says up to where its predecessors had closed.
@@ -12,6 +13,7 @@ from typing import Protocol, TypeVar
 
 from app.domain.event_time import NO_WATERMARK
 from app.domain.records import TopicPartition
+from app.domain.rule import Refusing
 from app.domain.source import Source
 from app.domain.view import AllTime, View
 
@@ -20,10 +22,20 @@ SECOND_US = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class SkewEpoch:
-    """Records of one topic-partition at `from_offset` and above are held to this skew."""
+    """Records of one topic-partition at `from_offset` and above are held to this skew, and refused by these rules."""
 
     from_offset: int
     skew_seconds: int
+    refuses: tuple[Refusing, ...] = ()
+
+    @classmethod
+    def declared(cls, source: Source, from_offset: int = 0) -> SkewEpoch:
+        """As the source's definition says."""
+        return cls(from_offset, source.skew_seconds, source.refusing)
+
+    def judges_as(self, other: SkewEpoch) -> bool:
+        """Whether both refuse the same records."""
+        return (self.skew_seconds, self.refuses) == (other.skew_seconds, other.refuses)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,17 +69,18 @@ def epoch_at(epochs: Sequence[E], offset: int) -> E | None:
     return next((epoch for epoch in reversed(epochs) if epoch.from_offset <= offset), None)
 
 
-def with_skew(epochs: tuple[SkewEpoch, ...], skew_seconds: int, *, start: int, at: int) -> tuple[SkewEpoch, ...]:
-    """The epochs when this rule holds from offset `at` on; the first of all begins at `start`."""
+def with_declared(epochs: tuple[SkewEpoch, ...], source: Source, *, start: int, at: int) -> tuple[SkewEpoch, ...]:
+    """The epochs when what the source declares holds from offset `at` on; the first of all begins at `start`."""
     if not epochs:
-        return (SkewEpoch(start, skew_seconds),)
-    return epochs if epochs[-1].skew_seconds == skew_seconds else (*epochs, SkewEpoch(at, skew_seconds))
+        return (SkewEpoch.declared(source, start),)
+    new = SkewEpoch.declared(source, at)
+    return epochs if epochs[-1].judges_as(new) else (*epochs, new)
 
 
 def with_grace(
     epochs: tuple[GraceEpoch, ...], grace_seconds: int, *, start: int, at: int, watermark_us: int
 ) -> tuple[GraceEpoch, ...]:
-    """As `with_skew`; `watermark_us` is what the topic-partition has reached at offset `at`."""
+    """As `with_declared`; `watermark_us` is what the topic-partition has reached at offset `at`."""
     if not epochs:
         return (GraceEpoch(start, grace_seconds),)
     last = epochs[-1]
@@ -94,9 +107,9 @@ class Rules:
     skews: Mapping[TopicPartition, tuple[SkewEpoch, ...]] = field(default_factory=dict)
     graces: Mapping[TopicPartition, tuple[GraceEpoch, ...]] = field(default_factory=dict)
 
-    def skew_seconds(self, source: Source, at: TopicPartition, offset: int) -> int:
-        epoch = epoch_at(self.skews.get(at, ()), offset)
-        return source.skew_seconds if epoch is None else epoch.skew_seconds
+    def held_to(self, source: Source, at: TopicPartition, offset: int) -> SkewEpoch:
+        """By what a record was refused, or was not."""
+        return epoch_at(self.skews.get(at, ()), offset) or SkewEpoch.declared(source)
 
     def seen_us(self, view: View, at: TopicPartition, offset: int, watermark_us: int) -> int:
         """The watermark by which the view judges a record; `watermark_us` is its topic-partition's."""

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from app.domain import measures as m
+from app.domain.condition import holds
 from app.domain.epochs import AS_DECLARED, Rules
 from app.domain.event_time import NO_WATERMARK, is_late, is_skewed, window_start
 from app.domain.fingerprint import Origin, mix, pack
@@ -83,10 +84,11 @@ def refusal(source: Source, record: Record, values: dict[str, Value], rules: Rul
         return f"{Reason.OUT_OF_BOUNDS}:{outside}"
     if record.timestamp_ms < 0:
         return Reason.NO_TIMESTAMP
-    skew_seconds = rules.skew_seconds(source, TopicPartition(record.topic, record.partition), record.offset)
-    if is_skewed(_integer(values[source.reported_at]), record.timestamp_ms, skew_seconds):
+    epoch = rules.held_to(source, TopicPartition(record.topic, record.partition), record.offset)
+    if is_skewed(_integer(values[source.reported_at]), record.timestamp_ms, epoch.skew_seconds):
         return Reason.SKEWED
-    return None
+    unclean = (name for name, condition in source.conditions(epoch.refuses) if holds(condition, values))
+    return next((f"{Reason.UNCLEAN}:{name}" for name in unclean), None)
 
 
 def contribution(view: View, record: Record) -> Cells:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from app.domain.epochs import GraceEpoch, Rules, SkewEpoch, seen_us, with_grace, with_skew
+from app.domain.epochs import GraceEpoch, Rules, SkewEpoch, seen_us, with_declared, with_grace
 from app.domain.marker import LIVE, BuildPosition, InputPosition, Marker, ViewPosition
 from app.domain.records import TopicPartition
 from app.domain.source import Source
@@ -38,9 +38,8 @@ def lowest_seen_us(view: View, marker: Marker) -> int:
 
 
 def held_to(source: Source, position: InputPosition) -> InputPosition:
-    """The position of one of the source's topics, when its records are held to the source's skew from here on."""
-    at = position.next_offset
-    skews = with_skew(position.skews, source.skew_seconds, start=position.start_offset, at=at)
+    """The position of one of the source's topics, when its records are judged as the source declares from here on."""
+    skews = with_declared(position.skews, source, start=position.start_offset, at=position.next_offset)
     return position if skews == position.skews else replace(position, skews=skews)
 
 

@@ -57,6 +57,7 @@ class Reason(StrEnum):
     OUT_OF_BOUNDS = "out_of_bounds"
     NO_TIMESTAMP = "no_timestamp"
     SKEWED = "skewed"
+    UNCLEAN = "unclean"
     UNREACHABLE_OFFSET = "unreachable_offset"
 
 

@@ -5,13 +5,14 @@ A record that a rule holds of has 1 in a column of the rule's name, any other 0:
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from app.domain.column import Column, Kind
 from app.domain.condition import Condition, ConditionError, Missing, as_written, columns_of, parts_of, read_condition
+from app.domain.errors import StateError
 from app.domain.suggestion import did_you_mean
 
 MOST = 1 << 62
@@ -23,6 +24,7 @@ class Action(StrEnum):
 
     COUNT = "count"  # it is used by all views; those that sum the rule's column count it
     MARK = "mark"  # likewise, and views may leave it out
+    QUARANTINE = "quarantine"  # it is unusable
 
 
 @dataclass(frozen=True)
@@ -53,6 +55,31 @@ class Rule:
     def meaning(self) -> str:
         """The same for rules that hold of the same records."""
         return as_written(self.when)
+
+
+@dataclass(frozen=True, slots=True)
+class Refusing:
+    """A rule by which records were quarantined, as a marker tells it: it may be gone from the definition."""
+
+    rule: str
+    when: str
+
+
+def refusing(rules: Iterable[Rule]) -> tuple[Refusing, ...]:
+    """Those rules that quarantine, in their order."""
+    return tuple(Refusing(rule.name, rule.meaning) for rule in rules if rule.action is Action.QUARANTINE)
+
+
+@lru_cache
+def condition_of(refusing: Refusing, asked: frozenset[str]) -> Condition:
+    """When it refuses; StateError if it asks for a column that is not among these any more."""
+    condition = read_condition(refusing.when)
+    if gone := sorted(columns_of(condition) - asked):
+        raise StateError(
+            f"records were quarantined by the rule {refusing.rule!r} ({refusing.when}), and its source has no column "
+            f"{gone[0]!r} any more: what was judged by it cannot be judged again; declare the column as it was"
+        )
+    return condition
 
 
 def rule_problems(rule: Rule, by_name: Mapping[str, Column]) -> Iterator[str]:

@@ -12,8 +12,9 @@ from functools import cached_property
 
 from app.domain.boundaries import EARLIEST_US, LATEST_US
 from app.domain.column import Column, Kind
+from app.domain.condition import Condition
 from app.domain.errors import DefinitionError
-from app.domain.rule import Action, Rule, rule_problems
+from app.domain.rule import Action, Refusing, Rule, condition_of, refusing, rule_problems
 from app.domain.suggestion import did_you_mean
 
 __all__ = ["Action", "Coalesce", "Column", "Derived", "Difference", "Kind", "Rule", "Source", "SourceTopic"]
@@ -26,7 +27,7 @@ AVRO_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 PLACE_NAMES = re.compile(
     r"topic|topic_number|partition|offset|timestamp_ms|key|value|header|body|reason|suspect|task|fate|origin|chunk|"
-    r"window_start_us|watermark_us|stamp_us|highest_us|carried_us|is_record|mixed_(upper|lower)|"
+    r"window_start_us|watermark_us|skew_us|refused_by|stamp_us|highest_us|carried_us|is_record|mixed_(upper|lower)|"
     r"(record|group|cell)_[0-9]+",
     re.IGNORECASE,
 )
@@ -111,6 +112,16 @@ class Source:
     def asked(self) -> dict[str, Column]:
         """The columns that rules may ask about, by name: derived ones included."""
         return {c.name: c for c in (*self.columns, *(d.column for d in self.derived))}
+
+    @cached_property
+    def refusing(self) -> tuple[Refusing, ...]:
+        """The rules by which records are quarantined."""
+        return refusing(self.rules)
+
+    def conditions(self, refusing: Iterable[Refusing]) -> tuple[tuple[str, Condition], ...]:
+        """Name and condition of rules that are or were its own; StateError if one asks for a column that is gone."""
+        asked = frozenset(self.asked)
+        return tuple((one.rule, condition_of(one, asked)) for one in refusing)
 
     def rules_in(self, names: Iterable[str]) -> tuple[Rule, ...]:
         """Those rules whose columns are among these."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import pairwise
 
+from app.domain.epochs import SkewEpoch
 from app.domain.event_time import NO_WATERMARK
 from app.domain.marker import LIVE, InputPosition, Marker, ViewPosition
 from app.domain.view import AllTime, View
@@ -20,8 +21,8 @@ def epoch_problems(expected: Expected, state: TaskState) -> Problems:
         view = held.view
         for topic in (topic.name for topic in view.source.topics):
             skews = state.marker.inputs[topic].skews
-            if not skews or skews[-1].skew_seconds != view.source.skew_seconds:
-                yield f"{topic} is held to {skews}, not {view.source.skew_seconds} s"
+            if not skews or not skews[-1].judges_as(SkewEpoch.declared(view.source)):
+                yield f"{topic} is held to {skews}, not to {SkewEpoch.declared(view.source)}"
             if not isinstance(view.window, AllTime):
                 yield from (f"view {view.name}, {topic}: {wrong}" for wrong in _grace_problems(expected, view, topic))
 

@@ -22,6 +22,7 @@ from app.domain.fold import Advance, Cells, RowKey, by_window, fold
 from app.domain.marker import Marker
 from app.domain.measures import Count, Max, Sum
 from app.domain.obeyed import rules_of
+from app.domain.records import Reason
 from app.domain.view import AllTime, Group, Session, Tumbling, View
 from app.domain.windows import Hopping
 from app.engine.core.definition import TaskDefinition
@@ -189,6 +190,7 @@ def test_spark_obeys_the_epochs_that_the_markers_tell(spark: SparkSession, tmp_p
     markers = [task.core.state.marker for task in tasks]
     rules = rules_of(HOURS, markers)
     assert any(len(epochs) > 1 for epochs in rules.skews.values())
+    assert len({epoch.refuses for epochs in rules.skews.values() for epoch in epochs}) > 2
     assert any(epoch.floor_us != NO_WATERMARK for epochs in rules.graces.values() for epoch in epochs)
     records = read_source(as_kafka(spark, logs), RIDES, views, SCHEMAS, tmp_path, rules)
     marked = with_watermark(records, RIDES, advances).cache()
@@ -204,6 +206,15 @@ def test_spark_obeys_the_epochs_that_the_markers_tell(spark: SparkSession, tmp_p
         floors = epoch_floors(recounted, advances)
         assert len(floors) == sum(len(epochs) - 1 for epochs in rules_of(view, markers).graces.values() if epochs)
         assert not [entry for entry in floors if entry.differs]
+    expected = [fold(EVERYTHING, log.records, advances, rules).quarantined for log in logs]
+    numbers = {topic.number: topic.name for topic in RIDES.topics}
+    found = {
+        (numbers[r["topic_number"]], r["partition"], r["offset"]): r["reason"]
+        for r in marked.where("reason like 'unclean:%'").collect()
+    }
+    unclean = [r for of_log in expected for r in of_log if r.reason.startswith(Reason.UNCLEAN)]
+    assert found == {(r.topic, r.partition, r.offset): r.reason for r in unclean}
+    assert set(found.values()) == {"unclean:unpaid", "unclean:endless"}
     assert [e.marker for e in floors_of_one_that_lies(markers, marked, advances) if e.differs] == [LIE_US]
 
 

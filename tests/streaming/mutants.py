@@ -350,7 +350,7 @@ def plant_begin_an_epoch_where_the_log_begins(patch: pytest.MonkeyPatch) -> None
 
 
 def plant_build_by_the_present_skew(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(building, "held_to_skew", lambda source, skews, offset: source)
+    patch.setattr(building, "epoch_at", lambda skews, offset: None)
 
 
 def plant_keep_new_rules_to_itself(patch: pytest.MonkeyPatch) -> None:

@@ -7,10 +7,12 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
+from app.domain.condition import holds
 from app.domain.event_time import NO_WATERMARK, is_skewed
 from app.domain.fold import Advance
 from app.domain.marker import InputPosition
 from app.domain.records import Record, out_of_bounds, with_derived
+from app.domain.source import Action, Rule
 from app.domain.view import AllTime, Session, Tumbling, View
 from app.domain.windows import Calendar, Hopping
 from app.engine.core.batch import Transaction
@@ -23,16 +25,21 @@ from tests.support.histories import SCHEMAS, START_US, Log, random_splits
 
 GRACES = (0, 60, 1800, 3 * 3600)
 SKEWS = (0, 600, 3600, 10**10)
+REFUSING = (
+    Rule("unpaid", Action.QUARANTINE, "fare_cents <= 0"),
+    Rule("endless", Action.QUARANTINE, "duration_us > 10_000_000_000 or vendor is null"),
+)
 Origin = tuple[str, int]
 """Topic and offset, of one partition."""
 
 
 @dataclass(frozen=True)
 class Ruled:
-    """From here on a topic is judged by these rules: a skew, and a grace by view."""
+    """From here on a topic is judged by these rules: a skew, rules that quarantine, and a grace by view."""
 
     skew_seconds: int
     graces: dict[str, int]
+    refusing: tuple[Rule, ...]
 
 
 Event = Ruled | Record | int
@@ -55,6 +62,7 @@ class Judged:
 def judged(view: View, events: Sequence[Event]) -> Judged:
     """One topic-partition's events: a window is closed once any rule closed it at any watermark."""
     judged, watermark_us, skew_seconds, grace_us = Judged(), NO_WATERMARK, 0, 0
+    refusing = tuple[Rule, ...]()
 
     def close() -> None:
         if watermark_us != NO_WATERMARK:
@@ -63,6 +71,7 @@ def judged(view: View, events: Sequence[Event]) -> Judged:
     for event in events:
         if isinstance(event, Ruled):
             skew_seconds, grace_us = event.skew_seconds, event.graces[view.name] * 1_000_000
+            refusing = event.refusing
             close()
             continue
         if isinstance(event, int):
@@ -72,6 +81,7 @@ def judged(view: View, events: Sequence[Event]) -> Judged:
         values = with_derived(view.source, event.values)
         reported_us = int(values[view.source.reported_at] or 0)
         bad = out_of_bounds(view.source, event.values) is not None or event.timestamp_ms < 0
+        bad = bad or any(holds(rule.condition, values) for rule in refusing)
         if bad or is_skewed(reported_us, event.timestamp_ms, skew_seconds):
             judged.unusable.add((event.topic, event.offset))
             continue
@@ -106,9 +116,11 @@ def windows_at(view: View, at_us: int) -> list[tuple[int, int]]:
 
 
 def ruled(definition: TaskDefinition, rng: random.Random) -> TaskDefinition:
-    """The tasks as another release has them: other graces, another skew."""
+    """The tasks as another release has them: other graces, another skew, other rules that quarantine."""
     (source,) = definition.sources
-    other = replace(source, skew_seconds=rng.choice(SKEWS))
+    others = [rule for rule in source.rules if rule not in REFUSING]
+    refusing = rng.sample(REFUSING, rng.choice((0, 0, 1, 2)))
+    other = replace(source, skew_seconds=rng.choice(SKEWS), rules=(*others, *refusing))
     views = tuple(replace(view, source=other, grace_seconds=rng.choice(GRACES)) for view in definition.views)
     return replace(definition, sources=(other,), views=views)
 
@@ -169,7 +181,9 @@ class Ruling:
 
     def _note(self) -> None:
         (source,) = self.definition.sources
-        rules = Ruled(source.skew_seconds, {view.name: view.grace_seconds for view in self.definition.views})
+        graces = {view.name: view.grace_seconds for view in self.definition.views}
+        refusing = tuple(rule for rule in source.rules if rule.action is Action.QUARANTINE)
+        rules = Ruled(source.skew_seconds, graces, refusing)
         for topic in self.definition.by_topic:
             self.events.setdefault(topic, []).append(rules)
 

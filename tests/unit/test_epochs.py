@@ -9,12 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.domain.epochs import GraceEpoch, Rules, SkewEpoch, epoch_at, seen_us, with_grace, with_skew
+from app.domain.epochs import GraceEpoch, Rules, SkewEpoch, epoch_at, seen_us, with_declared, with_grace
 from app.domain.errors import StateError
 from app.domain.event_time import NO_WATERMARK, is_late
 from app.domain.marker import BUILDING, BuildPosition, InputPosition, Marker, ViewPosition
 from app.domain.obeyed import giving_grace, lowest_seen_us, rules_of
 from app.domain.records import TopicPartition
+from app.domain.rule import Refusing
+from app.domain.source import Action, Rule, Source
 from app.engine.core.definition import TaskDefinition
 from app.engine.core.restore import Restorer, new_state
 from app.engine.core.task import TaskCore
@@ -37,19 +39,39 @@ def late(view_grace_seconds: int, epoch: GraceEpoch, end_us: int, watermark_us: 
     return is_late(view, end_us - PANE_US, seen_us(view, epoch, watermark_us))
 
 
+def stamped(skew_seconds: int, *rules: Rule) -> Source:
+    """Rides that are held to this skew, and to these rules."""
+    return replace(RIDES, skew_seconds=skew_seconds, rules=rules)
+
+
 def test_the_first_epoch_begins_where_the_topic_does_and_had_nothing_closed_before_it() -> None:
     assert changed((), 600, at=99, watermark_us=0) == FIRST
-    assert with_skew((), 60, start=10, at=99) == (SkewEpoch(10, 60),)
+    assert with_declared((), stamped(60), start=10, at=99) == (SkewEpoch(10, 60),)
 
 
 def test_the_same_rule_begins_no_epoch() -> None:
     assert changed(FIRST, 600, at=99, watermark_us=0) == FIRST
-    assert with_skew((SkewEpoch(10, 60),), 60, start=10, at=99) == (SkewEpoch(10, 60),)
+    assert with_declared((SkewEpoch(10, 60),), stamped(60), start=10, at=99) == (SkewEpoch(10, 60),)
 
 
 def test_another_rule_begins_an_epoch_with_what_was_closed_by_then() -> None:
     assert changed(FIRST, 60, at=99, watermark_us=100 * MINUTE) == (*FIRST, GraceEpoch(99, 60, 90 * MINUTE))
-    assert with_skew((SkewEpoch(10, 60),), 0, start=10, at=99) == (SkewEpoch(10, 60), SkewEpoch(99, 0))
+    assert with_declared((SkewEpoch(10, 60),), stamped(0), start=10, at=99) == (SkewEpoch(10, 60), SkewEpoch(99, 0))
+
+
+def test_a_rule_that_quarantines_begins_an_epoch_and_its_spelling_or_another_action_does_not() -> None:
+    unpaid = Rule("unpaid", Action.QUARANTINE, "fare_cents < 1")
+    first = with_declared((), stamped(60), start=0, at=0)
+    (_, second) = refusing = with_declared(first, stamped(60, unpaid), start=0, at=5)
+    assert second == SkewEpoch(5, 60, (Refusing("unpaid", "fare_cents < 1"),))
+    assert with_declared(refusing, stamped(60, replace(unpaid, when="(fare_cents  <1)")), start=0, at=9) == refusing
+    assert with_declared(first, stamped(60, replace(unpaid, action=Action.MARK)), start=0, at=9) == first
+    assert with_declared(refusing, stamped(60), start=0, at=9)[-1] == SkewEpoch(9, 60)
+
+
+def test_what_was_refused_by_a_column_that_is_gone_cannot_be_judged_again() -> None:
+    with pytest.raises(StateError, match=r"by the rule 'old'.*no column 'gone_cents' any more"):
+        RIDES.conditions([Refusing("old", "gone_cents < 0")])
 
 
 def test_before_any_record_an_epoch_has_no_floor() -> None:
@@ -125,8 +147,8 @@ def test_of_several_markers_of_a_task_the_one_that_knows_most_epochs_counts() ->
     skews = (SkewEpoch(0, 600), SkewEpoch(9, 0))
     markers = [Marker("a", 1, 0, n, {TOPICS[0]: InputPosition("id", 0, 9, skews=skews[:n])}, {}) for n in (2, 1)]
     rules = rules_of(ZONE_DEMAND, markers)
-    assert [rules.skew_seconds(RIDES, at, offset) for offset in (8, 9)] == [600, 0]
-    assert Rules().skew_seconds(RIDES, at, 8) == RIDES.skew_seconds
+    assert [rules.held_to(RIDES, at, offset).skew_seconds for offset in (8, 9)] == [600, 0]
+    assert Rules().held_to(RIDES, at, 8) == SkewEpoch.declared(RIDES)
 
 
 def taken_over(definition: TaskDefinition, core: TaskCore) -> TaskCore:

@@ -22,6 +22,7 @@ from app.domain.marker import (
     Marker,
     ViewPosition,
 )
+from app.domain.rule import Refusing
 
 STORED_1 = (
     b'{"layout":1,"marker":{"application":"flagfall","source":1,"partition":3,"sequence":7,'
@@ -56,7 +57,11 @@ STORED_3 = (
     b'"expired_to_us":null,"built":{},"graces":{}}},"joins":{}}}'
 )
 STORED_4 = STORED_3.replace(b'"layout":3', b'"layout":4').replace(b'"graces":{}', b'"graces":{},"corrected_from":0')
-STORED = STORED_4.replace(b'"layout":4', b'"layout":5').replace(b"600}]}", b'600}],"lost":[]}')
+STORED = (
+    STORED_4.replace(b'"layout":4', b'"layout":5')
+    .replace(b'"skew_seconds":600', b'"skew_seconds":600,"refuses":[]')
+    .replace(b'"refuses":[]}]}', b'"refuses":[]}],"lost":[]}')
+)
 MARKER = Marker(
     application="flagfall",
     source=1,
@@ -71,7 +76,10 @@ MARKER = Marker(
 
 NUMBERS = st.integers(-(2**63), 2**63 - 1)
 NAMES = st.text(max_size=8)
-SKEWS = st.lists(st.builds(SkewEpoch, NUMBERS, NUMBERS), max_size=2).map(tuple)
+SKEWS = st.lists(
+    st.builds(SkewEpoch, NUMBERS, NUMBERS, st.lists(st.builds(Refusing, NAMES, NAMES), max_size=2).map(tuple)),
+    max_size=2,
+).map(tuple)
 GRACES = st.lists(st.builds(GraceEpoch, NUMBERS, NUMBERS, NUMBERS), max_size=2).map(tuple)
 LOST = st.lists(st.builds(Lost, NUMBERS, NUMBERS), max_size=2).map(tuple)
 POSITIONS = st.builds(InputPosition, NAMES, *[NUMBERS] * 6, SKEWS, LOST)

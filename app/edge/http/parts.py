@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import orjson
 
+from app.codecs.marker import read_skew
 from app.domain.epochs import GraceEpoch, SkewEpoch
 from app.domain.event_time import NO_WATERMARK
 from app.domain.source import Kind
@@ -131,6 +132,6 @@ def _read(view: View, told: dict[str, Any]) -> Part:
     )
 
 
-def _read_input(skews: list[dict[str, int]], graces: list[dict[str, int]], **told: Any) -> InputState:
-    skew_epochs, grace_epochs = (SkewEpoch(**epoch) for epoch in skews), (GraceEpoch(**epoch) for epoch in graces)
+def _read_input(skews: list[dict[str, Any]], graces: list[dict[str, int]], **told: Any) -> InputState:
+    skew_epochs, grace_epochs = map(read_skew, skews), (GraceEpoch(**epoch) for epoch in graces)
     return InputState(**told, skews=tuple(skew_epochs), graces=tuple(grace_epochs))

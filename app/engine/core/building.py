@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from app.codecs.avro_schema import Schemas
-from app.domain.epochs import SkewEpoch
+from app.domain.epochs import SkewEpoch, epoch_at
 from app.domain.errors import StateError
 from app.domain.fold import Advance
 from app.domain.marker import BUILDING, LIVE, BuildPosition, Marker, ViewPosition
@@ -15,7 +15,7 @@ from app.domain.view import View
 from app.engine.core.batch import Batch
 from app.engine.core.definition import TaskDefinition
 from app.engine.core.draft import Draft
-from app.engine.core.epochs import held_to_skew, of_one_skew
+from app.engine.core.epochs import of_one_skew
 from app.engine.core.folding import Part, fold_views
 from app.engine.core.refusals import late_output
 from app.engine.core.usable import Usable, usable_records
@@ -90,8 +90,8 @@ def read_again(
 ) -> ReadAgain:
     """A batch (`of_one_skew`) as its task judged it when it read it first; `watermark_us` is the one before it."""
     source = definition.by_topic[batch.topic]
-    held = held_to_skew(source, skews, batch.base_offset)
-    usable, refused = usable_records(held, batch, watermark_us, schemas, definition.columns_of(source))
+    columns, epoch = definition.columns_of(source), epoch_at(skews, batch.base_offset)
+    usable, refused = usable_records(source, batch, watermark_us, schemas, columns, epoch)
     usable = _advanced(usable, batch, advances)
     raised = [a.watermark_us for a in advances if a.at_offset <= batch.next_offset]
     seen = usable.watermarks_us[-1:].tolist()

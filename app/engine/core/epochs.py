@@ -11,9 +11,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from app.domain.epochs import GraceEpoch, SkewEpoch, epoch_at
+from app.domain.epochs import GraceEpoch, SkewEpoch
 from app.domain.event_time import NO_WATERMARK
-from app.domain.source import Source
 from app.domain.view import View
 from app.engine.core.batch import Batch
 from app.engine.core.usable import Usable
@@ -32,13 +31,7 @@ def seen_by(
 
 
 def of_one_skew(batch: Batch, skews: Sequence[SkewEpoch]) -> Batch:
-    """The batch as far as one skew holds."""
+    """The batch as far as one epoch of its source reaches."""
     return batch.until(
         min((e.from_offset for e in skews if e.from_offset > batch.base_offset), default=batch.next_offset)
     )
-
-
-def held_to_skew(source: Source, skews: Sequence[SkewEpoch], offset: int) -> Source:
-    """The source with the skew that held at an offset."""
-    epoch = epoch_at(skews, offset)
-    return source if epoch is None else replace(source, skew_seconds=epoch.skew_seconds)

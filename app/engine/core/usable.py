@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 
@@ -12,13 +12,15 @@ import polars as pl
 
 from app.codecs.avro_decode import BlockDecoder, Decoded
 from app.codecs.avro_schema import Schemas
-from app.codecs.column_arrays import Cells, ColumnArrays, Int64s, Layout
+from app.codecs.column_arrays import Cells, ColumnArrays, Int64s, Layout, Present
+from app.domain.condition import columns_of
+from app.domain.epochs import SkewEpoch
 from app.domain.records import TOO_LARGE, Reason
 from app.domain.source import Coalesce, Derived, Kind, Source
 from app.engine.core import fingerprint
 from app.engine.core.batch import Batch
 from app.engine.core.conditions import held
-from app.engine.core.judging import NO_TIMESTAMP, OUT_OF_BOUNDS, SKEWED, UNDECODED, USABLE, judge
+from app.engine.core.judging import NO_TIMESTAMP, OUT_OF_BOUNDS, SKEWED, UNCLEAN, UNDECODED, USABLE, judge
 
 _REASONS = {NO_TIMESTAMP: str(Reason.NO_TIMESTAMP), SKEWED: str(Reason.SKEWED)}
 
@@ -88,15 +90,24 @@ class Usable:
 
 
 def usable_records(
-    source: Source, batch: Batch, watermark_us: int, schemas: Schemas, read: frozenset[str] | None = None
+    source: Source,
+    batch: Batch,
+    watermark_us: int,
+    schemas: Schemas,
+    read: frozenset[str] | None = None,
+    epoch: SkewEpoch | None = None,
 ) -> tuple[Usable, list[tuple[int, str]]]:
     """The usable records with all that views need, and (index in the batch, reason) of the others.
 
     The running watermark begins with `watermark_us`. `read` names the columns wanted, derived ones among them (None:
-    all); the bounds of all columns are minded.
+    all); the bounds of all columns are minded. `epoch` says by what records are refused (None: as declared).
     """
-    decoded = _decoder(source, read).decode(batch.packed, schemas)
+    epoch = epoch or SkewEpoch.declared(source)
+    refusing = source.conditions(epoch.refuses)
+    asked = frozenset[str]().union(*(columns_of(condition) for _, condition in refusing))
+    decoded = _decoder(source, None if read is None else read | asked).decode(batch.packed, schemas)
     derived = _derived_columns(source, decoded.columns, read)
+    unclean = [held(condition, _reader(derived, decoded.columns)) for _, condition in refusing]
     reported = derived.get(source.reported_at) or decoded.columns.column(source.reported_at)
     verdicts, watermarks_us = np.empty(len(batch), np.int8), np.empty(len(batch), np.int64)
     judge(
@@ -104,7 +115,8 @@ def usable_records(
         reported.values[0],
         reported.present,
         np.require(batch.timestamps_ms, requirements=("C", "W")),
-        source.skew_seconds * 1_000_000,
+        np.logical_or.reduce([np.zeros(len(batch), np.bool_), *unclean]),
+        epoch.skew_seconds * 1_000_000,
         watermark_us,
         verdicts,
         watermarks_us,
@@ -121,7 +133,10 @@ def usable_records(
         derived=derived,
         rows=rows,
     )
-    return usable, [] if rows is None else _refused(source, batch, decoded, verdicts)
+    if rows is None:
+        return usable, []
+    of_rules = dict(zip((name for name, _ in refusing), unclean, strict=True))
+    return usable, _refused(source, batch, decoded, verdicts, of_rules)
 
 
 @lru_cache
@@ -141,14 +156,15 @@ def _derived_columns(source: Source, columns: ColumnArrays, read: frozenset[str]
     """All derived columns, and those of the rules that are read."""
     derived = {derived.column.name: _derived(derived, columns) for derived in source.derived}
     rules = source.rules if read is None else source.rules_in(read)
-    always = np.ones(columns.height, np.bool_)
-
-    def column(name: str) -> Cells:
-        return derived.get(name) or columns.column(name)
-
+    column, always = _reader(derived, columns), np.ones(columns.height, np.bool_)
     return derived | {
         rule.name: Cells(Kind.INTEGER, held(rule.condition, column).astype(np.int64)[None], always) for rule in rules
     }
+
+
+def _reader(derived: Mapping[str, Cells], columns: ColumnArrays) -> Callable[[str], Cells]:
+    """A column by its name, whether it is derived or not."""
+    return lambda name: derived.get(name) or columns.column(name)
 
 
 def _derived(derived: Derived, columns: ColumnArrays) -> Cells:
@@ -162,13 +178,18 @@ def _derived(derived: Derived, columns: ColumnArrays) -> Cells:
     return Cells(derived.column.kind, first.values - right.values, first.present & right.present)
 
 
-def _refused(source: Source, batch: Batch, decoded: Decoded, verdicts: np.ndarray) -> list[tuple[int, str]]:
+def _refused(
+    source: Source, batch: Batch, decoded: Decoded, verdicts: np.ndarray, unclean: Mapping[str, Present]
+) -> list[tuple[int, str]]:
+    """`unclean`: by rule that refuses, of which records it holds."""
     reasons: dict[int, str] = dict(decoded.refused)
     if batch.unread:
         reasons |= dict.fromkeys(np.flatnonzero(np.isin(batch.offsets, batch.unread)).tolist(), TOO_LARGE)
     for i in np.flatnonzero(verdicts > UNDECODED).tolist():
         if verdicts[i] == OUT_OF_BOUNDS:
             reasons[i] = f"{Reason.OUT_OF_BOUNDS}:{source.columns[decoded.fates[i]].name}"
+        elif verdicts[i] == UNCLEAN:
+            reasons[i] = f"{Reason.UNCLEAN}:{next(name for name, holds in unclean.items() if holds[i])}"
         else:
             reasons[i] = _REASONS[int(verdicts[i])]
     return sorted(reasons.items())
