@@ -3,7 +3,7 @@
 Layout 1 had no joins, no closings and no building views; a marker of it is read as one without them. So is one of
 layout 2 without alerts, which came later: an older version that meets what they watch stops in words. Up to layout 2
 one skew held for all inputs, and views had their grace in their versions. Up to layout 3 no view was `clearing`, up to
-layout 4 no loss had been accepted and no rule of cleanliness refused records.
+layout 4 no loss had been accepted, no rule of cleanliness refused records, and no correction was folded in twice.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from app.domain.marker import (
     Fates,
     InputPosition,
     JoinPosition,
-    Lost,
     Marker,
+    OffsetRange,
     ViewPosition,
 )
 from app.domain.rule import Refusing
@@ -72,7 +72,7 @@ def decode_marker(value: bytes) -> Marker:
 def _input(told: dict[str, Any], former_rules: Sequence[dict[str, Any]]) -> InputPosition:
     """`former_rules`: those of layout 2, for all inputs."""
     skews = tuple(map(read_skew, told.pop("skews", former_rules)))
-    lost = tuple(Lost(**gap) for gap in told.pop("lost", ()))
+    lost = tuple(OffsetRange(**gap) for gap in told.pop("lost", ()))
     return InputPosition(skews=skews, lost=lost, **told)
 
 
@@ -86,7 +86,14 @@ def _view(told: dict[str, Any]) -> ViewPosition:
     told.pop("expired_below_us", None)  # layout 1 had it, and never set it
     built = {topic: BuildPosition(**position) for topic, position in told.pop("built", {}).items()}
     graces = {topic: tuple(GraceEpoch(**e) for e in epochs) for topic, epochs in told.pop("graces", {}).items()}
-    return ViewPosition(fates=_fates(told.pop("fates")), built=built, graces=graces, **told)
+    again = told.pop("corrections_again", None)
+    return ViewPosition(
+        fates=_fates(told.pop("fates")),
+        built=built,
+        graces=graces,
+        corrections_again=None if again is None else OffsetRange(**again),
+        **told,
+    )
 
 
 def _join(told: dict[str, Any]) -> JoinPosition:

@@ -10,8 +10,8 @@ from app.domain.event_time import NO_WATERMARK
 
 
 @dataclass(frozen=True, slots=True)
-class Lost:
-    """Offsets `[from_offset, to_offset)` that the log lost before they were read; the task goes on without."""
+class OffsetRange:
+    """Offsets `[from_offset, to_offset)`."""
 
     from_offset: int
     to_offset: int
@@ -26,7 +26,8 @@ class InputPosition:
     """How far a task has read one input topic-partition, and what it found below.
 
     `next_offset` is exclusive: every offset in `[start_offset, next_offset)` is exactly one of decoded,
-    quarantined, not a record (control records, aborted or compacted away), or `lost`. `skews`: by which rule records
+    quarantined, not a record (control records, aborted or compacted away), or `lost`: deleted before they were read,
+    and left out by hand. `skews`: by which rule records
     were held to be stamped ahead of time, from which offset on.
     """
 
@@ -38,7 +39,7 @@ class InputPosition:
     quarantined: int = 0
     not_records: int = 0
     skews: tuple[SkewEpoch, ...] = ()
-    lost: tuple[Lost, ...] = ()
+    lost: tuple[OffsetRange, ...] = ()
 
     @property
     def lost_offsets(self) -> int:
@@ -100,7 +101,8 @@ class ViewPosition:
     `closed_to_us`: rows whose windows end at or before it were sent to the closing stage; `expired_to_us`: such rows
     have left the table. `built` is there while `state` is not LIVE: the view covers what lies below it. `graces`: by
     which grace records of each topic were judged. `corrected_from`: the first offset of the corrections that the view
-    has taken; those below were taken by what it was before it began anew.
+    has taken; those below were taken by what it was before it began anew. `corrections_again`: where the outcomes of
+    corrections stand in their topic that are to be folded in again, once all is built.
     """
 
     number: int
@@ -113,6 +115,7 @@ class ViewPosition:
     built: dict[str, BuildPosition] = field(default_factory=dict)
     graces: dict[str, tuple[GraceEpoch, ...]] = field(default_factory=dict)
     corrected_from: int = 0
+    corrections_again: OffsetRange | None = None
 
     def with_fates(self, topic: str, fates: Fates) -> ViewPosition:
         """The position with these fates of a topic added."""

@@ -23,7 +23,7 @@ from app.base.settings import LOOPBACK, Settings
 from app.base.topic_admin import admin_client, create_topics
 from app.codecs.changelog import marker_key
 from app.codecs.marker import encode_marker
-from app.domain.marker import InputPosition, Lost, Marker
+from app.domain.marker import InputPosition, Marker, OffsetRange
 from app.rides.ride import RIDES
 from app.rides.views import VIEWS
 from app.topics import application_topics, source_topics
@@ -92,7 +92,7 @@ def test_a_worker_goes_on_behind_a_loss_that_was_accepted(world: Settings, tmp_p
     write_rides(world, 600, 600)
     ends = log_ends(world, RIDES)
     delete_records(world, ends)
-    gaps = {t.name: Lost(read[t.name, 0], ends[t.name, 0]) for t in RIDES.topics}
+    gaps = {t.name: OffsetRange(read[t.name, 0], ends[t.name, 0]) for t in RIDES.topics}
     gaps = {topic: gap for topic, gap in gaps.items() if gap.offsets}
     shown = flagfall(world, "accept-loss", "--json")
     assert shown.returncode == 1

@@ -13,20 +13,22 @@ import pytest
 from app.base import names
 from app.codecs.advance_requests import encode_request
 from app.codecs.changelog import decode_rows, encode_rows, marker_key
+from app.codecs.corrections import correction_bytes
 from app.codecs.marker import decode_marker
 from app.codecs.row_keys import row_prefix
 from app.domain.advance import AdvanceRequest
 from app.domain.errors import StateError
 from app.domain.fold import Advance, RowKey
-from app.domain.marker import Fates, InputPosition, JoinPosition, Lost, Marker
-from app.domain.records import TopicPartition
+from app.domain.marker import Fates, InputPosition, JoinPosition, Marker, OffsetRange
+from app.domain.records import Record, TopicPartition
+from app.domain.refeed import Fed, Standing, plan_refeed
 from app.domain.view import View
 from app.engine.core.accepting import accept, gaps_of
 from app.engine.core.batch import Transaction
 from app.engine.core.definition import TaskDefinition
 from app.engine.core.rebuilding import LogNow, Rebuild
 from app.testkit.broker import Broker
-from app.testkit.encoding import encode
+from app.testkit.encoding import encode, filled
 from app.testkit.parcels import CARRIERS, HUB_LOAD, MINUTE_US, PARCELS
 from app.testkit.partition_log import Sent
 from app.testkit.received import stored_rows
@@ -34,6 +36,7 @@ from app.testkit.samples import SCHEMA_IDS, SCHEMAS, START_US
 from app.testkit.simulated_task import TOPIC_ID, SimulatedTask, run_until_idle
 
 AIR = "parcels.air"
+NOTHING = LogNow(TOPIC_ID, 0, 0)
 DEFINITION = TaskDefinition("app", (PARCELS,), (HUB_LOAD, CARRIERS), finals=("hub_load",), task_count=1)
 
 
@@ -79,7 +82,7 @@ def write(task: SimulatedTask, transaction: Transaction) -> None:
         pass
 
 
-def accept_loss(broker: Broker) -> dict[str, Lost]:
+def accept_loss(broker: Broker) -> dict[str, OffsetRange]:
     task = new_task(broker)
     marker = last_marker(task)
     gaps = gaps_of(marker, task.starts())
@@ -92,7 +95,9 @@ def rebuild(broker: Broker, logs: Mapping[str, LogNow] = MappingProxyType({})) -
     task = new_task(broker)
     there = {topic: LogNow(TOPIC_ID, task.log(topic).start, task.log(topic).end) for topic in DEFINITION.topics}
     advances = {topic.name: advances_of(task, topic.name) for topic in PARCELS.topics}
-    begun = Rebuild(DEFINITION, last_marker(task), there | dict(logs), advances)
+    told = task.log(names.corrected_topic("app"))
+    outcomes = LogNow(TOPIC_ID, told.start, told.end)
+    begun = Rebuild(DEFINITION, last_marker(task), there | dict(logs), advances, outcomes)
     while (piece := begun.piece) is not None:
         begun.take(task.log(piece.topic).fetch(piece.from_offset, 2, until=piece.to_offset), SCHEMAS)
     write(task, begun.transaction())
@@ -133,7 +138,7 @@ def test_a_task_goes_on_behind_a_loss_that_was_accepted_and_its_ledger_tells_of_
     broker.log(AIR, 0).delete_below(4)
     with pytest.raises(StateError, match="begins at 4, behind the state"):
         take_over(broker)
-    assert accept_loss(broker) == {AIR: Lost(2, 4)}
+    assert accept_loss(broker) == {AIR: OffsetRange(2, 4)}
     task = take_over(broker)
     assert counts(task, HUB_LOAD) == {RowKey(START_US, (1,)): 3}
     at = position(task)
@@ -149,7 +154,7 @@ def test_each_loss_that_was_accepted_stays_in_the_ledger(broker: Broker) -> None
         accept_loss(broker)
         take_over(broker)
     at = position(take_over(broker))
-    assert at.lost == (Lost(1, 2), Lost(3, 4))
+    assert at.lost == (OffsetRange(1, 2), OffsetRange(3, 4))
     assert at.adds_up
 
 
@@ -294,11 +299,77 @@ def test_halves_that_name_offsets_of_other_records_now_are_refused_in_words(brok
     marker = replace(marker, joins={"signed": JoinPosition(1, "00000000", start={AIR: 0})})
     whole = {topic: LogNow(at.topic_id, at.start_offset, at.next_offset) for topic, at in marker.inputs.items()}
     advances = dict.fromkeys((topic.name for topic in PARCELS.topics), ())
-    Rebuild(DEFINITION, marker, whole, advances)
+    Rebuild(DEFINITION, marker, whole, advances, NOTHING)
     with pytest.raises(
         StateError, match=r"parcels\.air-0: joins or alerts hold records by offsets that are others now"
     ):
-        Rebuild(DEFINITION, marker, whole | {AIR: LogNow("another", 0, 0)}, advances)
+        Rebuild(DEFINITION, marker, whole | {AIR: LogNow("another", 0, 0)}, advances, NOTHING)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_what_corrected_the_tables_corrects_them_again(broker: Broker, seed: int) -> None:
+    """Wherever workers are killed on the way."""
+    draws = random.Random(seed)
+    corrected_tables(broker)
+    expected = counts(take_over(broker), HUB_LOAD)
+    assert expected == {RowKey(START_US, (1,)): 3, RowKey(START_US + 10 * MINUTE_US, (1,)): 1}
+    published = values(broker, names.finals_topic("hub_load"))
+    for _ in range(3):
+        rebuild(broker)
+        task = new_task(broker)
+        for _ in range(draws.randrange(60)):
+            task.step()
+    task = take_over(broker)
+    assert counts(task, HUB_LOAD) == expected
+    assert last_marker(task).views["hub_load"].corrected_from == 0
+    assert counts(task, CARRIERS) == {RowKey(None, (None,)): 5}
+    assert values(broker, names.finals_topic("hub_load")) == published
+
+
+def test_corrections_of_rows_whose_records_are_gone_are_not_made_again(broker: Broker) -> None:
+    corrected_tables(broker)
+    broker.log(AIR, 0).delete_below(1)
+    rebuild(broker)
+    task = take_over(broker)
+    assert counts(task, HUB_LOAD)[RowKey(START_US, (1,))] == 1
+    assert last_marker(task).views["hub_load"].corrected_from == 1
+
+
+def test_corrections_of_rows_that_were_false_leave_the_tables_without_them(broker: Broker) -> None:
+    """The correction was made for what somebody had written there."""
+    send(broker, 0, 1, 12)
+    ask_to_close(broker, 45)
+    take_over(broker)
+    falsify(broker, HUB_LOAD)
+    send(broker, 2)
+    correct(broker, take_over(broker), 3)
+    assert counts(take_over(broker), HUB_LOAD)[RowKey(START_US, (1,))] == 5
+    rebuild(broker)
+    task = take_over(broker)
+    assert counts(task, HUB_LOAD)[RowKey(START_US, (1,))] == 2
+    position = last_marker(task).views["hub_load"]
+    assert (position.state, position.corrected_from, position.corrections_again) == ("live", 1, None)
+
+
+def corrected_tables(broker: Broker) -> None:
+    """Three parcels, two of the first ten minutes; then a late one of these, which is re-fed, and one that is not."""
+    send(broker, 0, 1, 12)
+    ask_to_close(broker, 45)
+    take_over(broker)
+    send(broker, 2, 3)
+    correct(broker, take_over(broker), 3)
+    take_over(broker)
+
+
+def correct(broker: Broker, task: SimulatedTask, offset: int) -> None:
+    """Re-feed a late record."""
+    assert task.core is not None
+    state = task.core.state
+    parcel = filled(PARCELS, {"parcel_id": "p", "hub": 1, "scanned_at_us": START_US + 2 * MINUTE_US})
+    standing = Standing(state.marker, stored_rows(state.views["hub_load"]), frozenset())
+    (correction,) = plan_refeed(HUB_LOAD, standing, [Fed(Record(AIR, 0, offset, 0, parcel), True)], "run").corrections
+    place = TopicPartition(names.corrections_topic("app", PARCELS.name), 0)
+    broker.produce(place, Sent(None, correction_bytes(correction)))
 
 
 def falsify(broker: Broker, view: View) -> None:

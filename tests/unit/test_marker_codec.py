@@ -18,8 +18,8 @@ from app.domain.marker import (
     Fates,
     InputPosition,
     JoinPosition,
-    Lost,
     Marker,
+    OffsetRange,
     ViewPosition,
 )
 from app.domain.rule import Refusing
@@ -61,6 +61,7 @@ STORED = (
     STORED_4.replace(b'"layout":4', b'"layout":5')
     .replace(b'"skew_seconds":600', b'"skew_seconds":600,"refuses":[]')
     .replace(b'"refuses":[]}]}', b'"refuses":[]}],"lost":[]}')
+    .replace(b'"corrected_from":0', b'"corrected_from":0,"corrections_again":null')
 )
 MARKER = Marker(
     application="flagfall",
@@ -81,7 +82,7 @@ SKEWS = st.lists(
     max_size=2,
 ).map(tuple)
 GRACES = st.lists(st.builds(GraceEpoch, NUMBERS, NUMBERS, NUMBERS), max_size=2).map(tuple)
-LOST = st.lists(st.builds(Lost, NUMBERS, NUMBERS), max_size=2).map(tuple)
+LOST = st.lists(st.builds(OffsetRange, NUMBERS, NUMBERS), max_size=2).map(tuple)
 POSITIONS = st.builds(InputPosition, NAMES, *[NUMBERS] * 6, SKEWS, LOST)
 FATES = st.builds(Fates, *[NUMBERS] * 4)
 VIEWS = st.builds(
@@ -96,6 +97,7 @@ VIEWS = st.builds(
     st.dictionaries(NAMES, st.builds(BuildPosition, NUMBERS, NUMBERS), max_size=3),
     st.dictionaries(NAMES, GRACES, max_size=2),
     NUMBERS,
+    st.none() | st.builds(OffsetRange, NUMBERS, NUMBERS),
 )
 JOINS = st.builds(
     JoinPosition,
@@ -171,7 +173,7 @@ def test_a_position_adds_up_when_every_offset_is_told_of_once() -> None:
 
 def test_a_loss_that_was_accepted_is_a_part_of_the_ledger() -> None:
     """start 10 |5 decoded|2 quarantined|3 not records|20: 7 lost|27: 1 decoded| next 28"""
-    gap = Lost(20, 27)
+    gap = OffsetRange(20, 27)
     assert InputPosition("id", 10, 28, decoded=6, quarantined=2, not_records=3, lost=(gap,)).adds_up
     assert not InputPosition("id", 10, 28, decoded=6, quarantined=2, not_records=3).adds_up
 

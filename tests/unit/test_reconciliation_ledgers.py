@@ -8,7 +8,7 @@ from app.codecs.corrections import Outcome
 from app.domain.correction import Correction
 from app.domain.event_time import NO_WATERMARK
 from app.domain.fold import Advance, RowKey
-from app.domain.marker import Fates, InputPosition, Lost, Marker, ViewPosition
+from app.domain.marker import Fates, InputPosition, Marker, OffsetRange, ViewPosition
 from app.domain.records import TopicPartition
 from app.rides.views import ZONE_DEMAND as VIEW
 from spark_batch.corrections import Corrections, Told
@@ -42,7 +42,7 @@ def test_offsets_that_are_nowhere_in_the_ledger_are_told() -> None:
 
 def test_a_loss_that_was_accepted_adds_up_and_is_named_as_the_reason_for_no_verdict() -> None:
     """start 10 |8 records, 2 without|20: 5 lost|25: 1 record|26"""
-    after = cut(replace(POSITION, next_offset=26, decoded=8, lost=(Lost(20, 25),)), Fates(5, 2, 1))
+    after = cut(replace(POSITION, next_offset=26, decoded=8, lost=(OffsetRange(20, 25),)), Fates(5, 2, 1))
     assert not_adding_up(after) == []
     assert Span(YELLOW, 2, 25, 26, "id") in after.spans  # what came before is gone, too
     assert accepted_losses([cut()]) is None
@@ -51,7 +51,7 @@ def test_a_loss_that_was_accepted_adds_up_and_is_named_as_the_reason_for_no_verd
 
 def test_requests_that_were_lost_hinder_no_verdict() -> None:
     whole = cut()
-    requests = InputPosition("id", 0, 5, decoded=2, not_records=1, lost=(Lost(3, 5),))
+    requests = InputPosition("id", 0, 5, decoded=2, not_records=1, lost=(OffsetRange(3, 5),))
     marker = replace(whole.marker, inputs=whole.marker.inputs | {REQUESTS: requests})
     after = replace(whole, marker=marker)
     assert not_adding_up(after) == []

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
+from app.base import names
 from app.codecs.avro_schema import Schemas
 from app.domain.epochs import SkewEpoch, epoch_at
 from app.domain.errors import StateError
@@ -13,7 +14,8 @@ from app.domain.fold import Advance
 from app.domain.marker import BUILDING, LIVE, BuildPosition, Marker, ViewPosition
 from app.domain.view import View
 from app.engine.core.batch import Batch
-from app.engine.core.definition import TaskDefinition
+from app.engine.core.corrections import correct_again
+from app.engine.core.definition import TaskDefinition, built_so_far
 from app.engine.core.draft import Draft
 from app.engine.core.epochs import of_one_skew
 from app.engine.core.folding import Part, fold_views
@@ -30,11 +32,18 @@ class Piece(NamedTuple):
 
 
 def next_piece(views: Iterable[View], marker: Marker) -> Piece | None:
-    """What is to be read again next; None if none of the views is being built."""
+    """What is to be read again next; None if none of the views is being built.
+
+    The last of a view may be what became of corrections.
+    """
     for position in (marker.views[view.name] for view in views):
+        if position.state != BUILDING:
+            continue
         for topic, built in sorted(position.built.items()):
-            if position.state == BUILDING and built.next_offset < marker.inputs[topic].next_offset:
+            if built.next_offset < marker.inputs[topic].next_offset:
                 return Piece(topic, built.next_offset, marker.inputs[topic].next_offset)
+        if (again := position.corrections_again) is not None:
+            return Piece(names.corrected_topic(marker.application), again.from_offset, again.to_offset)
     return None
 
 
@@ -57,6 +66,8 @@ def build(draft: Draft, batch: Batch, advances: Sequence[Advance], schemas: Sche
     read goes live in this transaction. What was quarantined once is not quarantined again; late records are told of,
     for these views.
     """
+    if batch.topic == names.corrected_topic(draft.application):
+        return correct_again(draft, batch)
     read = draft.marker.inputs[batch.topic]
     batch = of_one_skew(batch.until(read.next_offset), read.skews)
     views = [view for view in draft.definition.views if _waits_for(draft.marker.views[view.name], batch)]
@@ -113,7 +124,4 @@ def _advanced(usable: Usable, batch: Batch, advances: Iterable[Advance]) -> Usab
 
 def _moved(marker: Marker, view: View, topic: str, reached: BuildPosition) -> ViewPosition:
     position = marker.views[view.name]
-    built = position.built | {topic: reached}
-    if all(at.next_offset == marker.inputs[name].next_offset for name, at in built.items()):
-        return replace(position, state=LIVE, built={})
-    return replace(position, built=built)
+    return built_so_far(replace(position, built=position.built | {topic: reached}), marker.inputs)

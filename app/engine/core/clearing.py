@@ -14,7 +14,7 @@ import numpy as np
 from app.codecs.changelog import Int64s, block_head
 from app.domain.marker import CLEARING
 from app.domain.view import Session, View
-from app.engine.core.definition import cleared
+from app.engine.core.definition import built_so_far
 from app.engine.core.draft import Draft
 from app.engine.core.sessions import SpansChanged
 from app.engine.core.spans import spans_of
@@ -53,7 +53,7 @@ def clear(draft: Draft, view: View) -> None:
         for key in keys:
             draft.keep(key, None)
         draft.effects.append(BlocksForgotten(keys))
-        draft.move_view(view.name, cleared(position, draft.marker.inputs))
+        draft.move_view(view.name, built_so_far(position, draft.marker.inputs))
 
 
 def _drop(draft: Draft, view: View, slots: Int64s) -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -11,15 +12,17 @@ import orjson
 from app.base import names
 from app.codecs.changelog import NULL_INTEGER
 from app.codecs.closings import Replaced
-from app.codecs.corrections import read_correction
+from app.codecs.corrections import read_correction, read_outcome
 from app.codecs.row_keys import encode_keys
+from app.domain.corrected import Applied, fold_corrections
 from app.domain.correction import Correction, Refusal, adds_up, fits, judge
 from app.domain.fold import Cells, RowKey
-from app.domain.marker import LIVE
+from app.domain.marker import LIVE, OffsetRange
 from app.domain.obeyed import lowest_seen_us
 from app.domain.view import Session, View
 from app.domain.windows import Hopping
 from app.engine.core.batch import Batch, Output
+from app.engine.core.definition import begun_again, built_so_far, is_built
 from app.engine.core.draft import Draft
 from app.engine.core.revising import tell_replaced
 from app.engine.core.sessions import SpansChanged
@@ -53,6 +56,45 @@ def take_corrections(draft: Draft, batch: Batch) -> list[int]:
         if draft.definition.is_closed_by_merging(view):
             _tell_replaced(draft, view, place.key, Replaced(before, row))
     return unreadable
+
+
+def correct_again(draft: Draft, batch: Batch) -> None:
+    """Fold in what corrections did to the views that wait for just these outcomes of them.
+
+    A view of which a correction expected another row was built of other records than it was then: it begins once more,
+    without corrections.
+    """
+    inputs, corrections = draft.marker.inputs, names.corrections_topic(draft.application, draft.definition.name)
+    outcomes = [read_outcome(value or b"") for value in batch.values]
+    for view in draft.definition.views:
+        position = draft.marker.views[view.name]
+        again = position.corrections_again
+        if again is None or again.from_offset != batch.base_offset or not is_built(position, inputs):
+            continue
+        applied = [
+            Applied(one.partition, one.offset, one.correction)
+            for one in outcomes
+            if one.why is None
+            and (one.topic, one.correction.view, one.correction.version) == (corrections, view.name, view.version)
+            and position.corrected_from <= one.offset
+        ]
+        if _fold_again(draft, view, applied):
+            is_last = batch.next_offset >= again.to_offset
+            rest = None if is_last else OffsetRange(batch.next_offset, again.to_offset)
+            draft.move_view(view.name, built_so_far(replace(position, corrections_again=rest), inputs))
+        else:
+            draft.move_view(view.name, begun_again(position, position.start, inputs[corrections].next_offset))
+
+
+def _fold_again(draft: Draft, view: View, applied: Sequence[Applied]) -> bool:
+    """Whether each correction expected the row that there is; else nothing is changed."""
+    keys = {one.correction.key for one in applied}
+    held = {(draft.state.partition, key): cells for key in keys if (cells := _stored(draft, view, key)) is not None}
+    if fold_corrections(held, applied):
+        return False
+    for key in keys:
+        _set(draft, view, key, held.get((draft.state.partition, key)))
+    return True
 
 
 def _judged(draft: Draft, correction: Correction, now: dict[_Place, Cells | None]) -> Refusal | None:

@@ -11,6 +11,7 @@ from typing import TypeVar
 from app.base import names
 from app.domain.alert import Alert
 from app.domain.branch import Branch
+from app.domain.epochs import GraceEpoch
 from app.domain.errors import DefinitionError, StateError
 from app.domain.join import Join, Side
 from app.domain.marker import (
@@ -23,6 +24,7 @@ from app.domain.marker import (
     InputPosition,
     JoinPosition,
     Marker,
+    OffsetRange,
     ViewPosition,
     former_key,
 )
@@ -224,14 +226,43 @@ class TaskDefinition:
             built={topic: BuildPosition(at) for topic, at in starts.items()},
             corrected_from=0 if corrections is None else corrections.next_offset,
         )
-        return giving_grace(view, begun if is_former else cleared(begun, positions), positions)
+        return giving_grace(view, begun if is_former else built_so_far(begun, positions), positions)
 
 
-def cleared(position: ViewPosition, inputs: Mapping[str, InputPosition]) -> ViewPosition:
-    """A view's position once nothing is left of what it was: it reads again what the task has read, if anything."""
-    if any(at.next_offset < inputs[topic].next_offset for topic, at in position.built.items()):
-        return replace(position, state=BUILDING)
-    return replace(position, state=LIVE, built={})
+def begun_again(
+    position: ViewPosition, start: Mapping[str, int], corrected_from: int, again: OffsetRange | None = None
+) -> ViewPosition:
+    """A view that begins anew under its number and version, from these offsets on: its rows go first.
+
+    It judges by the last grace that it had.
+    """
+    graces: dict[str, tuple[GraceEpoch, ...]] = {
+        t: (GraceEpoch(start[t], epochs[-1].grace_seconds),) for t, epochs in position.graces.items()
+    }
+    return ViewPosition(
+        position.number,
+        position.version,
+        CLEARING,
+        dict(start),
+        closed_to_us=position.closed_to_us,
+        built={topic: BuildPosition(at) for topic, at in start.items()},
+        graces=graces,
+        corrected_from=corrected_from,
+        corrections_again=again,
+    )
+
+
+def built_so_far(position: ViewPosition, inputs: Mapping[str, InputPosition]) -> ViewPosition:
+    """A view's position of which nothing is left of what it was: LIVE once it has read again all that the task has
+    read, and folded in again what corrected it."""
+    if is_built(position, inputs) and position.corrections_again is None:
+        return replace(position, state=LIVE, built={})
+    return replace(position, state=BUILDING)
+
+
+def is_built(position: ViewPosition, inputs: Mapping[str, InputPosition]) -> bool:
+    """Whether a view that is not LIVE has read again all that the task has read."""
+    return all(at.next_offset >= inputs[topic].next_offset for topic, at in position.built.items())
 
 
 def _left(position: ViewPosition, inputs: Mapping[str, InputPosition]) -> ViewPosition:

@@ -1,9 +1,9 @@
 """A task that begins anew from what its logs hold now, while no worker holds it (rules 4, 8, 13).
 
-Its inputs are counted again, with the advances that were recorded, up to where the task stood. Then the marker knows of
-no view: whoever takes the task over deletes the rows that the changelog holds of its views, and builds them from the
-logs, as views that come back. What was sent to the closing stage is not sent again (`Marker.closed_before`). Nothing is
-written before the one marker that says so, so this may be broken off and done again.
+Its inputs are counted again, with the advances that were recorded, up to where the task stood. Then its views are
+CLEARING in the marker: whoever takes the task over deletes the rows that the changelog holds of them, and builds them
+from the logs, as views that come back. What was sent to the closing stage is not sent again (`closed_to_us`). Nothing
+is written before the one marker that says so, so this may be broken off and done again.
 """
 
 from __future__ import annotations
@@ -12,15 +12,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
+from app.base import names
 from app.codecs.avro_schema import Schemas
 from app.domain.errors import StateError
 from app.domain.event_time import NO_WATERMARK
 from app.domain.fold import Advance
-from app.domain.marker import InputPosition, Marker, former_key
+from app.domain.marker import InputPosition, Marker, OffsetRange, ViewPosition, former_key
+from app.domain.view import View
 from app.engine.core.advances import advance_output
 from app.engine.core.batch import Batch, Output, Transaction
 from app.engine.core.building import Piece, read_again
-from app.engine.core.definition import TaskDefinition
+from app.engine.core.definition import TaskDefinition, begun_again
 from app.engine.core.epochs import of_one_skew
 from app.engine.core.reading import passed
 from app.engine.core.stored_marker import marker_transaction
@@ -37,8 +39,9 @@ class LogNow(NamedTuple):
 class Rebuild:
     """One task's: `piece` is what must be read next and taken, until there is none; then `transaction` begins anew.
 
-    `advances`: by topic of records, all that were written for the task. `to_offsets` says up to where each topic of
-    records is read again. StateError for a task whose joins or alerts hold halves that now are other records.
+    `advances`: by topic of records, all that were written for the task. `outcomes`: the task's partition of what became
+    of corrections. `to_offsets` says up to where each topic of records is read again. StateError for a task whose joins
+    or alerts hold halves that now are other records.
     """
 
     def __init__(
@@ -47,8 +50,10 @@ class Rebuild:
         marker: Marker,
         logs: Mapping[str, LogNow],
         advances: Mapping[str, Sequence[Advance]],
+        outcomes: LogNow,
     ) -> None:
         self._definition, self._marker, self._advances = definition, marker, advances
+        self._outcomes = OffsetRange(outcomes.start, outcomes.end)
         records = [topic for topic in marker.inputs if topic in definition.by_topic and topic in logs]
         _refuse_other_halves(marker, {topic: logs[topic] for topic in records})
         self.to_offsets = {topic: _reach(marker.inputs[topic], logs[topic]) for topic in records}
@@ -96,11 +101,32 @@ class Rebuild:
         marker = replace(
             self._marker,
             inputs=inputs,
-            views={},
+            views={view.name: self._begun_again(view, inputs) for view in self._definition.views if self._has(view)},
             branches={name: at for name, at in self._marker.branches.items() if not at.start.keys() & moved},
             closed_before=_closed(self._marker),
         )
         return marker_transaction(self._definition, marker, outputs)
+
+    def _has(self, view: View) -> bool:
+        """Whether the marker knows the view as it is declared, over all its topics; else it begins by itself."""
+        known = self._marker.views.get(view.name)
+        topics = {topic.name for topic in view.source.topics}
+        return known is not None and self._definition.goes_on(view, self._marker) and topics == known.start.keys()
+
+    def _begun_again(self, view: View, inputs: Mapping[str, InputPosition]) -> ViewPosition:
+        """What corrected it is folded in again where the rows will be those that it was made for: of the same records,
+        by the same grace."""
+        known = self._marker.views[view.name]
+        corrections = names.corrections_topic(self._definition.application, self._definition.name)
+        start = {topic: inputs[topic].start_offset for topic in known.start}
+        if corrections not in inputs:
+            return begun_again(known, start, 0)
+        same = {*known.start, corrections}
+        unchanged = all(_goes_on(self._marker.inputs[topic], inputs[topic]) for topic in same)
+        graces = {epoch.grace_seconds for epochs in known.graces.values() for epoch in epochs}
+        if not unchanged or start != known.start or graces - {view.grace_seconds}:
+            return begun_again(known, start, inputs[corrections].next_offset)
+        return begun_again(known, start, known.corrected_from, self._outcomes if self._outcomes.offsets else None)
 
     def _begun(self, known: InputPosition, topic: str, log: LogNow) -> InputPosition:
         """Nothing is read again yet; the watermark is what was raised for offsets below."""
@@ -108,6 +134,10 @@ class Rebuild:
         skews = known.skews if known.topic_id == log.topic_id else ()
         watermark_us = max(raised, default=NO_WATERMARK)
         return InputPosition(log.topic_id, log.start, log.start, watermark_us, skews=skews)
+
+
+def _goes_on(before: InputPosition, now: InputPosition) -> bool:
+    return (before.topic_id, before.next_offset) == (now.topic_id, now.next_offset)
 
 
 def _reach(known: InputPosition, log: LogNow) -> int:

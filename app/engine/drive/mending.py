@@ -24,11 +24,17 @@ class WorkersRun(FlagfallError):
     """Workers are in the group: what they hold would not be what is written. Stop them; the message names them."""
 
 
+def log_of(given: Input) -> LogNow:
+    return LogNow(given.topic_id, given.start, given.end)
+
+
 class Standing(NamedTuple):
     """A task as its changelog and the cluster tell of it now."""
 
     marker: Marker
     inputs: dict[str, Input]
+    outcomes: Input
+    """Its partition of what became of corrections."""
 
     @property
     def begin(self) -> dict[str, InputPosition]:
@@ -38,7 +44,7 @@ class Standing(NamedTuple):
     @property
     def logs(self) -> dict[str, LogNow]:
         """What its topics hold now."""
-        return {topic: LogNow(given.topic_id, given.start, given.end) for topic, given in self.inputs.items()}
+        return {topic: log_of(given) for topic, given in self.inputs.items()}
 
 
 Write = Callable[[int, Transaction], Awaitable[int]]
@@ -62,8 +68,10 @@ class StoppedGroup:
         """By partition; without tasks that have committed nothing, which begin where their topics do."""
         partitions = range(self._count)
         inputs = await inputs_of(self.connections.cluster, self.definition.topics, partitions, self._count)
+        corrected = names.corrected_topic(self.definition.application)
+        outcomes = await inputs_of(self.connections.cluster, [corrected], partitions, self._count)
         markers = await last_markers(self.definition, self.connections, partitions)
-        return {partition: Standing(markers[partition], inputs[partition]) for partition in sorted(markers)}
+        return {p: Standing(markers[p], inputs[p], outcomes[p][corrected]) for p in sorted(markers)}
 
     @asynccontextmanager
     async def held(self) -> AsyncIterator[Write]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from app.engine.core.rebuilding import Rebuild
-from app.engine.drive.mending import Standing, StoppedGroup
+from app.engine.drive.mending import Standing, StoppedGroup, log_of
 from app.engine.drive.rereading import Rereader
 
 
@@ -38,4 +38,4 @@ async def rebuild(group: StoppedGroup, advanced: Callable[[int, int], None]) -> 
 
 async def _begun(group: StoppedGroup, rereader: Rereader, partition: int, at: Standing) -> Rebuild:
     advances = {topic: await rereader.advances(topic, partition) for topic in group.definition.by_topic}
-    return Rebuild(group.definition, at.marker, at.logs, advances)
+    return Rebuild(group.definition, at.marker, at.logs, advances, log_of(at.outcomes))
