@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 from hypothesis import given
@@ -12,6 +13,10 @@ from app.domain.fold import RowKey
 from app.edge.http.fold_rows import key_at
 from app.edge.http.parts import decode_parts, encode_parts, part_of
 from app.edge.http.rows_query import RowsQuery
+from app.engine.core import piece_bounds
+from app.engine.core import table as table_module
+from app.engine.core.piece_bounds import PIECE_SLOTS
+from app.engine.core.state import ViewState
 from app.rides.views import ZONE_DEMAND
 from tests.support.http import BY_BASE, NOON_US, PANE_US, zone_table
 from tests.support.tables import cells_of, in_order, merge_tables, ready_directory, task_of
@@ -25,22 +30,56 @@ places = st.lists(st.tuples(st.integers(-6, 30), st.none() | st.integers(1, 4)),
     limit=st.integers(1, 6),
     newest=st.booleans(),
     after=st.none() | st.tuples(st.integers(-2, 8), st.none() | st.integers(1, 4)),
+    bounds=st.tuples(*[st.none() | st.integers(-2, 8)] * 2),
+    piece_slots=st.sampled_from([3, PIECE_SLOTS]),
 )
 def test_a_part_holds_the_first_rows_of_its_task_whole(
-    *, placed: Any, panes: int, limit: int, newest: bool, after: tuple[int, int | None] | None
+    *,
+    placed: Any,
+    panes: int,
+    limit: int,
+    newest: bool,
+    after: tuple[int, int | None] | None,
+    bounds: tuple[int | None, int | None],
+    piece_slots: int,
 ) -> None:
     window_us, table = panes * PANE_US, zone_table(*placed)
     start = NOON_US // window_us * window_us
     behind = None if after is None else RowKey(start + after[0] * window_us, (after[1],))
-    query = RowsQuery(ZONE_DEMAND, window_us=window_us, limit=limit, newest_first=newest, after=behind)
-    task = task_of(0, {ZONE_DEMAND: table})
-    rows = part_of(ready_directory([task]), task, query).rows
-    merged = merge_tables(ZONE_DEMAND, [table], window_us)
+    from_us, until_us = (None if at is None else start + at * window_us for at in bounds)
+    query = RowsQuery(ZONE_DEMAND, from_us, until_us, window_us, limit=limit, newest_first=newest, after=behind)
+    with patch.object(table_module, "PIECE_SLOTS", piece_slots), patch.object(piece_bounds, "PIECE_SLOTS", piece_slots):
+        task = task_of(0, {ZONE_DEMAND: table})
+        rows = part_of(ready_directory([task]), task, query).rows
+    merged = {
+        key: cells
+        for key, cells in merge_tables(ZONE_DEMAND, [table], window_us).items()
+        if (from_us is None or (key.window_start_us or 0) >= from_us)
+        and (until_us is None or (key.window_start_us or 0) < until_us)
+    }
     keys = in_order([*merged, behind] if behind is not None and behind not in merged else list(merged))
     keys = keys[::-1] if newest else keys
     wanted = keys[keys.index(behind) + 1 if behind is not None else 0 :][: limit + 1]
     assert [key_at(rows, at) for at in range(len(rows))] == wanted
     assert [tuple(cells) for cells in rows.cells.tolist()] == [merged[key] for key in wanted]
+
+
+@pytest.mark.parametrize(("newest", "bounds"), [(True, (27, None)), (False, (None, 12))])
+def test_a_page_of_a_large_table_reads_the_pieces_it_is_in_and_no_others(
+    monkeypatch: pytest.MonkeyPatch, *, newest: bool, bounds: tuple[int | None, int | None]
+) -> None:
+    for module in (table_module, piece_bounds):
+        monkeypatch.setattr(module, "PIECE_SLOTS", 3)
+    task = task_of(0, {ZONE_DEMAND: zone_table(*((pane, 1) for pane in range(30)))})
+    asked: list[Any] = []
+    find = ViewState.find
+    monkeypatch.setattr(ViewState, "find", lambda state, **given: asked.append(given) or find(state, **given))
+    panes, limit = (1, 2) if newest else (3, 3)
+    query = RowsQuery(ZONE_DEMAND, window_us=panes * PANE_US, limit=limit, newest_first=newest)
+    rows = part_of(ready_directory([task]), task, query).rows
+    assert len(rows) == query.limit + 1
+    from_us, until_us = (None if pane is None else NOON_US + pane * PANE_US for pane in bounds)
+    assert [(given["from_us"], given["until_us"]) for given in asked] == [(from_us, until_us)]
 
 
 def test_parts_travel_between_workers_unchanged() -> None:

@@ -36,6 +36,8 @@ def _folded(query: RowsQuery, rows: Rows) -> Rows:
 
 def _page_slots(query: RowsQuery, state: ViewState) -> Int64s:
     from_us, until_us = bounds_us(query)
+    if not query.groups:
+        from_us, until_us = _narrowed(query, state, from_us, until_us)
     slots = state.find(from_us=from_us, until_us=until_us, groups=query.groups)
     windows = state.windows_at(slots)
     return slots if windows is None else slots[page_panes(query, windows)]
@@ -57,14 +59,34 @@ def bounds_us(query: RowsQuery) -> tuple[int | None, int | None]:
     return from_us, until_us
 
 
+def _narrowed(
+    query: RowsQuery, state: ViewState, from_us: int | None, until_us: int | None
+) -> tuple[int | None, int | None]:
+    """Whole windows within these bounds that hold the page: a large table is not searched for its newest rows."""
+    size, at, behind = query.window_us or 1, query.aligned_us, 0
+    if query.after is not None and query.after.window_start_us is not None:
+        cursor_us = query.after.window_start_us
+        behind = len(state.find(from_us=cursor_us, until_us=cursor_us + size))
+    low_us, end_us = state.narrowed(_panes(query) + behind, from_us, until_us, newest_first=query.newest_first)
+    if low_us is not None and low_us != from_us:
+        low_us = (low_us - at) // size * size + at
+    if end_us is not None and end_us != until_us:
+        end_us = -(-(end_us - at) // size) * size + at
+    return low_us, end_us
+
+
+def _panes(query: RowsQuery) -> int:
+    """Rows of panes that the page is folded of at most; a row of it from one pane up to as many as fit its window."""
+    window = query.view.window
+    return (query.limit + 1) * ((query.window_us or 1) // window.size_us if isinstance(window, Tumbling) else 1)
+
+
 def page_panes(query: RowsQuery, windows: Int64s) -> npt.NDArray[np.bool_]:
     """Which panes are enough for the query's page, so that a large table is not sorted for a few rows.
 
-    A row is folded from one pane up to `panes_per_row`; the cursor's own window may lie before it as a whole.
+    The cursor's own window may lie before it as a whole.
     """
-    window, size, at = query.view.window, query.window_us or 1, query.aligned_us
-    panes_per_row = size // window.size_us if isinstance(window, Tumbling) else 1
-    needed = (query.limit + 1) * panes_per_row
+    size, at, needed = query.window_us or 1, query.aligned_us, _panes(query)
     if query.after is not None and query.after.window_start_us is not None:
         needed += int(np.count_nonzero((windows - at) // size * size + at == query.after.window_start_us))
     if needed >= len(windows):

@@ -43,6 +43,30 @@ class PieceBounds:
         found: list[int] = np.flatnonzero(maybe).tolist()
         return found
 
+    def __len__(self) -> int:
+        return len(self._lowest)
+
+    def enough_last(self, count: int, rows: Int64s, until_window: int | None) -> int | None:
+        """A window from which on there are `count` rows and more before `until_window`; None if no pieces tell of one.
+
+        `rows`: how many each piece holds.
+        """
+        whole = self._lowest <= self._highest
+        if until_window is not None:
+            whole &= self._highest < until_window
+        pieces = np.flatnonzero(whole)
+        order = pieces[np.argsort(-self._lowest[pieces])]
+        return _where_enough(self._lowest[order], rows[order], count)
+
+    def enough_first(self, count: int, rows: Int64s, from_window: int | None) -> int | None:
+        """A window up to which there are `count` rows and more from `from_window` on; None if no pieces tell of one."""
+        whole = self._lowest <= self._highest
+        if from_window is not None:
+            whole &= self._lowest >= from_window
+        pieces = np.flatnonzero(whole)
+        order = pieces[np.argsort(self._highest[pieces])]
+        return _where_enough(self._highest[order], rows[order], count)
+
     def span(self) -> tuple[int, int]:
         """Bounds of all windows, the first above the last if there are none."""
         return int(self._lowest.min(initial=_LAST)), int(self._highest.max(initial=_FIRST))
@@ -52,3 +76,9 @@ class PieceBounds:
         if more > 0:
             self._lowest = np.append(self._lowest, np.full(more, _LAST))
             self._highest = np.append(self._highest, np.full(more, _FIRST))
+
+
+def _where_enough(ends: Int64s, rows: Int64s, count: int) -> int | None:
+    """Of pieces in order the end of the one with which there are enough rows."""
+    at = int(np.searchsorted(np.cumsum(rows), count))
+    return int(ends[at]) if at < len(ends) else None

@@ -114,6 +114,22 @@ class ViewState:
                 slots = slots[np.isin(held, self._asked(i, groups[group.name]))]
         return slots
 
+    def narrowed(
+        self, count: int, from_us: int | None, until_us: int | None, *, newest_first: bool
+    ) -> tuple[int | None, int | None]:
+        """Bounds within these that still hold the first `count` rows of these by window, or the last.
+
+        As narrow as can be told without a search; the bounds themselves where nothing can.
+        """
+        if not self._windowed:
+            return from_us, until_us
+        if newest_first:
+            first = self._table.enough_last(count, until_us)
+            return (first if from_us is None else from_us if first is None else max(first, from_us)), until_us
+        last = self._table.enough_first(count, from_us)
+        end = None if last is None else last + 1
+        return from_us, (end if until_us is None else until_us if end is None else min(end, until_us))
+
     def rows_at(self, slots: Int64s) -> Rows:
         """A copy of the rows of some slots."""
         keys = self._table.keys(slots)

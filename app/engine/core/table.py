@@ -101,6 +101,19 @@ class Table:
                 self._bounds.measure(piece, windows[self._alive[start:end]])
         return np.concatenate(found)
 
+    def enough_last(self, count: int, until_window: int | None) -> int | None:
+        """A window from which on there are `count` rows and more before `until_window`; None if that cannot be told."""
+        return self._bounds.enough_last(count, self._rows_of_pieces(), until_window)
+
+    def enough_first(self, count: int, from_window: int | None) -> int | None:
+        """A window up to which there are `count` rows and more from `from_window` on; None if that cannot be told."""
+        return self._bounds.enough_first(count, self._rows_of_pieces(), from_window)
+
+    def _rows_of_pieces(self) -> Int64s:
+        alive = self._alive[: self._end]
+        starts = range(0, len(self._bounds) * PIECE_SLOTS, PIECE_SLOTS)
+        return np.array([np.count_nonzero(alive[start : start + PIECE_SLOTS]) for start in starts], np.int64)
+
     def set(self, slots: Int64s, cells: Int64s) -> None:
         """New cells of rows."""
         self._cells[slots] = cells
