@@ -7,21 +7,24 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from app.definitions.rules import read_rules, stand_ins
 from app.definitions.shapes import Problems, Seconds, Shape, fitted, tables
 from app.domain.errors import DefinitionError
-from app.domain.source import Coalesce, Column, Derived, Difference, Kind, Source, SourceTopic
+from app.domain.source import Coalesce, Column, Derived, Difference, Kind, Rule, Source, SourceTopic
 from app.domain.suggestion import did_you_mean
 
 YEAR_2000_US, YEAR_2100_US = 946_684_800_000_000, 4_102_444_800_000_000
 """Bounds of an instant that has none of its own."""
 
+BELOW = ("columns", "derived", "rules")
+"""Tables below a source's own."""
 ROLES = frozenset(("key", "reported_at", "id"))
 CLOCK = Column("_", Kind.INSTANT, False)
 """Stands for a column that is not told, while the others are checked."""
 
 
 class SourceShape(Shape):
-    """`[sources.<name>]`, without its columns, which are read one by one."""
+    """`[sources.<name>]`, without its columns and rules, which are read one by one."""
 
     number: int
     record: str
@@ -72,28 +75,34 @@ def read_source(name: str, given: Any, place: str, problems: Problems) -> ReadSo
     """The source of that name; its mistakes are noted."""
     before = len(problems)
     table = tables(given, place, problems)
-    head = fitted(SourceShape, {k: v for k, v in table.items() if k not in ("columns", "derived")}, place, problems)
+    head = fitted(SourceShape, {k: v for k, v in table.items() if k not in BELOW}, place, problems)
     if "columns" not in table:
         problems.note(f"{place}.columns", "is missing")
     columns, all_known = _columns(table.get("columns", {}), f"{place}.columns", problems)
-    derived = _derived(table.get("derived", {}), columns, f"{place}.derived", problems if all_known else Problems())
+    known = problems if all_known else Problems()
+    derived = _derived(table.get("derived", {}), columns, f"{place}.derived", known)
+    asked = {column.name: column for column in (*columns, *(one.column for one in derived))}
+    rules = read_rules(table.get("rules", {}), asked, f"{place}.rules", known)
     try:
-        source = _source(name, head, columns, derived)
+        source = _source(name, head, columns, derived, rules)
     except DefinitionError as error:
         problems.note(place, *error.problems)
     else:
         if len(problems) == before:
             return ReadSource(source, source)
-    return ReadSource(None, _to_check_against(name, columns, derived) if all_known else None)
+    return ReadSource(None, _to_check_against(name, columns, derived, rules) if all_known else None)
 
 
-def _source(name: str, head: Mapping[str, Any], columns: Sequence[Column], derived: Sequence[Derived]) -> Source:
+def _source(
+    name: str, head: Mapping[str, Any], columns: Sequence[Column], derived: Sequence[Derived], rules: Sequence[Rule]
+) -> Source:
     """A source; where the head lacks something, of stand-ins, so that what is there can be checked."""
     stand_ins = {"number": 1, "record": "a", "topics": {"a": 1}, "skew_seconds": 0, **dict.fromkeys(ROLES, CLOCK.name)}
     whole: dict[str, Any] = {**stand_ins, **head}
     topics = tuple(SourceTopic(number, topic) for topic, number in whole.pop("topics").items())
     clock = () if head.keys() >= ROLES else (CLOCK,)
-    return Source(name=name, topics=topics, columns=(*columns, *clock), derived=tuple(derived), **whole)
+    every = (*columns, *clock)
+    return Source(name=name, topics=topics, columns=every, derived=tuple(derived), rules=tuple(rules), **whole)
 
 
 def _columns(given: Any, place: str, problems: Problems) -> tuple[list[Column], bool]:
@@ -160,10 +169,13 @@ def _coalesce(name: str, bases: Sequence[Column], help: str, place: str, problem
     return Coalesce(column, tuple(base.name for base in bases))
 
 
-def _to_check_against(name: str, columns: Sequence[Column], derived: Sequence[Derived]) -> Source | None:
+def _to_check_against(
+    name: str, columns: Sequence[Column], derived: Sequence[Derived], rules: Sequence[Rule]
+) -> Source | None:
     """A source of the sound columns alone: what is wrong with the rest would be told of every view again."""
     try:
-        return _alone([sound for column in columns for sound in _sound(column)], derived, name)
+        sound = [sound for column in columns for sound in _sound(column)]
+        return _alone(sound, derived, stand_ins(rules, CLOCK.name), name)
     except DefinitionError:
         return None
 
@@ -176,6 +188,8 @@ def _sound(column: Column) -> list[Column]:
     return []
 
 
-def _alone(columns: Sequence[Column], derived: Sequence[Derived] = (), name: str = "a") -> Source:
-    topics = (SourceTopic(1, "a"),)
-    return Source(1, name, topics, "a", (*columns, CLOCK), CLOCK.name, CLOCK.name, CLOCK.name, 0, tuple(derived))
+def _alone(
+    columns: Sequence[Column], derived: Sequence[Derived] = (), rules: Sequence[Rule] = (), name: str = "a"
+) -> Source:
+    topics, by = (SourceTopic(1, "a"),), CLOCK.name
+    return Source(1, name, topics, "a", (*columns, CLOCK), by, by, by, 0, tuple(derived), rules=tuple(rules))

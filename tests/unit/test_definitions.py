@@ -13,13 +13,14 @@ from click.testing import CliRunner
 from app.base.settings import Settings
 from app.definitions.load import catalogue_of
 from app.definitions.read import read_definitions
+from app.definitions.rules import RuleShape
 from app.definitions.shapes import shape_of
 from app.definitions.sources import ColumnShape, SourceShape
 from app.definitions.views import MEASURES, WINDOWS, ViewShape
 from app.domain.catalogue import Catalogue
 from app.domain.errors import DefinitionError
 from app.domain.measures import Count, Histogram, Max, Sum
-from app.domain.source import Column, Difference, Kind
+from app.domain.source import Action, Column, Difference, Kind, Rule
 from app.domain.view import AllTime, Group, Session, Tumbling
 from app.edge.cli.main import cli
 from app.rides.ride import RIDES
@@ -63,6 +64,13 @@ def test_the_source_of_the_example_is_as_it_is_written(catalogue: Catalogue) -> 
     (duration,) = trips.derived
     assert isinstance(duration, Difference)
     assert (duration.left, duration.right, duration.column.nullable) == ("ended_at_us", "started_at_us", False)
+
+
+def test_the_rules_of_the_example_are_as_they_are_written(catalogue: Catalogue) -> None:
+    backwards, round_trip, endless = catalogue.group("bike_trips").sources[0].rules
+    assert backwards == Rule("backwards", Action.MARK, "duration_us < 0", "the stations' clocks disagree")
+    assert (round_trip.action, endless.action) == (Action.COUNT, Action.QUARANTINE)
+    assert catalogue.view("bike_routes").leaves_out == ("backwards",)
 
 
 def test_the_views_of_the_example_are_as_they_are_written(catalogue: Catalogue) -> None:
@@ -156,6 +164,17 @@ MISTAKES = [
         'coalesce = ["bike", "trip_id"]',
         "two or more numbers or instant",
     ),
+    ('"duration_us < 0"', '"duration < 0"', "rules.backwards.when: no column 'duration'; did you mean 'duration_us'?"),
+    ('"duration_us < 0"', '"duration_us <"', "sources.bike_trips.rules.backwards.when: 'duration_us <' is not underst"),
+    ('"duration_us < 0"', '"trip_id < 0"', "rules.backwards.when: column 'trip_id' is text: it is null or not"),
+    ('"duration_us < 0"', "0", "rules.backwards.when: input should be a valid string (it is 0)"),
+    (', when = "duration_us < 0"', "", "sources.bike_trips.rules.backwards.when: is missing"),
+    ('action = "mark"', 'action = "drop"', "rules.backwards.action: input should be 'count', 'mark' or 'quarantine'"),
+    ("round_trip = {", '"round trip" = {', "sources.bike_trips: rule 'round trip': no name of an Avro field"),
+    ("round_trip = {", "bike = {", "sources.bike_trips: two columns are called 'bike'"),
+    ('["backwards"]', '["backward"]', "views.bike_routes: leaves_out 'backward': no rule of source 'bike_trips'; did"),
+    ('["backwards"]', '["round_trip"]', "leaves_out 'round_trip': its action is 'count', only what a rule marks"),
+    ('["backwards"]', '"backwards"', "views.bike_routes.leaves_out: input should be"),
     ("[views.bike_starts]\nnumber = 100", "[views.bike_starts]\nnumber = 1", "views: bike_starts and zone_demand are"),
     ("[views.tips_by_payment]", "[views.vendor_trips]", "views: vendor_trips and vendor_trips are both"),
     ("[views.tips_by_payment]", '[views."tips by payment"]', "name 'tips by payment': it stands in topics and addr"),
@@ -244,6 +263,13 @@ def test_one_mistake_is_told_once(read: Read) -> None:
         assert len(refused.value.problems) <= 2, refused.value.problems
 
 
+def test_a_mistake_in_a_rule_is_not_told_of_the_views_over_it_again(read: Read) -> None:
+    for old, new in (('"duration_us < 0"', '"duration < 0"'), ('action = "mark"', 'action = "drop"')):
+        with pytest.raises(DefinitionError) as refused:
+            read(old, new)
+        assert len(refused.value.problems) == 1, refused.value.problems
+
+
 def test_a_file_that_is_no_toml_is_refused_with_the_line(read: Read) -> None:
     with pytest.raises(DefinitionError, match=r"no TOML: .*line"):
         read(added="\n[views.bike_starts]\n")
@@ -276,10 +302,22 @@ def test_check_refuses_a_group_that_could_not_be_asked_for(tmp_path: Path) -> No
 
 def test_the_page_explains_every_key_and_kind() -> None:
     page = PAGE.read_text("utf-8")
-    shapes = (SourceShape, ColumnShape, ViewShape, *(shape_of(made, ("name",)) for made in MEASURES.values()))
-    keys = {key for shape in shapes for key in shape.model_fields} | {"window", "measures", "difference", "coalesce"}
+    shapes = (
+        SourceShape,
+        ColumnShape,
+        RuleShape,
+        ViewShape,
+        *(shape_of(made, ("name",)) for made in MEASURES.values()),
+    )
+    keys = {key for shape in shapes for key in shape.model_fields} | {
+        "window",
+        "measures",
+        "difference",
+        "coalesce",
+        "rules",
+    }
     windows = {key for made in WINDOWS.values() for key in shape_of(made, ()).model_fields}
-    assert keys | windows | set(WINDOWS) | set(MEASURES) | set(Kind) <= told_as_code(page)
+    assert keys | windows | set(WINDOWS) | set(MEASURES) | set(Kind) | set(Action) <= told_as_code(page)
 
 
 def test_the_page_tells_how_long_definitions_are() -> None:
