@@ -24,6 +24,7 @@ from app.base.settings import Settings
 from app.base.topic_admin import create_topics
 from app.base.verdicts import Verdict, read_latest
 from app.domain.fold import Advance, Cells, RowKey, contribution, fold, key_of
+from app.domain.marker import OffsetRange
 from app.domain.records import Reason, Record, with_derived
 from app.domain.view import View
 from app.rides.views import VIEWS
@@ -339,6 +340,21 @@ def test_a_ledger_that_does_not_add_up_is_invalid(small_world: World, spark: Spa
     found = check(world, spark, tmp_path)
     assert (found.report.verdict, found.report.verdict.exit_code) == (Verdict.INVALID, 12)
     assert f"{world.source.topics[0].name}-0" in str(found.report.reason)
+
+
+def test_a_loss_that_was_accepted_leaves_no_verdict_and_is_named(
+    small_world: World, spark: SparkSession, tmp_path: Path
+) -> None:
+    """Whatever the rows say: what they count from before the gap cannot be read any more."""
+    world, topic = small_world, small_world.source.topics[0].name
+    marker = world.tasks[0].marker
+    at = marker.inputs[topic]
+    gap = OffsetRange(at.start_offset, at.start_offset + 1)
+    told = replace(at, decoded=at.decoded - 1, lost=(gap,))
+    world.tasks[0].marker = replace(marker, inputs=marker.inputs | {topic: told})
+    found = check(world, spark, tmp_path)
+    assert found.report.verdict is Verdict.INCONCLUSIVE
+    assert f"{topic}-0 [{gap.from_offset}, {gap.to_offset}): 1 offsets" in str(found.report.reason)
 
 
 def test_a_record_that_a_hopping_row_lost_is_named_with_its_pane_and_first_window(
