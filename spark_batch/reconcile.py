@@ -47,6 +47,7 @@ from spark_batch.export_client import TIMEOUT_SECONDS, Export, fetch_exports, li
 from spark_batch.kafka_range import check_spans, read_spans, told_by
 from spark_batch.ledgers import accepted_losses, entries, not_adding_up
 from spark_batch.log_reader import check_marker, overwritten_too_early, read_advances
+from spark_batch.read_schemas import resolved_otherwise
 from spark_batch.read_source import read_source
 from spark_batch.recount import Recount, counted, epoch_floors, recount
 from spark_batch.refused_then import read_refused_then, with_refused_then
@@ -220,6 +221,8 @@ def _advances(run: Run, cuts: Sequence[TaskCut]) -> list[Advance]:
 def _records(run: Run, source: Source, views: Sequence[View], cuts: Sequence[TaskCut]) -> DataFrame:
     spans = joined(span for cut in cuts for span in cut.source_spans)
     schemas = RegistrySchemas(Registry(run.settings), [f"{topic.name}-value" for topic in source.topics])
+    if others := resolved_otherwise([cut.marker for cut in cuts], schemas):
+        raise Invalid("the registry is not the one that the records were read by:\n" + "\n".join(others))
     raw = read_spans(run.spark, java_options(run.settings.kafka), spans)
     with run.report.timed("decode"):
         rules = rules_of(views[0], [cut.marker for cut in cuts])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import struct
 from collections.abc import Mapping
@@ -44,6 +45,12 @@ class WriterSchema:
     def parsed(self) -> Any:
         """For fastavro."""
         return fastavro.parse_schema(self.record)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """16 hex digits of what it says, however it is laid out: two of one id are told apart by it."""
+        said = self.text if self.declared is None else json.dumps(self.declared, sort_keys=True)
+        return hashlib.sha256(f"{self.kind}\n{said}".encode(errors="replace")).hexdigest()[:16]
 
     @cached_property
     def header(self) -> bytes:

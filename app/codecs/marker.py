@@ -31,7 +31,7 @@ from app.domain.rule import Refusing
 
 LAYOUT = 5
 READABLE = (1, 2, 3, 4, 5)
-OPTIONAL = ("alerts", "branches", "closed_before")
+OPTIONAL = ("alerts", "branches", "closed_before", "schemas")
 """Left out where there are none."""
 
 
@@ -66,6 +66,7 @@ def decode_marker(value: bytes) -> Marker:
         alerts={name: _alert(position) for name, position in told.get("alerts", {}).items()},
         branches={name: BranchPosition(**position) for name, position in told.get("branches", {}).items()},
         closed_before=told.get("closed_before", {}),
+        schemas=told.get("schemas", {}),
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from app.domain.epochs import GraceEpoch, SkewEpoch
@@ -82,6 +82,8 @@ def former_key(number: int, version: str) -> str:
     return f"{number}-{version}"
 
 
+MOST_SCHEMAS = 500
+"""A topic's records name a few; a marker is written with each transaction."""
 LIVE, BUILDING, CLEARING = "live", "building", "clearing"
 """A view that comes back is CLEARING until what the changelog holds of its former life is deleted; then it is built."""
 
@@ -185,6 +187,7 @@ class Marker:
 
     `source` is the number of the task's (first) source. `closed_before`: of views that it held and holds no more, by
     `former_key`, to where their windows were closed: what was sent to the closing stage then is not sent again.
+    `schemas`: by which schemas records were read, fingerprints by id; MOST_SCHEMAS of them.
     """
 
     application: str
@@ -197,6 +200,14 @@ class Marker:
     alerts: dict[str, AlertPosition] = field(default_factory=dict)
     branches: dict[str, BranchPosition] = field(default_factory=dict)
     closed_before: dict[str, int] = field(default_factory=dict)
+    schemas: dict[str, str] = field(default_factory=dict)
+
+    def with_schemas(self, met: Mapping[str, str]) -> Marker:
+        """The marker with those that are new to it, as far as there is room."""
+        new = [one for one in met.items() if one[0] not in self.schemas]
+        if not new or len(self.schemas) >= MOST_SCHEMAS:
+            return self
+        return replace(self, schemas=self.schemas | dict(new[: MOST_SCHEMAS - len(self.schemas)]))
 
     def lowest_watermark_us(self, topics: Iterable[str]) -> int:
         """The watermark that all these topics have reached; NO_WATERMARK if one of them has none."""

@@ -396,6 +396,17 @@ def test_a_topic_that_was_made_again_is_invalid(small_world: World, spark: Spark
     assert f"{name}: the marker was written over topic id" in str(found.report.reason)
 
 
+def test_a_registry_that_holds_another_schema_under_an_id_than_the_worker_read_by_is_invalid(
+    small_world: World, spark: SparkSession, tmp_path: Path
+) -> None:
+    world = small_world
+    for stored in world.tasks.values():
+        stored.marker = stored.marker.with_schemas({"1": "0123456789abcdef"})
+    found = check(world, spark, tmp_path)
+    assert found.report.verdict is Verdict.INVALID
+    assert "schema id 1 was 0123456789abcdef, and is " in str(found.report.reason)
+
+
 def test_a_marker_that_is_not_where_the_export_says_is_invalid(
     small_world: World, spark: SparkSession, tmp_path: Path
 ) -> None:

@@ -137,6 +137,8 @@ MARKERS = st.builds(
     st.dictionaries(NAMES, JOINS, max_size=2),
     st.dictionaries(NAMES, ALERTS, max_size=2),
     st.dictionaries(NAMES, BRANCHES, max_size=2),
+    st.dictionaries(NAMES, NUMBERS, max_size=2),
+    st.dictionaries(NAMES, NAMES, max_size=2),
 )
 
 

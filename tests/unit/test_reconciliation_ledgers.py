@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from app.codecs.avro_schema import WriterSchema
 from app.codecs.corrections import Outcome
 from app.domain.correction import Correction
 from app.domain.event_time import NO_WATERMARK
@@ -14,6 +15,7 @@ from app.rides.views import ZONE_DEMAND as VIEW
 from spark_batch.corrections import Corrections, Told
 from spark_batch.cut import Span, TaskCut, joined
 from spark_batch.ledgers import Counted, accepted_losses, entries, not_adding_up, watermarks
+from spark_batch.read_schemas import resolved_otherwise
 
 YELLOW = "rides.yellow"
 CORRECTIONS = "flagfall.rides.corrections"
@@ -27,6 +29,16 @@ def cut(position: InputPosition = POSITION, fates: Fates = FATES, start: dict[st
     views = {VIEW.name: ViewPosition(VIEW.number, VIEW.version, start=start or {}, fates={YELLOW: fates})}
     inputs = {YELLOW: position, REQUESTS: InputPosition("id", 0, 3, decoded=2, not_records=1)}
     return TaskCut(VIEW, 2, Marker("flagfall", 1, 2, 9, inputs, views), 100)
+
+
+def test_ids_that_the_registry_resolves_otherwise_are_told() -> None:
+    """Rows were made by the schemas that the workers were given: by others they cannot be made again."""
+    same, other = WriterSchema(7, '"string"'), WriterSchema(8, '"long"')
+    marker = replace(cut().marker, schemas={"7": same.fingerprint, "8": "0" * 16, "9": "1" * 16})
+    assert resolved_otherwise([marker, cut().marker], {7: same, 8: other, 9: None}) == [
+        f"  - schema id 8 was {'0' * 16}, and is {other.fingerprint}",
+        f"  - schema id 9 was {'1' * 16}, and is gone",
+    ]
 
 
 def test_a_right_marker_adds_up_and_equals_the_count() -> None:

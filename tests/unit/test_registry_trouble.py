@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import AsyncIterator
 
 import pytest
@@ -11,6 +12,7 @@ from app.base import registry
 from app.base.errors import RegistryUnavailable
 from app.base.registry import Registry
 from app.base.settings import Settings
+from app.codecs.avro_schema import WriterSchema
 from app.codecs.record_schema import record_schema
 from app.codecs.schema_admission import is_readable
 from app.engine.drive import schemas
@@ -77,6 +79,44 @@ async def test_a_schema_that_is_larger_than_any_that_is_read_is_a_decision(fake:
     assert not is_readable(found, RIDES.columns)
     with pytest.raises(RegistryUnavailable, match="more than 8000000 bytes"):
         await asyncio.to_thread(asking(fake).register, "rides.yellow-value", record_schema(RIDES))
+
+
+@pytest.mark.parametrize(
+    ("now", "words"),
+    [('"bytes"', "records were read by schema id 7 .* holds another schema"), (None, "the registry has it no more")],
+)
+async def test_an_id_by_which_records_were_read_waits_while_the_registry_says_something_else(
+    fake: FakeRegistry, now: str | None, words: str
+) -> None:
+    """One that lost its data, or another at its address: to a worker that has just started its answer looks fine."""
+    read = {str(NUMBER): WriterSchema(NUMBER, ' "string"').fingerprint}
+    fake.schemas |= {NUMBER: now} if now else {}
+    if now is None:
+        del fake.schemas[NUMBER]
+    cache = SchemaCache(asking(fake).writer_schema, RegistryUnavailable)
+    cache.expect(read)
+    waiting = asyncio.create_task(cache.having([NUMBER, KNOWN]))
+    async with asyncio.timeout(60):
+        while not (cache.awaited and cache.awaited[0].why):
+            await asyncio.sleep(0.005)
+        assert re.search(words, cache.awaited[0].why)
+        assert (await cache.having([KNOWN]))[KNOWN] is not None
+        assert not waiting.done()
+    waiting.cancel()
+    await asyncio.wait([waiting])
+
+
+async def test_a_registry_that_has_its_schemas_back_is_believed(fake: FakeRegistry) -> None:
+    """However it lays their texts out."""
+    cache = SchemaCache(asking(fake).writer_schema, RegistryUnavailable)
+    cache.expect({str(NUMBER): WriterSchema(NUMBER, '"string"').fingerprint})
+    del fake.schemas[NUMBER]
+    waiting = asyncio.create_task(cache.having([NUMBER]))
+    async with asyncio.timeout(60):
+        while not (cache.awaited and cache.awaited[0].why):
+            await asyncio.sleep(0.005)
+        fake.schemas[NUMBER] = ' "string" '
+        assert (await waiting)[NUMBER] is not None
 
 
 async def test_a_schema_is_asked_for_once_whatever_stands_under_its_id_later(fake: FakeRegistry) -> None:

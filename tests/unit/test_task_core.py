@@ -20,7 +20,7 @@ from app.domain.errors import StateError
 from app.domain.event_time import NO_WATERMARK
 from app.domain.fingerprint import Origin, mix, pack, signed
 from app.domain.fold import Advance, Folded, RowKey, fold
-from app.domain.marker import InputPosition
+from app.domain.marker import MOST_SCHEMAS, InputPosition
 from app.domain.records import Record, Value
 from app.domain.source import MAX_TEXT_BYTES
 from app.engine.core.advances import LogEnds
@@ -111,6 +111,25 @@ def test_a_quarantined_record_keeps_its_bytes_and_headers_and_says_where_it_stoo
             ("flagfall-reason", b"undecodable"),
         ),
     )
+
+
+def test_the_marker_tells_by_which_schemas_records_were_read() -> None:
+    """Those that the registry has: another worker, and Spark, must find the same ones."""
+    core = new_core(PARTITION)
+    unknown = b"\0\0\0\0\x63" + encode(ride())[5:]
+    take(core, batch_of(YELLOW, [encode(ride()), unknown, b"\x01"], base=0))
+    assert core.state.marker.schemas == {str(SCHEMA.id): SCHEMA.fingerprint}
+    before = core.state.marker
+    take(core, batch_of(YELLOW, [encode(ride())], base=3))
+    assert core.state.marker.schemas is before.schemas
+
+
+def test_a_marker_has_room_for_some_schemas() -> None:
+    marker = new_core(PARTITION).state.marker
+    many = {str(number): "f" for number in range(2 * MOST_SCHEMAS)}
+    full = marker.with_schemas({"7": "a"}).with_schemas(many)
+    assert (len(full.schemas), full.schemas["7"]) == (MOST_SCHEMAS, "a")
+    assert full.with_schemas({"4711": "b"}) is full
 
 
 def test_a_tombstone_is_quarantined_without_key_and_value() -> None:

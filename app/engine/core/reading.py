@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
+from types import MappingProxyType
 from typing import NamedTuple
 
 from app.codecs.avro_schema import Schemas
@@ -23,11 +25,15 @@ class Records(NamedTuple):
 
 
 class Read(NamedTuple):
-    """What of a batch lies behind the task's position; no records if its topic has none of a source."""
+    """What of a batch lies behind the task's position; no records if its topic has none of a source.
+
+    `schemas`: fingerprints of those that its records name, by id.
+    """
 
     batch: Batch
     position: InputPosition
     records: Records | None
+    schemas: Mapping[str, str] = MappingProxyType({})
 
 
 def read_batch(definition: TaskDefinition, batch: Batch, position: InputPosition, schemas: Schemas) -> Read | None:
@@ -39,7 +45,8 @@ def read_batch(definition: TaskDefinition, batch: Batch, position: InputPosition
     if source is None:
         return Read(new, position, None)
     usable, refused = usable_records(source, new, position.watermark_us, schemas, definition.columns_of(source))
-    return Read(new, position, Records(source, usable, refused))
+    met = {str(number): schema.fingerprint for number in new.packed.schema_ids if (schema := schemas[number])}
+    return Read(new, position, Records(source, usable, refused), met)
 
 
 def passed(

@@ -80,6 +80,7 @@ class TaskCore:
             if read.records is None:
                 self._take(draft, read.batch)
             else:
+                draft.marker = draft.marker.with_schemas(read.schemas)
                 by_source.setdefault(read.records.source.name, []).append((read, read.records))
         for some in by_source.values():
             self._take_records(draft, some)

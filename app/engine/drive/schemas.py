@@ -11,7 +11,7 @@ import asyncio
 import logging
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -47,6 +47,7 @@ class SchemaCache:
         self._look_up, self._unavailable = look_up, unavailable
         self._known: dict[int, WriterSchema] = {}
         self._unknown_until: dict[int, float] = {}
+        self._expected: dict[int, str] = {}
         self._awaited: dict[int, Awaited] = {}
         self._asking: WeakValueDictionary[int, asyncio.Lock] = WeakValueDictionary()
         self._answered = asyncio.Event()
@@ -57,6 +58,11 @@ class SchemaCache:
     def awaited(self) -> list[Awaited]:
         """The ids that tasks wait for now, those for longest first."""
         return list(self._awaited.values())
+
+    def expect(self, fingerprints: Mapping[str, str]) -> None:
+        """By id, schemas by which records were read before: no other answer about these is believed (rule 15)."""
+        for schema_id, fingerprint in fingerprints.items():
+            self._expected.setdefault(int(schema_id), fingerprint)
 
     async def having(self, ids: Iterable[int]) -> Schemas:
         """An entry for each of `ids`; waits, with backoff, while the registry does not answer about one of them."""
@@ -116,6 +122,7 @@ class SchemaCache:
             try:
                 async with self._questions:
                     found = await asyncio.wrap_future(self._question(schema_id))
+                self._compare(schema_id, found)
             except self._unavailable as error:
                 self._tell(schema_id, error)
                 await asyncio.sleep(FIRST_WAIT_SECONDS)
@@ -125,6 +132,16 @@ class SchemaCache:
                 self._answered, answered = asyncio.Event(), self._answered
                 answered.set()
                 return found
+
+    def _compare(self, schema_id: int, found: WriterSchema | None) -> None:
+        expected = self._expected.get(schema_id)
+        if expected is None or (found is not None and found.fingerprint == expected):
+            return
+        told = "has it no more" if found is None else f"holds another schema under it ({found.fingerprint})"
+        raise self._unavailable(
+            f"records were read by schema id {schema_id} ({expected}), and the registry {told}: give it back the "
+            "schemas that it had"
+        )
 
     def _question(self, schema_id: int) -> Future[WriterSchema | None]:
         """Put in a thread that nobody waits for when the process ends, as an executor's would be."""

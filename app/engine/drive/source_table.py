@@ -151,6 +151,7 @@ class SourceTable(faust.Table):
         await self._taking.take(sorted(wanted), kept, self._start)
 
     def _start(self, partition: int, state: TaskState, writer: TaskWriter) -> None:
+        self._connections.schemas.expect(state.marker.schemas)
         runner = TaskRunner(
             TaskCore(self.definition, state),
             writer,
