@@ -15,7 +15,9 @@ from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-def
 
 from app.base.kafka_clients import aiokafka_options, librdkafka_options
 from app.base.settings import Settings
+from app.codecs import inflating
 from app.engine.core.batch import Batch
+from app.engine.drive import kept_batches
 from app.engine.drive.fetch import drain, next_fetch
 from tests.support.waiting import patient
 
@@ -117,6 +119,30 @@ async def test_records_are_those_that_stock_aiokafka_gives(consumer: Any, way: s
         assert covered[0][0] == 0
         assert covered[-1][1] == ends[tp]
         assert all(left[1] == right[0] for left, right in itertools.pairwise(covered))
+
+
+@pytest.mark.parametrize("codec", ["gzip", "lz4", "zstd"])
+async def test_a_batch_that_the_broker_takes_and_that_is_too_large_uncompressed_is_passed_unread(
+    services: Settings, monkeypatch: pytest.MonkeyPatch, codec: str
+) -> None:
+    """The broker bounds what is compressed."""
+    for module in (inflating, kept_batches):
+        monkeypatch.setattr(module, "MAX_BYTES", 2_000_000)
+    place, options = TopicPartition(f"bomb-{next(_numbers)}", 0), aiokafka_options(services.kafka)
+    admin = AdminClient(librdkafka_options(services.kafka))
+    admin.create_topics([NewTopic(place.topic, 1, 1)])[place.topic].result(patient(10))
+    async with AIOKafkaProducer(**options, compression_type=codec, max_batch_size=5_000_000) as producer:
+        for values in ([b"before"], [bytes(1_500_000), bytes(1_500_000)], [b"behind"]):
+            batch = producer.create_batch()
+            for value in values:
+                assert batch.append(key=b"k", value=value, timestamp=1_262_304_000_000)
+            await (await producer.send_batch(batch, place.topic, partition=0))
+    async with AIOKafkaConsumer(**options, enable_auto_commit=False, auto_offset_reset="earliest") as consumer:
+        consumer.assign([place])
+        batches = (await _drained(consumer, {place: 4}))[place]
+    whole = Batch.joined(batches)
+    assert (whole.offsets.tolist(), list(whole.unread)) == ([0, 1, 2, 3], [1, 2])
+    assert [*whole.values] == [b"before", None, None, b"behind"]
 
 
 @reading
