@@ -6,13 +6,15 @@ import json
 import threading
 from pathlib import Path
 
+import pytest
+
 from app.base import names
 from app.base.settings import Settings
 from app.rides.ride import RIDES
-from app.rides.views import VIEWS
+from app.rides.views import CLEANLINESS, VIEWS
 from tests.support.cluster import fresh_topics
 from tests.support.expiry import kept
-from tests.support.flow import by_task, covers_all, exported, in_changelog
+from tests.support.flow import ByTask, by_task, covers_all, exported, in_changelog
 from tests.support.truth import records_of
 from tests.support.waiting import wait_for
 from tests.support.workers import flagfall, workers
@@ -25,11 +27,15 @@ FILES = (
     "yellow/yellow_tripdata_2009-01_sample3000.csv",
     "yellow/yellow_tripdata_2016-03_latlon_head.csv",
 )
+GREEN_THAT_LAST_A_DAY = 64
+"""Rides of 23 hours and more in the first of the files, by whoever counted them there."""
 
 
 def test_tables_of_real_rides_equal_a_plain_fold_and_the_verdict_is_match(
-    services: Settings, real_data: Path, tmp_path: Path
+    services: Settings, real_data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setenv("FLAGFALL_CLEANLINESS", "true")
+    views = (*VIEWS, CLEANLINESS)
     fresh_topics(services)
     replayed = flagfall(services, "replay", *(str(real_data / name) for name in FILES), "--json")
     assert replayed.returncode == 0, replayed.stderr
@@ -40,16 +46,24 @@ def test_tables_of_real_rides_equal_a_plain_fold_and_the_verdict_is_match(
         records = records_of(services, RIDES)
         assert len(records) == summary["rides"]
         last = {p: markers(services, p)[-1] for p in range(services.topics.partitions)}
-        stored = in_changelog(services, VIEWS)
-        for view in VIEWS:
+        stored = in_changelog(services, views)
+        for view in views:
             expected = kept(view, by_task(view, records), last)
             assert exported(view, started) == expected
             assert stored[view.name] == expected
+        assert odd(stored[CLEANLINESS.name], "lasts_a_day") >= GREEN_THAT_LAST_A_DAY
         verdict = flagfall(
             services, "reconcile", "--worker", started[0].url, "--output", str(tmp_path / "runs"), "--json"
         )
         assert verdict.returncode == 0, verdict.stdout + verdict.stderr
-        assert json.loads(verdict.stdout)["verdict"] == "MATCH"
+        report = json.loads(verdict.stdout)
+        assert report["verdict"] == "MATCH"
+        assert [told["view"] for told in report["views"]] == [view.name for view in views]
+
+
+def odd(rows: ByTask, rule: str) -> int:
+    """How many rides a rule holds of."""
+    return sum(cells[CLEANLINESS.cells.index(rule)] for cells in rows.values())
 
 
 class AtRest:
