@@ -10,17 +10,24 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.domain.fold import RowKey
+from app.domain.measures import Count
+from app.domain.view import AllTime, Group, View
 from app.edge.http.fold_rows import key_at
+from app.edge.http.page_rows import reading_of
 from app.edge.http.parts import decode_parts, encode_parts, part_of
 from app.edge.http.rows_query import RowsQuery
 from app.engine.core import piece_bounds
 from app.engine.core import table as table_module
 from app.engine.core.piece_bounds import PIECE_SLOTS
 from app.engine.core.state import ViewState
+from app.rides.ride import RIDES
 from app.rides.views import ZONE_DEMAND
 from tests.support.http import BY_BASE, NOON_US, PANE_US, zone_table
 from tests.support.tables import cells_of, in_order, merge_tables, ready_directory, task_of
 
+BY_ZONE = View(
+    89, "by_zone", RIDES, (Group("zone", "pickup_zone"),), AllTime(), (Count("rides"),), 0, 0, "a total of each zone"
+)
 places = st.lists(st.tuples(st.integers(-6, 30), st.none() | st.integers(1, 4)), max_size=60, unique=True)
 
 
@@ -62,6 +69,20 @@ def test_a_part_holds_the_first_rows_of_its_task_whole(
     wanted = keys[keys.index(behind) + 1 if behind is not None else 0 :][: limit + 1]
     assert [key_at(rows, at) for at in range(len(rows))] == wanted
     assert [tuple(cells) for cells in rows.cells.tolist()] == [merged[key] for key in wanted]
+
+
+@given(zones=st.sets(st.none() | st.integers(1, 40), max_size=30), limit=st.integers(1, 4), newest=st.booleans())
+def test_a_page_of_a_view_without_windows_reads_the_rows_of_its_groups(
+    *, zones: set[int | None], limit: int, newest: bool
+) -> None:
+    keys = in_order([RowKey(None, (zone,)) for zone in zones])[:: -1 if newest else 1]
+    task = task_of(0, {BY_ZONE: {RowKey(None, (v,)): cells_of(BY_ZONE, 1) for v in zones}})
+    for begun in range(0, len(keys) + 1, limit):
+        after = keys[begun - 1] if begun else None
+        query = RowsQuery(BY_ZONE, limit=limit, newest_first=newest, after=after)
+        assert len(reading_of(query, task).slots) <= limit + 2
+        rows = part_of(ready_directory([task]), task, query).rows
+        assert [key_at(rows, at) for at in range(len(rows))] == keys[begun : begun + limit + 1]
 
 
 @pytest.mark.parametrize(("newest", "bounds"), [(True, (27, None)), (False, (None, 12))])

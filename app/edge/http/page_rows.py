@@ -7,7 +7,7 @@ from functools import partial
 import numpy as np
 import numpy.typing as npt
 
-from app.codecs.changelog import Int64s
+from app.codecs.changelog import NULL_INTEGER, Int64s
 from app.domain.view import Tumbling
 from app.domain.windows import Hopping
 from app.edge.http.fold_rows import merged, page
@@ -40,7 +40,26 @@ def _page_slots(query: RowsQuery, state: ViewState) -> Int64s:
         from_us, until_us = _narrowed(query, state, from_us, until_us)
     slots = state.find(from_us=from_us, until_us=until_us, groups=query.groups)
     windows = state.windows_at(slots)
-    return slots if windows is None else slots[page_panes(query, windows)]
+    return _page_groups(query, state, slots) if windows is None else slots[page_panes(query, windows)]
+
+
+def _page_groups(query: RowsQuery, state: ViewState, slots: Int64s) -> Int64s:
+    """Of a view without windows: rows of enough groups for the page, where the first group is a number."""
+    numbers, needed = state.numbers_at(slots), query.limit + 1
+    if numbers is None:
+        return slots
+    if query.after is not None:
+        value = query.after.group[0]
+        at = NULL_INTEGER if value is None else int(value)
+        behind = numbers <= at if query.newest_first else numbers >= at
+        slots, numbers = slots[behind], numbers[behind]
+        needed += int(np.count_nonzero(numbers == at))
+    if needed >= len(slots):
+        return slots
+    last = len(slots) - needed if query.newest_first else needed - 1
+    bound = np.partition(numbers, last)[last]
+    wanted: npt.NDArray[np.bool_] = numbers >= bound if query.newest_first else numbers <= bound
+    return slots[wanted]
 
 
 def bounds_us(query: RowsQuery) -> tuple[int | None, int | None]:

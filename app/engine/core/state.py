@@ -144,6 +144,12 @@ class ViewState:
         """A copy of the window starts of some slots; None for all-time views."""
         return self._table.key_column(slots, 0) if self._windowed else None
 
+    def numbers_at(self, slots: Int64s) -> Int64s | None:
+        """A copy of the first group's values of some slots; None for views without groups, and where it is a text."""
+        if not self._texts or self._texts[0] is not None:
+            return None
+        return self._table.key_column(slots, int(self._windowed))
+
     def cell_at(self, slots: Int64s, cell: str) -> Int64s:
         """A copy of one cell of some slots."""
         return self._table.cell_column(slots, self.view.cells.index(cell))
