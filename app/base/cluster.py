@@ -20,7 +20,7 @@ from confluent_kafka import (
 from confluent_kafka.admin import AdminClient
 
 from app.base.kafka_clients import librdkafka_options
-from app.base.passing import passes
+from app.base.passing import ANSWERS, passes
 from app.base.settings import KafkaSettings
 from app.domain.errors import FlagfallError
 from app.domain.records import TopicPartition as Place
@@ -41,6 +41,10 @@ class ClusterError(FlagfallError):
 
 class NotNow(ClusterError):
     """The cluster may answer this soon."""
+
+
+class TopicGone(ClusterError):
+    """The cluster answers that it has no such topic, or not that partition of it."""
 
 
 class TopicFacts(NamedTuple):
@@ -117,6 +121,11 @@ class Cluster:
             raise NotNow(f"{about}: {self._address} has not answered within {seconds:g} s") from error
 
     def _error(self, about: str, error: KafkaError) -> ClusterError:
+        if error.code() in ANSWERS:
+            return TopicGone(
+                f"{about}: {self._address} has no such topic, or partition. Was it deleted? `flagfall topics create` "
+                "makes it anew, without its records; then `flagfall rebuild`, or another FLAGFALL_APP_ID"
+            )
         kind = NotNow if passes(error) else ClusterError
         return kind(f"{about}: {self._address} answers: {error.str()}")
 

@@ -13,7 +13,7 @@ import pytest
 from confluent_kafka import OFFSET_BEGINNING, OFFSET_END, KafkaError, KafkaException, TopicPartition
 
 from app.base import cluster
-from app.base.cluster import Cluster, ClusterError, NotNow, TopicFacts
+from app.base.cluster import Cluster, ClusterError, NotNow, TopicFacts, TopicGone
 from app.base.passing import OF_CLIENT, OF_KAFKA
 from app.base.settings import KafkaSettings
 from app.domain.records import TopicPartition as Place
@@ -121,6 +121,12 @@ def test_any_other_answer_is_told_at_once(answer: KafkaException | KafkaError, m
     with pytest.raises(ClusterError, match=r"^rides\.yellow-0: .* answers: "):
         asking(monkeypatch, clients).log_starts([YELLOW])
     assert len(clients.made) == 1
+
+
+@pytest.mark.parametrize("code", [KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError.UNKNOWN_TOPIC_ID])
+def test_a_topic_that_is_gone_is_told_with_what_to_do(code: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(TopicGone, match=r"^rides\.yellow: .* has no such topic, .* `flagfall topics create` .*APP_ID"):
+        asking(monkeypatch, Clients(failing(code))).topics(["rides.yellow"])
 
 
 def test_where_all_places_fail_together_it_is_told_how_many_there_are(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,11 +6,12 @@ import asyncio
 from collections.abc import Iterable
 from types import SimpleNamespace
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
-from app.base.cluster import ClusterError, TopicFacts
-from app.domain.errors import StateError
+from app.base.cluster import ClusterError, TopicFacts, TopicGone
+from app.domain.errors import FlagfallError, StateError
 from app.domain.marker import InputPosition
 from app.engine.drive import input_watch
 from app.engine.drive.input_watch import InputWatch
@@ -54,18 +55,26 @@ def soon(monkeypatch: pytest.MonkeyPatch) -> None:
     ],
 )
 async def test_what_has_become_of_a_topic_ends_the_worker_once(found: dict[str, TopicFacts], words: str) -> None:
-    ended: asyncio.Queue[StateError] = asyncio.Queue()
+    ended: asyncio.Queue[FlagfallError] = asyncio.Queue()
     cluster: Any = FakeCluster(facts(), None, facts(**found))
-    async with InputWatch(cluster, runners, partitions=4, end=ended.put), asyncio.timeout(60):
+    async with InputWatch(cluster, [*OURS], runners, partitions=4, end=ended.put), asyncio.timeout(60):
         with pytest.raises(StateError, match=words):
             raise await ended.get()
     assert (ended.empty(), cluster.asked) == (True, 3)
 
 
+async def test_a_topic_that_is_gone_ends_the_worker_though_its_tasks_have_been_handed_over() -> None:
+    """Whoever commits its last offsets would do so for ever, in the middle of the rebalance."""
+    ended: asyncio.Queue[FlagfallError] = asyncio.Queue()
+    cluster: Any = SimpleNamespace(topics=Mock(side_effect=[facts(), TopicGone("gone")]))
+    async with InputWatch(cluster, [*OURS], dict, partitions=4, end=ended.put), asyncio.timeout(60):
+        assert str(await ended.get()) == "gone"
+
+
 async def test_topics_that_are_as_they_were_and_a_cluster_that_is_away_end_nothing() -> None:
-    ended: asyncio.Queue[StateError] = asyncio.Queue()
+    ended: asyncio.Queue[FlagfallError] = asyncio.Queue()
     cluster: Any = FakeCluster(facts(), None, facts())
-    async with InputWatch(cluster, runners, partitions=4, end=ended.put), asyncio.timeout(60):
+    async with InputWatch(cluster, [*OURS], runners, partitions=4, end=ended.put), asyncio.timeout(60):
         while cluster.asked < 5:
             await asyncio.sleep(0.001)
     assert ended.empty()

@@ -161,7 +161,8 @@ class FlagfallApp(faust.App):
             self.edges.append(table.standby)
         watched = Cluster(self._kafka, timeout_seconds=ASKING_SECONDS)
         partitions = table.directory.partitions
-        self.edges.append(InputWatch(watched, lambda: table.runners, partitions=partitions, end=self.fail))
+        topics = definition.topics
+        self.edges.append(InputWatch(watched, topics, lambda: table.runners, partitions=partitions, end=self.fail))
         if worker.idle_after_seconds:
             self.edges.append(self._idle_watch(table, connections))
         return table
