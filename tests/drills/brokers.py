@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import contextlib
 import os
+import resource
 import subprocess
 import time
 import uuid
@@ -58,6 +59,14 @@ class Brokers:
         assert process is not None, "the broker does not run"
         process.kill()
         process.wait(STOP_SECONDS)
+        processes.forget(self._daemons[node].pid_file)
+
+    def fill(self, node: int = 0) -> None:
+        """No file of the broker can grow any more, as on a full disk: it ends by itself, as it must."""
+        process = processes.find(self._daemons[node].pid_file)
+        assert process is not None, "the broker does not run"
+        resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (0, 0))
+        process.wait(START_SECONDS)
         processes.forget(self._daemons[node].pid_file)
 
     def leader_of(self, topic: str, partition: int) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from tests.drills.drill import Drill
 from tests.drills.faults import (
     brokers_down,
+    changed_cluster,
     commit_gap,
     compaction,
     exception,
@@ -36,6 +37,13 @@ DRILLS: dict[str, Drill] = {
             forgets=True,
         ),
         Drill("broker-kill", "the only broker is killed and started", brokers_down.kill, long_rounds=4, forgets=True),
+        Drill(
+            "disk-full",
+            "the only broker has no room any more, ends, and has room again",
+            brokers_down.fill,
+            long_rounds=4,
+            forgets=True,
+        ),
         Drill("compaction", "the changelog compacted by force, then a cold recovery", compaction.run, compacted=True),
         Drill(
             "three-brokers",
@@ -44,6 +52,20 @@ DRILLS: dict[str, Drill] = {
             nodes=3,
             long_rounds=5,
             forgets=True,
+        ),
+        Drill(
+            "two-down",
+            "of three brokers two are killed: nothing is written, nobody claims a task",
+            three_brokers.two_down,
+            nodes=3,
+            long_rounds=4,
+            forgets=True,
+        ),
+        Drill(
+            "changed-cluster",
+            "topics made anew, deleted, widened, cut by retention: refused in words, another application is exact",
+            changed_cluster.run,
+            long_rounds=2,
         ),
         Drill("static-membership", "members with names: back in time, too late, twice", static_membership.run),
         Drill("slow-recovery", "workers come and go while many rows are recovered", slow_recovery.run),

@@ -1,7 +1,8 @@
-"""The only broker is stopped or killed under load, and comes back seconds later; workers that end are started again."""
+"""The only broker is stopped, killed, or without room under load, then back; workers that end are started again."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 
 from tests.drills.field import Field
@@ -15,6 +16,10 @@ def kill(field: Field) -> None:
     _take_down(field, "broker-kill", field.brokers.kill)
 
 
+def fill(field: Field) -> None:
+    _take_down(field, "disk-full", field.brokers.fill)
+
+
 def _take_down(field: Field, name: str, take_down: Callable[[], None]) -> None:
     field.start_workers(2)
     for _ in range(field.size.rounds):
@@ -26,4 +31,6 @@ def _take_down(field: Field, name: str, take_down: Callable[[], None]) -> None:
         finally:
             field.brokers.start()
         field.note("broker-start")
+        began = time.monotonic()
         field.wait(field.fleet.own_all, "the workers share all tasks", mend=True)
+        field.note("goes-on", after_seconds=round(time.monotonic() - began, 1))
