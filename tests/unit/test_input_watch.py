@@ -66,7 +66,7 @@ async def test_what_has_become_of_a_topic_ends_the_worker_once(found: dict[str, 
 async def test_a_topic_that_is_gone_ends_the_worker_though_its_tasks_have_been_handed_over() -> None:
     """Whoever commits its last offsets would do so for ever, in the middle of the rebalance."""
     ended: asyncio.Queue[FlagfallError] = asyncio.Queue()
-    cluster: Any = SimpleNamespace(topics=Mock(side_effect=[facts(), TopicGone("gone")]))
+    cluster: Any = SimpleNamespace(topics=Mock(side_effect=[facts(), TopicGone("gone"), TopicGone("gone")]))
     async with InputWatch(cluster, [*OURS], dict, partitions=4, end=ended.put), asyncio.timeout(60):
         assert str(await ended.get()) == "gone"
 
@@ -76,5 +76,15 @@ async def test_topics_that_are_as_they_were_and_a_cluster_that_is_away_end_nothi
     cluster: Any = FakeCluster(facts(), None, facts())
     async with InputWatch(cluster, [*OURS], runners, partitions=4, end=ended.put), asyncio.timeout(60):
         while cluster.asked < 5:
+            await asyncio.sleep(0.001)
+    assert ended.empty()
+
+
+async def test_a_topic_that_one_broker_does_not_know_for_a_moment_ends_nothing() -> None:
+    ended: asyncio.Queue[FlagfallError] = asyncio.Queue()
+    looks = Mock(side_effect=[TopicGone("gone"), facts(), TopicGone("gone"), *[facts()] * 1000])
+    cluster: Any = SimpleNamespace(topics=looks)
+    async with InputWatch(cluster, [*OURS], runners, partitions=4, end=ended.put), asyncio.timeout(60):
+        while looks.call_count < 5:
             await asyncio.sleep(0.001)
     assert ended.empty()

@@ -41,6 +41,7 @@ class InputWatch(mode.Service):
         self._partitions, self._end = partitions, end
         self._remembered: dict[str, tuple[TopicPartition, str]] = {}
         """By topic, one place of it and the topic's id in that task's marker."""
+        self._is_gone = False
 
     async def on_start(self) -> None:
         self.add_future(self._watch())
@@ -57,10 +58,12 @@ class InputWatch(mode.Service):
         self._remember()
         try:
             facts = await asyncio.to_thread(self._cluster.topics, self._topics)
-        except TopicGone as error:
-            return error
+        except TopicGone as error:  # one broker may not know yet of a topic that was just made: two in a row
+            was_gone, self._is_gone = self._is_gone, True
+            return error if was_gone else None
         except ClusterError:
             return None
+        self._is_gone = False
         return next(filter(None, (self._difference(topic, fact) for topic, fact in facts.items())), None)
 
     def _remember(self) -> None:
