@@ -77,7 +77,8 @@ def is_of_its_time(reason: str) -> bool:
 
 
 def with_derived(source: Source, values: Mapping[str, Value]) -> dict[str, Value]:
-    """The record's values with the source's derived columns added, and those of its rules."""
+    """The record's values with the source's derived columns added, and those of its rules, as far as the values tell:
+    of a record that was recounted for a view only what the view reads is known."""
     full = dict(values)
     for derived in source.derived:
         if isinstance(derived, Coalesce):
@@ -86,7 +87,8 @@ def with_derived(source: Source, values: Mapping[str, Value]) -> dict[str, Value
             left, right = full[derived.left], full[derived.right]
             known = isinstance(left, int) and isinstance(right, int)
             full[derived.column.name] = left - right if known else None  # type: ignore[operator]
-    return full | {rule.name: int(holds(rule.condition, full)) for rule in source.rules}
+    told = (rule for rule in source.rules if rule.columns <= full.keys())
+    return full | {rule.name: int(holds(rule.condition, full)) for rule in told}
 
 
 def out_of_bounds(source: Source, values: Mapping[str, Value]) -> str | None:

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from app.domain.records import Value, with_derived
+from app.domain.fold import contribution
+from app.domain.records import Record, Value, with_derived
+from app.domain.view import View
 from app.rides.cleanliness import PARTS_OF_TOTAL
 from app.rides.ride import RIDE_COLUMNS, RIDES
-from app.rides.views import CLEANLINESS
+from app.rides.views import CLEANLINESS, ZONE_DEMAND
+from spark_batch.read_source import kept_columns
 
 MINUTE_US = 60_000_000
 BEGUN_US = 1_767_589_200_000_000
@@ -56,3 +61,11 @@ def test_each_part_of_a_total_counts(part: str) -> None:
 
 def test_the_view_of_cleanliness_counts_by_every_rule() -> None:
     assert CLEANLINESS.source.rules_in(CLEANLINESS.columns) == RIDES.rules
+
+
+@pytest.mark.parametrize("view", [ZONE_DEMAND, CLEANLINESS], ids=lambda view: view.name)
+def test_what_a_ride_adds_to_a_row_is_known_by_the_columns_that_spark_keeps_for_the_view(view: View) -> None:
+    ride = dict.fromkeys(column.name for column in RIDE_COLUMNS) | {"pickup_at_us": BEGUN_US, "fare_cents": -5}
+    whole = Record("rides.yellow", 0, 0, BEGUN_US // 1000, ride)
+    kept = {name: value for name, value in with_derived(RIDES, ride).items() if name in kept_columns(RIDES, [view])}
+    assert contribution(view, replace(whole, values=kept)) == contribution(view, whole)
