@@ -77,7 +77,7 @@ CHANGES: dict[str, tuple[Change, str]] = {
     "retention": (_overtaken_by_retention, "LOG_LOSS: the log begins at offset"),
 }
 """What is done while workers run, and what each of them must say, beside the remedy."""
-REMEDY = "FLAGFALL_APP_ID"
+REMEDIES = ("`flagfall rebuild`", "FLAGFALL_APP_ID")
 
 
 @contextlib.contextmanager
@@ -112,7 +112,7 @@ def _is_refused(field: Field, name: str, change: Change, words: str) -> None:
 def _said(worker: Worker, words: str) -> str:
     """The line with the words and the remedy. DrillBroken if there is none, or the worker ended otherwise."""
     told, code = worker.log.read_text(), worker.process.returncode
-    line = next((line for line in told.splitlines() if words in line and REMEDY in line), None)
+    line = next((line for line in told.splitlines() if words in line and any(r in line for r in REMEDIES)), None)
     if code != 1 or line is None:
         raise DrillBroken(f"{worker.log.stem} ended with {code} and these words: {told[-1_000:]}")
     return line.partition("[ERROR] ")[2].strip()
