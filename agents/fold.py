@@ -14,8 +14,8 @@ import faust
 from app.base.settings import Settings
 from app.domain.catalogue import TaskGroup
 from app.engine.core.definition import TaskDefinition
-from app.engine.drive.driver import BatchSchema
-from app.engine.drive.source_table import SourceTable
+from app.engine.drive.faust_parts.driver import BatchSchema
+from app.engine.drive.faust_parts.source_table import SourceTable
 from tables import groups
 
 

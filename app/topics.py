@@ -11,15 +11,15 @@ from types import MappingProxyType
 from typing import Any
 
 from app.base import names
+from app.base.kafka.topic import SAFE_REPLICAS, Cleanup, Topic
 from app.base.settings import Settings
-from app.base.topic import SAFE_REPLICAS, Cleanup, Topic
-from app.codecs.carrying import BATCH_LIMIT_BYTES
-from app.codecs.record_schema import record_schema
-from app.domain.alert import Alert
+from app.codecs.avro.record_schema import record_schema
+from app.codecs.batches.carrying import BATCH_LIMIT_BYTES
 from app.domain.branch import Branch
 from app.domain.catalogue import Catalogue, TaskGroup
 from app.domain.errors import DefinitionError
-from app.domain.join import Join
+from app.domain.pairs.alert import Alert
+from app.domain.pairs.join import Join
 from app.domain.source import Source
 from app.domain.view import View
 from app.rides.ride import RIDES

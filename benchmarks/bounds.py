@@ -26,11 +26,11 @@ import httpx
 import numpy as np
 import psutil
 
-from app.base.producer import Producer
-from app.base.registry import Registry
+from app.base.kafka.producer import Producer
+from app.base.registry.client import Registry
 from app.base.services import processes
 from app.base.settings import Settings
-from app.codecs.avro_encode import encode_block
+from app.codecs.avro.encode import encode_block
 from app.edge.demo.lifetime import unwind_on_term
 from app.rides.frames import message_keys
 from app.rides.generator.demand import MAX_NUMBER

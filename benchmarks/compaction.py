@@ -8,8 +8,8 @@ from pathlib import Path
 
 from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource, ResourceType
 
+from app.base.kafka.topic_admin import admin_client
 from app.base.settings import Settings
-from app.base.topic_admin import admin_client
 
 _TOPIC = {
     "min.cleanable.dirty.ratio": "0.0001",

@@ -13,11 +13,11 @@ from collections.abc import Iterator
 import numpy as np
 import polars as pl
 
-from app.codecs.avro_decode import BlockDecoder, Packed
-from app.codecs.avro_encode import encode_block
-from app.codecs.avro_schema import WriterSchema
+from app.codecs.avro.column_arrays import Layout
+from app.codecs.avro.decode import BlockDecoder, Packed
+from app.codecs.avro.encode import encode_block
+from app.codecs.avro.schema import WriterSchema
 from app.codecs.blobs import Blobs
-from app.codecs.column_arrays import Layout
 from app.domain.marker import InputPosition
 from app.engine.core.batch import Batch
 from app.engine.core.definition import TaskDefinition

@@ -17,14 +17,14 @@ from typing import Any
 
 import psutil
 
-from app.base.cluster import Cluster
-from app.base.registry import Registry
+from app.base.kafka.cluster import Cluster
+from app.base.kafka.topic_admin import create_topics
+from app.base.registry.client import Registry
 from app.base.services.local import supervised
 from app.base.settings import Settings
-from app.base.topic_admin import create_topics
 from app.domain.records import TopicPartition
-from app.edge.cli.generate import generated
-from app.edge.cli.sending import send
+from app.edge.cli.records.generate import generated
+from app.edge.cli.records.sending import send
 from app.edge.demo.ask import ask
 from app.edge.demo.lifetime import owned, unwind_on_term
 from app.edge.demo.place import own_place
@@ -83,7 +83,7 @@ def _worker(settings: Settings, owner_fd: int) -> dict[str, Any]:
 
 
 def _spark(settings: Settings) -> dict[str, Any]:
-    from app.edge.cli.reconcile import command
+    from app.edge.cli.tables.reconcile import command
 
     output = settings.data_dir / "reconciliation"
     url = settings.worker.local_url

@@ -13,7 +13,7 @@ import sys
 from collections.abc import Callable
 from time import perf_counter, process_time
 
-from app.codecs.avro_encode import encode_block
+from app.codecs.avro.encode import encode_block
 from app.rides.generator.generator import Generator
 from app.rides.ride import avro_schema
 

@@ -11,12 +11,12 @@ from pathlib import Path
 import httpx
 import psutil
 
-from app.base.registry import Registry
+from app.base.kafka.topic_admin import create_topics
+from app.base.registry.client import Registry
 from app.base.services import processes
 from app.base.services.local import supervised
 from app.base.services.processes import Daemon
 from app.base.settings import Settings
-from app.base.topic_admin import create_topics
 from app.edge.demo.ask import Worker
 from app.edge.demo.lifetime import owned
 from app.edge.demo.place import own_place

@@ -15,11 +15,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from app.codecs.avro_schema import WriterSchema
-from app.codecs.record_schema import record_schema
-from app.domain.alert import Alert
-from app.domain.join import Either, Half, Join, JoinKind, Only, Side, Taken
+from app.codecs.avro.record_schema import record_schema
+from app.codecs.avro.schema import WriterSchema
 from app.domain.marker import InputPosition
+from app.domain.pairs.alert import Alert
+from app.domain.pairs.join import Either, Half, Join, JoinKind, Only, Side, Taken
 from app.domain.records import Value
 from app.domain.source import Column, Kind, Source, SourceTopic
 from app.engine.core.batch import Batch

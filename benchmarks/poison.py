@@ -20,8 +20,8 @@ import numpy as np
 import polars as pl
 
 from app.base import names
-from app.codecs.avro_encode import encode_block
-from app.codecs.avro_schema import WriterSchema
+from app.codecs.avro.encode import encode_block
+from app.codecs.avro.schema import WriterSchema
 from app.codecs.blobs import Blobs
 from app.domain.marker import InputPosition
 from app.engine.core.batch import Batch

@@ -28,11 +28,11 @@ from app.base.settings import HttpSettings
 from app.domain.marker import InputPosition, Marker, ViewPosition
 from app.edge.http.application import create_app, create_runner
 from app.edge.http.context import ServedGroup
-from app.edge.http.instants import to_iso
-from app.engine.core.state import Rows, ViewState
+from app.edge.http.rows.instants import to_iso
+from app.engine.core.rows.state import Rows, ViewState
 from app.engine.core.task_state import TaskState
-from app.engine.drive.directory import Directory, Standing
-from app.engine.drive.loop_watch import BEAT_SECONDS
+from app.engine.drive.ownership.directory import Directory, Standing
+from app.engine.drive.watch.loop_watch import BEAT_SECONDS
 from app.rides.views import ZONE_DEMAND
 
 ZONES, TASKS, PANE_US, FIRST_US = 260, 4, 300_000_000, 1_704_067_200_000_000

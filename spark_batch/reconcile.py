@@ -20,39 +20,39 @@ import httpx
 from confluent_kafka.admin import ConfigResource, ResourceType
 from pyspark.sql import DataFrame, SparkSession
 
-from app.base.cluster import Cluster
-from app.base.committed import LogRefused, LogSilent, await_decided
 from app.base.errors import KafkaUnavailable, RegistryUnavailable
-from app.base.kafka_clients import java_options, librdkafka_options
+from app.base.files.verdicts import Verdict, write_begun, write_finished
+from app.base.kafka.clients import java_options, librdkafka_options
+from app.base.kafka.cluster import Cluster
+from app.base.kafka.committed import LogRefused, LogSilent, await_decided
+from app.base.kafka.topic_admin import admin_client, topic_states
 from app.base.names import advances_topic, changelog_topic, quarantine_topic
-from app.base.registry import Registry
-from app.base.registry_schemas import RegistrySchemas
+from app.base.registry.client import Registry
+from app.base.registry.schemas import RegistrySchemas
 from app.base.settings import Settings
-from app.base.topic_admin import admin_client, topic_states
-from app.base.verdicts import Verdict, write_begun, write_finished
-from app.domain.correction import Place
+from app.domain.corrections.correction import Place
 from app.domain.difference import Difference
 from app.domain.fold import Advance
-from app.domain.obeyed import rules_of
 from app.domain.records import TopicPartition
+from app.domain.rules.obeyed import rules_of
 from app.domain.source import Source
 from app.domain.view import View
-from spark_batch.changelog import changelog_rows, changelog_spans, latest
-from spark_batch.compare import Comparison, compare
-from spark_batch.corrections import Told, read_told
-from spark_batch.cut import Span, TaskCut, joined
 from spark_batch.errors import Inconclusive, Invalid, NoVerdict
-from spark_batch.explain import explain
-from spark_batch.export_client import TIMEOUT_SECONDS, Export, fetch_exports, live_rows
-from spark_batch.kafka_range import check_spans, read_spans, told_by
-from spark_batch.ledgers import accepted_losses, entries, not_adding_up
-from spark_batch.log_reader import check_marker, overwritten_too_early, read_advances
-from spark_batch.read_schemas import resolved_otherwise
-from spark_batch.read_source import read_source
-from spark_batch.recount import Recount, counted, epoch_floors, recount
-from spark_batch.refused_then import read_refused_then, with_refused_then
-from spark_batch.report import Report, ViewReport, new_run_id, write_report
-from spark_batch.watermark import with_watermark
+from spark_batch.findings.compare import Comparison, compare
+from spark_batch.findings.explain import explain
+from spark_batch.findings.ledgers import accepted_losses, entries, not_adding_up
+from spark_batch.findings.report import Report, ViewReport, new_run_id, write_report
+from spark_batch.folds.corrections import Told, read_told
+from spark_batch.folds.recount import Recount, counted, epoch_floors, recount
+from spark_batch.source.kafka_range import check_spans, read_spans, told_by
+from spark_batch.source.log_reader import check_marker, overwritten_too_early, read_advances
+from spark_batch.source.read_schemas import resolved_otherwise
+from spark_batch.source.read_source import read_source
+from spark_batch.source.refused_then import read_refused_then, with_refused_then
+from spark_batch.source.watermark import with_watermark
+from spark_batch.stored.changelog import changelog_rows, changelog_spans, latest
+from spark_batch.stored.cut import Span, TaskCut, joined
+from spark_batch.stored.export_client import TIMEOUT_SECONDS, Export, fetch_exports, live_rows
 
 ROWS_NAMED = 1000
 """Differing rows per view that are looked into; more are counted as residual."""

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from app.base.registry import Registry
+from app.base.registry.client import Registry
 from app.base.settings import Settings
-from app.codecs.record_schema import record_schema
+from app.codecs.avro.record_schema import record_schema
 from app.domain.catalogue import TaskGroup
 from app.engine.core.definition import TaskDefinition
 

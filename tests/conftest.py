@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.support.machine.waiting import PATIENCE
 from tests.support.told import FACTS, Teller, facts_of
-from tests.support.waiting import PATIENCE
 
 SEED = "hypothesis_seed"
 GATE_SEED = "20261122"

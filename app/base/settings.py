@@ -50,7 +50,7 @@ class _Group(BaseModel):
 
 
 class KafkaSettings(_Group):
-    """How every client reaches the cluster; :mod:`app.base.kafka_clients` translates it for each library."""
+    """How every client reaches the cluster; :mod:`app.base.kafka.clients` translates it for each library."""
 
     bootstrap_server: str = ""
     """``host:port[,host:port]``. Default: the broker of ``flagfall services``."""

@@ -9,12 +9,12 @@ from typing import Any
 
 from fastavro.schema import SchemaParseException, UnknownType
 
-from app.base.registry import Registry, Version
+from app.base.registry.client import Registry, Version
 from app.base.settings import Settings
-from app.codecs.avro_schema import WriterSchema
-from app.codecs.schema_admission import is_readable
-from app.codecs.schema_evolution import obstacles
-from app.codecs.schema_fit import misfits
+from app.codecs.avro.admission import is_readable
+from app.codecs.avro.evolution import obstacles
+from app.codecs.avro.fit import misfits
+from app.codecs.avro.schema import WriterSchema
 from app.domain.catalogue import Catalogue
 from app.domain.errors import DefinitionError, FlagfallError
 from app.domain.source import Source

@@ -10,10 +10,10 @@ import logging
 from collections.abc import Mapping, Sequence
 
 from app.base.errors import RegistryUnavailable
-from app.base.registry import Registry, Version
+from app.base.registry.client import Registry, Version
 from app.base.settings import Settings
-from app.codecs.record_schema import record_schema
-from app.codecs.schema_fit import misfits
+from app.codecs.avro.fit import misfits
+from app.codecs.avro.record_schema import record_schema
 from app.domain.catalogue import Catalogue
 from app.domain.errors import DefinitionError
 from app.domain.source import Source

@@ -10,10 +10,10 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TypeVar
 
-from app.domain.alert import Alert
 from app.domain.branch import Branch
 from app.domain.errors import DefinitionError
-from app.domain.join import Join
+from app.domain.pairs.alert import Alert
+from app.domain.pairs.join import Join
 from app.domain.source import Source
 from app.domain.suggestion import did_you_mean
 from app.domain.view import AllTime, Session, View, shared_marks

@@ -1,7 +1,7 @@
 """The naive fold: what every view must equal, written to be obviously right rather than fast.
 
 It is the oracle of the tests and the first of the three translators of a view (the others are
-`app.engine.core.aggregate` in Polars and `spark_batch.recompute` in Spark).
+`app.engine.core.views.aggregate` in Polars and `spark_batch.folds.recompute` in Spark).
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from app.domain import measures as m
-from app.domain.condition import holds
-from app.domain.epochs import AS_DECLARED, Rules
 from app.domain.event_time import NO_WATERMARK, is_late, is_skewed, window_start
 from app.domain.fingerprint import Origin, mix, pack
 from app.domain.records import Reason, Record, Refused, TopicPartition, Value, out_of_bounds, with_derived
+from app.domain.rules.condition import holds
+from app.domain.rules.epochs import AS_DECLARED, Rules
 from app.domain.source import Source
 from app.domain.view import SESSION_END, AllTime, Session, View
 from app.domain.windows import Hopping

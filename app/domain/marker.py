@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
-from app.domain.epochs import GraceEpoch, SkewEpoch
 from app.domain.event_time import NO_WATERMARK
+from app.domain.rules.epochs import GraceEpoch, SkewEpoch
 
 
 @dataclass(frozen=True, slots=True)

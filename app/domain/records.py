@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
 
-from app.domain.condition import holds
+from app.domain.rules.condition import holds
 from app.domain.source import MAX_TEXT_BYTES, Coalesce, Kind, Source
 
 Value = int | str | bool | None

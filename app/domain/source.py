@@ -12,9 +12,9 @@ from functools import cached_property
 
 from app.domain.boundaries import EARLIEST_US, LATEST_US
 from app.domain.column import Column, Kind
-from app.domain.condition import Condition
 from app.domain.errors import DefinitionError
-from app.domain.rule import Action, Refusing, Rule, condition_of, refusing, rule_problems
+from app.domain.rules.condition import Condition
+from app.domain.rules.rule import Action, Refusing, Rule, condition_of, refusing, rule_problems
 from app.domain.suggestion import did_you_mean
 
 __all__ = ["Action", "Coalesce", "Column", "Derived", "Difference", "Kind", "Rule", "Source", "SourceTopic"]

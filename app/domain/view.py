@@ -171,7 +171,7 @@ class View:
     def version(self) -> str:
         """Eight hex digits over all that can change its rows; a changed view is another version (rule 13).
 
-        Grace and skew are not in it: they may change while the view goes on (`app.domain.epochs`).
+        Grace and skew are not in it: they may change while the view goes on (`app.domain.rules.epochs`).
         """
         described = {
             "source": self.source.number,

@@ -16,25 +16,25 @@ from aiohttp import web
 from prometheus_client import Gauge
 
 from agents.fold import Fold
-from app.base.cluster import Cluster
 from app.base.errors import RegistryUnavailable
-from app.base.kafka_clients import aiokafka_options
-from app.base.registry import PATIENT_SECONDS, Registry
+from app.base.kafka.clients import aiokafka_options
+from app.base.kafka.cluster import Cluster
+from app.base.kafka.topic import Topic
+from app.base.kafka.topic_admin import require_topics
+from app.base.registry.client import PATIENT_SECONDS, Registry
 from app.base.settings import Settings, variable
-from app.base.topic import Topic
-from app.base.topic_admin import require_topics
 from app.definitions.load import catalogue_of
 from app.definitions.registered import require_fit
 from app.domain.errors import FlagfallError
 from app.edge.http.application import create_app, create_runner
 from app.edge.http.context import ServedGroup
-from app.edge.http.zone_names import Names, no_names
+from app.edge.http.rows.zone_names import Names, no_names
 from app.engine.core.definition import TaskDefinition
-from app.engine.drive.connections import Connections
-from app.engine.drive.faust_app import FlagfallApp
-from app.engine.drive.held_topic import HeldTopic
-from app.engine.drive.schemas import SchemaCache
-from app.engine.drive.source_table import SourceTable
+from app.engine.drive.faust_parts.app import FlagfallApp
+from app.engine.drive.faust_parts.source_table import SourceTable
+from app.engine.drive.kafka.connections import Connections
+from app.engine.drive.kafka.held_topic import HeldTopic
+from app.engine.drive.kafka.schemas import SchemaCache
 from app.topics import needed_topics
 
 log = logging.getLogger(__name__)

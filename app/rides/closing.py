@@ -7,13 +7,13 @@ from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime, timedelta
 
 from app.base import names
-from app.base.producer import Producer
-from app.codecs.advance_requests import encode_request
+from app.base.kafka.producer import Producer
+from app.codecs.stored.advance_requests import encode_request
 from app.domain.advance import AdvanceRequest, refusal
-from app.domain.alert import Alert
 from app.domain.catalogue import TaskGroup
 from app.domain.errors import FlagfallError
-from app.domain.join import Join
+from app.domain.pairs.alert import Alert
+from app.domain.pairs.join import Join
 from app.domain.records import TopicPartition
 from app.domain.source import Source
 from app.domain.view import Session, Tumbling, View

@@ -7,8 +7,8 @@ from typing import Any
 
 import polars as pl
 
-from app.base.producer import Producer
-from app.codecs.avro_encode import encode_block
+from app.base.kafka.producer import Producer
+from app.codecs.avro.encode import encode_block
 from app.rides.frames import message_keys
 from app.rides.pace import Pace
 from app.rides.ride import SERVICES, avro_schema

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from app.codecs.record_schema import record_schema
+from app.codecs.avro.record_schema import record_schema
 from app.domain.source import Coalesce, Column, Difference, Kind, Source, SourceTopic
 from app.rides.cleanliness import RIDE_RULES
 

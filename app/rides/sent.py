@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from app.base.producer import Producer
+from app.base.kafka.producer import Producer
 from app.rides.pace import Pace
 
 BLOCK_RECORDS = 20_000

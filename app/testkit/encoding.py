@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 
-from app.codecs.avro_record import encode_record
-from app.codecs.avro_schema import WriterSchema
-from app.codecs.record_schema import record_schema
+from app.codecs.avro.record import encode_record
+from app.codecs.avro.record_schema import record_schema
+from app.codecs.avro.schema import WriterSchema
 from app.domain.errors import FlagfallError
 from app.domain.records import Value
 from app.domain.source import Column, Kind, Source

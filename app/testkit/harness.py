@@ -19,19 +19,19 @@ from dataclasses import replace
 from typing import Any
 
 from app.base import names
-from app.codecs.advance_requests import encode_request
-from app.codecs.avro_schema import Schemas
-from app.codecs.changelog import decode_rows
-from app.codecs.origin_headers import SHORTENED
-from app.codecs.row_keys import decode_key, row_prefix
+from app.codecs.avro.schema import Schemas
+from app.codecs.batches.origin_headers import SHORTENED
+from app.codecs.stored.advance_requests import encode_request
+from app.codecs.stored.changelog import decode_rows
+from app.codecs.stored.row_keys import decode_key, row_prefix
 from app.domain.advance import AdvanceRequest, refusal
-from app.domain.alert import Alert
 from app.domain.branch import Branch
-from app.domain.correction import Place
+from app.domain.corrections.correction import Place
 from app.domain.errors import FlagfallError
 from app.domain.fold import Cells, RowKey, by_window, join_sessions, merge_rows
-from app.domain.join import Join
 from app.domain.marker import Marker
+from app.domain.pairs.alert import Alert
+from app.domain.pairs.join import Join
 from app.domain.records import TopicPartition, Value, with_derived
 from app.domain.source import Source
 from app.domain.view import Session, View
@@ -39,12 +39,12 @@ from app.engine.core.batch import Headers
 from app.engine.core.definition import TaskDefinition
 from app.engine.core.task_state import TaskState
 from app.testkit import received
-from app.testkit.broker import Broker
+from app.testkit.cluster.broker import Broker
+from app.testkit.cluster.partition_log import PartitionLog, Sent
+from app.testkit.cluster.simulated_task import SimulatedTask, run_until_idle
 from app.testkit.encoding import encode, filled, schema_of
-from app.testkit.partition_log import PartitionLog, Sent
 from app.testkit.received import Late, Quarantined, Unmatched
 from app.testkit.releases import alert_over, branch_over, join_over
-from app.testkit.simulated_task import SimulatedTask, run_until_idle
 
 Row = dict[str, Any]
 

@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from app.codecs import origin_headers
-from app.codecs.avro_schema import Schemas
-from app.codecs.avro_strict import Refusal, StrictDecoder
-from app.codecs.changelog import decode_rows
-from app.codecs.origin_headers import JOIN, REASON, SIDE, VIEWS
-from app.codecs.row_keys import decode_key
-from app.domain.correction import Place
+from app.codecs.avro.schema import Schemas
+from app.codecs.avro.strict import Refusal, StrictDecoder
+from app.codecs.batches import origin_headers
+from app.codecs.batches.origin_headers import JOIN, REASON, SIDE, VIEWS
+from app.codecs.stored.changelog import decode_rows
+from app.codecs.stored.row_keys import decode_key
+from app.domain.corrections.correction import Place
 from app.domain.fold import Cells, RowKey
 from app.domain.records import Value
 from app.domain.source import Column
 from app.domain.view import SESSION_END, WINDOW_NAME, AllTime, Session, View
-from app.engine.core.state import ViewState
-from app.testkit.partition_log import Sent
+from app.engine.core.rows.state import ViewState
+from app.testkit.cluster.partition_log import Sent
 
 
 class Late(NamedTuple):

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from app.domain.alert import Alert
 from app.domain.branch import Branch
-from app.domain.join import Half, Join
+from app.domain.pairs.alert import Alert
+from app.domain.pairs.join import Half, Join
 from app.domain.source import Source
 from app.domain.view import View
-from app.testkit.steps import NewRules
+from app.testkit.simulation.steps import NewRules
 
 
 def ruled_source(source: Source, rules: NewRules | None) -> Source:

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
-    from app.testkit.script import Script
-    from app.testkit.shrink import Selection
+    from app.testkit.simulation.script import Script
+    from app.testkit.simulation.shrink import Selection
 
 SHOWN_FAILURES = 3
 """Failing histories that are shrunk and shown; of the others only the seeds are told."""
@@ -28,7 +28,7 @@ def main(first_seed: int, count: int, only: str, report: Path | None) -> None:
     # Before Polars is loaded: tiny batches gain nothing from threads, and damaged records need no traces of its panics.
     os.environ.setdefault("POLARS_MAX_THREADS", "1")
     os.environ["RUST_BACKTRACE"] = "0"
-    from app.testkit.shrink import SelectionError
+    from app.testkit.simulation.shrink import SelectionError
 
     try:
         failed, tally, seconds = _play_all(first_seed, count, only)
@@ -54,9 +54,9 @@ def main(first_seed: int, count: int, only: str, report: Path | None) -> None:
 
 
 def _play_all(first_seed: int, count: int, only: str) -> tuple[list[int], Counter[str], float]:
-    from app.testkit.history import run_script
-    from app.testkit.script import draw_script
-    from app.testkit.shrink import read_selection, selected
+    from app.testkit.simulation.history import run_script
+    from app.testkit.simulation.script import draw_script
+    from app.testkit.simulation.shrink import read_selection, selected
 
     failed: list[int] = []
     tally: Counter[str] = Counter()
@@ -75,9 +75,9 @@ def _play_all(first_seed: int, count: int, only: str) -> tuple[list[int], Counte
 
 def failure_text(script: Script, selection: Selection = ()) -> str:
     """A failing history as a user needs it: few steps, what is wrong, and the command that shows it again."""
-    from app.testkit.history import run_script
-    from app.testkit.shrink import selected, selection_text, shrink
-    from app.testkit.steps import describe
+    from app.testkit.simulation.history import run_script
+    from app.testkit.simulation.shrink import selected, selection_text, shrink
+    from app.testkit.simulation.steps import describe
 
     small = selection or shrink(script, lambda shorter: bool(run_script(shorter).problems))
     ended = run_script(selected(script, small))

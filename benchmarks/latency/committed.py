@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 from confluent_kafka import Consumer, TopicPartition
 
-from app.base.cluster import Cluster
-from app.base.kafka_clients import librdkafka_options
+from app.base.kafka.clients import librdkafka_options
+from app.base.kafka.cluster import Cluster
 from app.base.settings import Settings
 from app.domain.records import TopicPartition as Place
 from app.rides.ride import RIDES

@@ -12,10 +12,10 @@ from collections.abc import Iterator
 
 from confluent_kafka import Producer
 
-from app.base.kafka_clients import librdkafka_options
-from app.base.registry import Registry
+from app.base.kafka.clients import librdkafka_options
+from app.base.registry.client import Registry
 from app.base.settings import Settings
-from app.codecs.avro_encode import encode_block
+from app.codecs.avro.encode import encode_block
 from app.rides.frames import message_keys
 from app.rides.generator.demand import MAX_NUMBER
 from app.rides.generator.generator import Generator

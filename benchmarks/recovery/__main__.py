@@ -22,9 +22,9 @@ from typing import Any
 
 import uvloop
 
+from app.base.kafka.topic_admin import admin_client, create_topics
 from app.base.services.local import supervised
 from app.base.settings import Settings
-from app.base.topic_admin import admin_client, create_topics
 from app.edge.demo.lifetime import unwind_on_term
 from app.edge.demo.place import own_place
 from app.topics import application_topics, source_topics

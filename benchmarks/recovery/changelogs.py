@@ -12,23 +12,23 @@ from typing import Any
 
 import numpy as np
 
-from app.base.cluster import Cluster
-from app.base.kafka_clients import aiokafka_options
+from app.base.kafka.clients import aiokafka_options
+from app.base.kafka.cluster import Cluster
 from app.base.names import changelog_topic
 from app.base.settings import Settings
-from app.codecs.changelog import encode_rows, marker_key
-from app.codecs.marker import encode_marker
-from app.codecs.row_keys import encode_keys
+from app.codecs.stored.changelog import encode_rows, marker_key
+from app.codecs.stored.marker import encode_marker
+from app.codecs.stored.row_keys import encode_keys
 from app.domain.marker import Marker
 from app.domain.measures import Count, Max, Sum
 from app.domain.view import Group, Tumbling, View
 from app.engine.core.batch import Changes, Transaction
 from app.engine.core.definition import TaskDefinition
-from app.engine.core.rows import Rows
-from app.engine.drive.connections import Connections
-from app.engine.drive.inputs import inputs_of
-from app.engine.drive.schemas import SchemaCache
-from app.engine.drive.writer import TaskWriter
+from app.engine.core.rows.columns import Rows
+from app.engine.drive.kafka.connections import Connections
+from app.engine.drive.kafka.inputs import inputs_of
+from app.engine.drive.kafka.schemas import SchemaCache
+from app.engine.drive.kafka.writer import TaskWriter
 from app.rides.ride import RIDES
 
 PANE_SECONDS, ZONES = 300, 250

@@ -12,7 +12,7 @@ from typing import Any
 import psutil
 
 from app.base.settings import Settings
-from app.engine.drive.state_reader import Progress, StateReader
+from app.engine.drive.ownership.state_reader import Progress, StateReader
 from benchmarks.recovery.changelogs import VIEW, Case, connections_of, is_what_was_written
 
 TICK_SECONDS = 0.001

@@ -25,15 +25,15 @@ import psutil
 import uvloop
 
 from app.base import names
-from app.base.cluster import Cluster
-from app.base.registry import Registry
+from app.base.kafka.cluster import Cluster
+from app.base.kafka.topic_admin import create_topics
+from app.base.registry.client import Registry
 from app.base.services import processes
 from app.base.services.local import supervised
 from app.base.services.processes import Daemon
 from app.base.settings import Settings
-from app.base.topic_admin import create_topics
-from app.codecs.changelog import marker_key
-from app.codecs.marker import encode_marker
+from app.codecs.stored.changelog import marker_key
+from app.codecs.stored.marker import encode_marker
 from app.domain.records import TopicPartition
 from app.edge.demo.ask import Worker
 from app.edge.demo.lifetime import owned, unwind_on_term
@@ -41,8 +41,8 @@ from app.edge.demo.place import own_place
 from app.edge.demo.workers import await_ready
 from app.engine.core.batch import Changes, Transaction
 from app.engine.core.task_state import TaskState
-from app.engine.drive.state_reader import StateReader
-from app.engine.drive.writer import TaskWriter
+from app.engine.drive.kafka.writer import TaskWriter
+from app.engine.drive.ownership.state_reader import StateReader
 from app.rides.ride import RIDES, SERVICES
 from app.topics import topics, value_schemas
 from benchmarks.compaction import compact, log_bytes

@@ -8,7 +8,7 @@ from agents import fold
 from app.base.settings import Settings
 from app.edge.worker import create_worker
 from app.engine.core.definition import TaskDefinition
-from app.engine.drive.source_table import SourceTable
+from app.engine.drive.faust_parts.source_table import SourceTable
 from benchmarks.retention.views import define
 
 

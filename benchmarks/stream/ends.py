@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 
 from confluent_kafka import ConsumerGroupTopicPartitions, TopicPartition
 
-from app.base.cluster import Cluster
+from app.base.kafka.cluster import Cluster
+from app.base.kafka.topic_admin import admin_client
 from app.base.settings import KafkaSettings
-from app.base.topic_admin import admin_client
-from app.codecs.marker import decode_marker
+from app.codecs.stored.marker import decode_marker
 from app.domain.records import TopicPartition as Place
 from benchmarks.stream.data_sets import TOPIC
 from benchmarks.stream.logs import last_marker

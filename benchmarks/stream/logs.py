@@ -7,11 +7,11 @@ from collections.abc import Callable
 import numpy as np
 import polars as pl
 
-from app.base.committed import committed
-from app.base.kafka_clients import librdkafka_options
+from app.base.kafka.clients import librdkafka_options
+from app.base.kafka.committed import committed
 from app.base.settings import KafkaSettings
-from app.codecs.changelog import MARKER, NULL_INTEGER, ROW, decode_rows, kind_of, view_of
-from app.codecs.row_keys import decode_keys
+from app.codecs.stored.changelog import MARKER, NULL_INTEGER, ROW, decode_rows, kind_of, view_of
+from app.codecs.stored.row_keys import decode_keys
 from app.domain.records import TopicPartition as Place
 from app.domain.view import WINDOW_NAME, AllTime, View
 from benchmarks.stream.recount import PARTITION

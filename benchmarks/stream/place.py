@@ -14,13 +14,13 @@ from pathlib import Path
 
 import polars as pl
 
-from app.base.cluster import Cluster
-from app.base.own_directory import claim, empty
-from app.base.producer import Producer
-from app.base.registry import Registry
+from app.base.files.own_directory import claim, empty
+from app.base.kafka.cluster import Cluster
+from app.base.kafka.producer import Producer
+from app.base.kafka.topic_admin import admin_client, create_topics
+from app.base.registry.client import Registry
 from app.base.services.local import supervised
 from app.base.settings import LOOPBACK, PORT_FIELDS, Settings
-from app.base.topic_admin import admin_client, create_topics
 from app.domain.errors import FlagfallError
 from app.domain.records import TopicPartition
 from app.edge.demo.lifetime import owned

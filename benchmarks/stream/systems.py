@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import Any
 
 from app.base import names
-from app.base.registry import Registry
+from app.base.kafka.topic import Topic
+from app.base.kafka.topic_admin import create_topics
+from app.base.registry.client import Registry
 from app.base.services.jars import BENCH_SET, fetch
 from app.base.services.java import find_java
 from app.base.settings import Settings
-from app.base.topic import Topic
-from app.base.topic_admin import create_topics
 from app.domain.view import View
 from app.topics import application_topics
 from benchmarks.stream.data_sets import PARTITIONS, TOPIC

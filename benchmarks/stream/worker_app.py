@@ -13,7 +13,7 @@ from agents import fold
 from app.base.settings import Settings
 from app.edge.worker import create_worker
 from app.engine.core.definition import TaskDefinition
-from app.engine.drive.source_table import SourceTable
+from app.engine.drive.faust_parts.source_table import SourceTable
 from app.rides.ride import RIDES
 from benchmarks.stream.views import LINE, LINES
 

@@ -1,9 +1,10 @@
 """Random histories over every kind of view, on which worker, Spark and the naive fold must agree.
 
-Each history is two tasks over three topics, with all the dirt of `tests.support.histories`: disorder, duplicates, stray
-years, damage, offsets without a record, watermarks that were raised on idle topic-partitions. The worker's core reads
-it in random batches, is killed between any two of them, and goes on from its changelog. Spark takes many histories at
-once, as tasks beside each other. Sessions are not recomputed by Spark: there worker and fold alone are compared.
+Each history is two tasks over three topics, with all the dirt of `tests.support.material.histories`: disorder,
+duplicates, stray years, damage, offsets without a record, watermarks that were raised on idle topic-partitions. The
+worker's core reads it in random batches, is killed between any two of them, and goes on from its changelog. Spark
+takes many histories at once, as tasks beside each other. Sessions are not recomputed by Spark: there worker and fold
+alone are compared.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from app.codecs.row_keys import decode_key
+from app.codecs.stored.row_keys import decode_key
 from app.domain.fold import Advance, Cells, Folded, RowKey, fold
 from app.domain.marker import Fates, InputPosition, Marker, ViewPosition
 from app.domain.measures import Count, Max, Sum
@@ -25,16 +26,16 @@ from app.engine.core.definition import TaskDefinition
 from app.engine.core.restore import Restorer, new_state
 from app.engine.core.task import TaskCore
 from app.rides.ride import RIDES
-from spark_batch.compare import cells_of, key_of
-from spark_batch.corrections import Told
-from spark_batch.cut import TaskCut
-from spark_batch.read_source import read_source
-from spark_batch.recount import counted, recount
-from spark_batch.watermark import with_watermark
+from spark_batch.findings.compare import cells_of, key_of
+from spark_batch.folds.corrections import Told
+from spark_batch.folds.recount import counted, recount
+from spark_batch.source.read_source import read_source
+from spark_batch.source.watermark import with_watermark
+from spark_batch.stored.cut import TaskCut
+from tests.agreement.spark.test_spark_and_oracle import as_kafka
 from tests.agreement.test_restore import as_batches
-from tests.agreement.test_spark_and_oracle import as_kafka
-from tests.support.histories import SCHEMAS, TOPIC_NAMES, Log, random_advances, random_log
-from tests.support.views import ALL_VIEWS
+from tests.support.material.histories import SCHEMAS, TOPIC_NAMES, Log, random_advances, random_log
+from tests.support.material.views import ALL_VIEWS
 
 TASKS = 2
 """Of each history; Spark sees those of history i as tasks 2i and 2i + 1."""

@@ -14,32 +14,32 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pyspark.sql import DataFrame, SparkSession
 
-from app.codecs.changelog import decode_rows
-from app.codecs.closings import as_closed_row_key
-from app.codecs.row_keys import decode_key, row_prefix
+from app.codecs.stored.changelog import decode_rows
+from app.codecs.stored.closings import as_closed_row_key
+from app.codecs.stored.row_keys import decode_key, row_prefix
 from app.domain.event_time import NO_WATERMARK, window_end_us
 from app.domain.fold import Advance, Cells, RowKey, by_window, fold
 from app.domain.marker import Marker
 from app.domain.measures import Count, Max, Sum
-from app.domain.obeyed import rules_of
 from app.domain.records import Reason
+from app.domain.rules.obeyed import rules_of
 from app.domain.view import AllTime, Group, Session, Tumbling, View
 from app.domain.windows import Hopping
 from app.engine.core.definition import TaskDefinition
 from app.rides.ride import RIDES
-from spark_batch.compare import cells_of, key_of
-from spark_batch.corrections import Told
-from spark_batch.cut import TaskCut
-from spark_batch.ledgers import Entry, entries
-from spark_batch.read_source import read_source
-from spark_batch.recount import counted, epoch_floors, recount
-from spark_batch.watermark import with_watermark
-from tests.agreement.test_spark_and_oracle import as_kafka
+from spark_batch.findings.compare import cells_of, key_of
+from spark_batch.findings.ledgers import Entry, entries
+from spark_batch.folds.corrections import Told
+from spark_batch.folds.recount import counted, epoch_floors, recount
+from spark_batch.source.read_source import read_source
+from spark_batch.source.watermark import with_watermark
+from spark_batch.stored.cut import TaskCut
+from tests.agreement.spark.test_spark_and_oracle import as_kafka
 from tests.agreement.test_worker_and_oracle import rows_of
-from tests.support import views as odd
-from tests.support.changed_rules import Ruling, judged, ruled
-from tests.support.histories import SCHEMAS, START_US, TOPIC_NAMES, Log, random_log
-from tests.support.views import EVERYTHING
+from tests.support.material import views as odd
+from tests.support.material.changed_rules import Ruling, judged, ruled
+from tests.support.material.histories import SCHEMAS, START_US, TOPIC_NAMES, Log, random_log
+from tests.support.material.views import EVERYTHING
 
 MEASURES = (Count("rides"), Sum("fare", "fare_cents"), Max("most", "total_cents"))
 VENDOR = (Group("vendor", "vendor"),)

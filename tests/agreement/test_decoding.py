@@ -10,15 +10,15 @@ import fastavro
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.codecs.avro_decode import BlockDecoder, Packed
-from app.codecs.avro_schema import WriterSchema
-from app.codecs.avro_strict import Refusal, StrictDecoder
-from app.codecs.avro_walk import SOUND
-from app.codecs.column_arrays import Layout
+from app.codecs.avro.column_arrays import Layout
+from app.codecs.avro.decode import BlockDecoder, Packed
+from app.codecs.avro.schema import WriterSchema
+from app.codecs.avro.strict import Refusal, StrictDecoder
+from app.codecs.avro.walk import SOUND
 from app.domain.records import out_of_bounds
 from app.domain.source import Column, Kind
 from app.rides.ride import RIDE_COLUMNS, RIDES, avro_schema
-from tests.support.histories import POISON, SCHEMAS, START_US, encode, random_ride
+from tests.support.material.histories import POISON, SCHEMAS, START_US, encode, random_ride
 
 DECODER = BlockDecoder(Layout(RIDE_COLUMNS))
 STRICT = StrictDecoder(RIDE_COLUMNS)

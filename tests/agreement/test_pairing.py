@@ -9,18 +9,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.base import names
-from app.codecs.avro_strict import StrictDecoder
-from app.domain.alert import AT_OFFSET, END_ORIGIN, START_ORIGIN, TOLD_AT, Alert
-from app.domain.alert_fold import Told, fold_alert
+from app.codecs.avro.strict import StrictDecoder
 from app.domain.fingerprint import mix, signed
-from app.domain.join import LEFT_ORIGIN, RIGHT_ORIGIN, Join, JoinKind, Side
-from app.domain.join_fold import Joined, fold_join
+from app.domain.pairs.alert import AT_OFFSET, END_ORIGIN, START_ORIGIN, TOLD_AT, Alert
+from app.domain.pairs.alert_fold import Told, fold_alert
+from app.domain.pairs.join import LEFT_ORIGIN, RIGHT_ORIGIN, Join, JoinKind, Side
+from app.domain.pairs.join_fold import Joined, fold_join
 from app.engine.core.batch import Transaction
 from app.engine.core.restore import Restorer
 from app.engine.core.task import TaskCore
 from app.testkit.encoding import schema_of
 from tests.agreement.test_restore import as_batches
-from tests.support.calls import (
+from tests.support.material.calls import (
     BILLED,
     BILLS,
     CALLS,

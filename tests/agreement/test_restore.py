@@ -18,8 +18,8 @@ from app.engine.core.task import TaskCore
 from app.engine.core.task_state import TaskState
 from app.rides.ride import RIDES
 from tests.agreement.test_worker_and_oracle import new_core
-from tests.support.histories import SCHEMAS, TOPIC_NAMES, random_log, random_splits
-from tests.support.views import ALL_VIEWS
+from tests.support.material.histories import SCHEMAS, TOPIC_NAMES, random_log, random_splits
+from tests.support.material.views import ALL_VIEWS
 
 DEFINITION = TaskDefinition("flagfall", (RIDES,), ALL_VIEWS)
 CHANGELOG = "flagfall-rides-changelog"

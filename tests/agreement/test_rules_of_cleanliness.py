@@ -10,16 +10,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 
-from app.codecs.column_arrays import Cells
-from app.domain.condition import COMPARISONS, holds, read_condition
+from app.codecs.avro.column_arrays import Cells
 from app.domain.records import Value
-from app.domain.rule import rule_problems
+from app.domain.rules.condition import COMPARISONS, holds, read_condition
+from app.domain.rules.rule import rule_problems
 from app.domain.source import Action, Kind, Rule
-from app.engine.core.conditions import held
+from app.engine.core.records.conditions import held
 from app.rides.ride import RIDES
-from spark_batch.conditions import held as held_in_spark
-from spark_batch.decode_avro import sql_type
-from tests.support.histories import START_US, random_ride
+from spark_batch.source.conditions import held as held_in_spark
+from spark_batch.source.decode_avro import sql_type
+from tests.support.material.histories import START_US, random_ride
 
 NUMBERS = ("fare_cents", "total_cents", "passenger_count", "pickup_at_us", "dropoff_at_us", "shared", "pickup_zone")
 COLUMNS = (*NUMBERS, "vendor")

@@ -13,16 +13,16 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from app.base import names
-from app.codecs.avro_schema import WriterSchema
-from app.codecs.avro_strict import StrictDecoder
-from app.codecs.record_schema import record_schema
-from app.domain.correction import Correction, judge
+from app.codecs.avro.record_schema import record_schema
+from app.codecs.avro.schema import WriterSchema
+from app.codecs.avro.strict import StrictDecoder
+from app.domain.corrections.correction import Correction, judge
 from app.domain.event_time import NO_WATERMARK, ends_at_us
 from app.domain.fold import Advance, Cells, RowKey, fold, merge_rows
-from app.domain.join import LEFT_ORIGIN, RIGHT_ORIGIN, Half, Join, Side, Taken
-from app.domain.join_fold import fold_join
 from app.domain.marker import BUILDING, LIVE, InputPosition
 from app.domain.measures import Count, First, Max, Min, Sum
+from app.domain.pairs.join import LEFT_ORIGIN, RIGHT_ORIGIN, Half, Join, Side, Taken
+from app.domain.pairs.join_fold import fold_join
 from app.domain.source import SourceTopic
 from app.domain.view import AllTime, Group, Session, Tumbling, View
 from app.engine.core.batch import Batch, Output, Transaction
@@ -32,7 +32,7 @@ from app.engine.core.task import TaskCore
 from app.rides.ride import HOUR_US, RIDES
 from tests.agreement.test_restore import as_batches
 from tests.agreement.test_worker_and_oracle import rows_of
-from tests.support.histories import SCHEMAS, START_US, TOPIC_NAMES, Log, random_log, random_splits
+from tests.support.material.histories import SCHEMAS, START_US, TOPIC_NAMES, Log, random_log, random_splits
 
 YELLOW, GREEN = TOPIC_NAMES[:2]
 MEASURES = (

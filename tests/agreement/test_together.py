@@ -13,8 +13,8 @@ from app.domain.errors import StateError
 from app.engine.core.batch import Batch
 from app.engine.core.task import TaskCore
 from tests.agreement.test_worker_and_oracle import new_core, rows_of
-from tests.support.histories import SCHEMAS, TOPIC_NAMES, random_log, random_splits
-from tests.support.views import ALL_VIEWS
+from tests.support.material.histories import SCHEMAS, TOPIC_NAMES, random_log, random_splits
+from tests.support.material.views import ALL_VIEWS
 
 
 def commit(core: TaskCore, *batches: Batch) -> list[tuple[str, bytes | None]]:

@@ -19,16 +19,16 @@ from app.domain.fold import Cells, RowKey, by_window, contribution, fold, merge_
 from app.domain.records import Record, with_derived
 from app.domain.view import View
 from app.domain.windows import Hopping
-from app.engine.core import closing
 from app.engine.core.batch import Transaction
 from app.engine.core.definition import TaskDefinition
-from app.engine.core.hopping import by_window as rows_by_window
+from app.engine.core.results import closing
 from app.engine.core.task import TaskCore
+from app.engine.core.views.hopping import by_window as rows_by_window
 from app.rides.ride import RIDES
 from app.testkit.received import stored_rows
 from tests.agreement.test_stages import _batch, close, core_of, outputs, settle
-from tests.support.histories import SCHEMAS, START_US, TOPIC_NAMES, Log, random_log, random_splits
-from tests.support.views import DAYS, HOPPING, HOURS, ODD_WINDOWS, SHIFTED, UNEVEN
+from tests.support.material.histories import SCHEMAS, START_US, TOPIC_NAMES, Log, random_log, random_splits
+from tests.support.material.views import DAYS, HOPPING, HOURS, ODD_WINDOWS, SHIFTED, UNEVEN
 
 HOUR_US = 3_600_000_000
 CLOCK_CHANGES_US = (1_772_953_200_000_000, 1_793_512_800_000_000)

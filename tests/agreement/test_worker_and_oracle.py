@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.codecs.changelog import NULL_INTEGER
-from app.codecs.row_keys import decode_key
+from app.codecs.stored.changelog import NULL_INTEGER
+from app.codecs.stored.row_keys import decode_key
 from app.domain.fold import fold
 from app.domain.marker import InputPosition
 from app.domain.records import TopicPartition
@@ -19,8 +19,8 @@ from app.engine.core.definition import TaskDefinition
 from app.engine.core.restore import new_state
 from app.engine.core.task import TaskCore
 from app.rides.ride import RIDES
-from tests.support.histories import SCHEMAS, TOPIC_NAMES, Log, random_log, random_splits
-from tests.support.views import ALL_VIEWS
+from tests.support.material.histories import SCHEMAS, TOPIC_NAMES, Log, random_log, random_splits
+from tests.support.material.views import ALL_VIEWS
 
 
 def new_core(partition: int) -> TaskCore:

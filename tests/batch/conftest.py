@@ -1,5 +1,5 @@
 """Fixtures of this level."""
 
-from tests.support.spark import spark
+from tests.support.machine.spark import spark
 
 __all__ = ["spark"]

@@ -20,26 +20,26 @@ import pytest
 from confluent_kafka.schema_registry import Schema, SchemaRegistryClient
 from pyspark.sql import SparkSession
 
+from app.base.files.verdicts import Verdict, read_latest
+from app.base.kafka.topic_admin import create_topics
 from app.base.settings import Settings
-from app.base.topic_admin import create_topics
-from app.base.verdicts import Verdict, read_latest
 from app.domain.fold import Advance, Cells, RowKey, contribution, fold, key_of
 from app.domain.marker import OffsetRange
 from app.domain.records import Reason, Record, with_derived
 from app.domain.view import View
 from app.rides.views import VIEWS
 from app.topics import source_topics
+from spark_batch.findings.report import Report
 from spark_batch.reconcile import reconcile
-from spark_batch.report import Report
-from tests.support.foreign_schemas import encode_as, foreign_ids
-from tests.support.histories import START_US, encode
-from tests.support.left_running import await_nothing_left
-from tests.support.ports import free_ports
-from tests.support.ride_versions import RIDE_VERSIONS
-from tests.support.services import running_services
-from tests.support.stored_world import Table, World, new_world, read_report, serving
-from tests.support.views import DAYS, HOPPING, SHIFTED, UNEVEN
-from tests.support.waiting import patient, wait_for
+from tests.support.machine.left_running import await_nothing_left
+from tests.support.machine.ports import free_ports
+from tests.support.machine.services import running_services
+from tests.support.machine.waiting import patient, wait_for
+from tests.support.material.foreign_schemas import encode_as, foreign_ids
+from tests.support.material.histories import START_US, encode
+from tests.support.material.ride_versions import RIDE_VERSIONS
+from tests.support.material.stored_world import Table, World, new_world, read_report, serving
+from tests.support.material.views import DAYS, HOPPING, SHIFTED, UNEVEN
 
 SEED, COUNT = 5, 120
 DAY_US = 86_400_000_000

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from tests.drills.field import Field
+    from tests.drills.world.field import Field
 
 
 class DrillBroken(AssertionError):

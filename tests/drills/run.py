@@ -10,16 +10,16 @@ from typing import Any
 
 from app.domain.fold import Advance
 from app.rides.ride import RIDES
-from tests.drills.brokers import Brokers
 from tests.drills.checks.all_checks import all_differences
-from tests.drills.confirmed import confirmed_records
 from tests.drills.drill import Drill, Size
-from tests.drills.evidence import Evidence
-from tests.drills.expected import Expected
-from tests.drills.field import Field, field_of
-from tests.drills.load import Acked, Place
-from tests.drills.observed import Observed
-from tests.support.waiting import NotInTime
+from tests.drills.world.brokers import Brokers
+from tests.drills.world.confirmed import confirmed_records
+from tests.drills.world.evidence import Evidence
+from tests.drills.world.expected import Expected
+from tests.drills.world.field import Field, field_of
+from tests.drills.world.load import Acked, Place
+from tests.drills.world.observed import Observed
+from tests.support.machine.waiting import NotInTime
 
 MOST_DIFFERENCES = 20
 

@@ -8,10 +8,10 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-from tests.drills.brokers import running_brokers
 from tests.drills.drill import Drill
 from tests.drills.results import RESULTS, all_runs, append
 from tests.drills.run import run_drill
+from tests.drills.world.brokers import running_brokers
 
 BUILD = RESULTS.parent
 SUMMARY = BUILD / "drill.json"

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.drills.brokers import Brokers
 from tests.drills.catalogue import DRILLS
 from tests.drills.run import run_drill
-from tests.support.waiting import NotInTime
+from tests.drills.world.brokers import Brokers
+from tests.support.machine.waiting import NotInTime
 
 SEEDS = {"kill": 1, "zombie": 2}
 

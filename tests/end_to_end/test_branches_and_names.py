@@ -5,21 +5,21 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from app.base.kafka.topic_admin import create_topics
 from app.base.settings import Settings
-from app.base.topic_admin import create_topics
-from app.codecs.origin_headers import OFFSET, TIMESTAMP_MS, TOPIC
+from app.codecs.batches.origin_headers import OFFSET, TIMESTAMP_MS, TOPIC
 from app.domain.fold import refusal
 from app.domain.records import with_derived
-from app.edge.cli.zones import publish_zones
+from app.edge.cli.records.zones import publish_zones
 from app.rides.branches import AMOUNTS
 from app.rides.ride import RIDES
 from app.rides.zones import Zone, zones
 from app.topics import branch_topics, zones_topic
-from tests.support.cluster import write_rides
+from tests.support.machine.cluster import write_rides
+from tests.support.machine.waiting import wait_for
+from tests.support.machine.workers import Worker
+from tests.support.machine.world import assert_exact, covers, delete_topics, markers
 from tests.support.truth import read, records_of
-from tests.support.waiting import wait_for
-from tests.support.workers import Worker
-from tests.support.world import assert_exact, covers, delete_topics, markers
 
 RIDES_EACH = 2_000
 

@@ -13,13 +13,13 @@ import pytest
 from app.base import names
 from app.base.settings import Settings
 from app.definitions.load import catalogue_of
-from tests.support.bike_trips import EXAMPLE, SECOND_US, START_US, write_trips
-from tests.support.cluster import write_rides
 from tests.support.flow import by_task
+from tests.support.machine.cluster import write_rides
+from tests.support.machine.waiting import wait_for
+from tests.support.machine.workers import FLAGFALL, Worker, environment_of, workers
+from tests.support.machine.world import assert_exact, covers, messages, worker
+from tests.support.material.bike_trips import EXAMPLE, SECOND_US, START_US, write_trips
 from tests.support.truth import records_of
-from tests.support.waiting import wait_for
-from tests.support.workers import FLAGFALL, Worker, environment_of, workers
-from tests.support.world import assert_exact, covers, messages, worker
 
 TRIPS = 600
 CHECKED = ["tips_by_payment", "bike_starts"]

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.left_running import await_nothing_left
-from tests.support.services import local_settings
-from tests.support.waiting import patient
+from tests.support.machine.left_running import await_nothing_left
+from tests.support.machine.services import local_settings
+from tests.support.machine.waiting import patient
 
 COMMAND = (sys.executable, "-m", "app.edge.cli.main", "demo")
 END_SECONDS = 180.0

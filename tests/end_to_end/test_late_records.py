@@ -11,23 +11,23 @@ import polars as pl
 from confluent_kafka import Producer
 
 from app.base import names
-from app.base.kafka_clients import librdkafka_options
-from app.base.registry import Registry
+from app.base.kafka.clients import librdkafka_options
+from app.base.registry.client import Registry
 from app.base.settings import Settings
-from app.codecs.avro_encode import encode_block
+from app.codecs.avro.encode import encode_block
 from app.domain.fold import fold
-from app.edge.cli.sending import close_windows
+from app.edge.cli.records.sending import close_windows
 from app.rides.generator.dirt import Dirt
 from app.rides.generator.generator import Generator
 from app.rides.ride import RIDE_COLUMNS, RIDES, avro_schema
 from app.rides.shipped import SHIPPED
 from app.rides.views import VENDOR_TRIPS, ZONE_DEMAND
-from tests.support.cluster import write_rides
 from tests.support.flow import exported
+from tests.support.machine.cluster import write_rides
+from tests.support.machine.waiting import wait_for
+from tests.support.machine.workers import Worker, flagfall
+from tests.support.machine.world import covers, delete_records, markers, messages, ready_worker
 from tests.support.truth import log_ends, records_of
-from tests.support.waiting import wait_for
-from tests.support.workers import Worker, flagfall
-from tests.support.world import covers, delete_records, markers, messages, ready_worker
 
 RIDES_WRITTEN = 4_000
 NO_ZONE = "out_of_bounds:pickup_zone"

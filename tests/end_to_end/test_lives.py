@@ -5,22 +5,22 @@ from __future__ import annotations
 from collections import Counter
 from pathlib import Path
 
+from app.base.kafka.topic_admin import create_topics
 from app.base.settings import Settings
-from app.base.topic_admin import create_topics
-from app.domain.alert import END_ORIGIN, START_ORIGIN
-from app.domain.alert_fold import fold_alert
-from app.domain.join import LEFT_ORIGIN, RIGHT_ORIGIN, Side
-from app.domain.join_fold import fold_join
+from app.domain.pairs.alert import END_ORIGIN, START_ORIGIN
+from app.domain.pairs.alert_fold import fold_alert
+from app.domain.pairs.join import LEFT_ORIGIN, RIGHT_ORIGIN, Side
+from app.domain.pairs.join_fold import fold_join
 from app.domain.records import Record
-from app.edge.cli.lifecycle_sending import send_lifecycle
+from app.edge.cli.records.lifecycle_sending import send_lifecycle
 from app.rides.lifecycle.lifecycle import Lifecycle
 from app.rides.lifecycle.pairing import FARED_STARTS, LONG_RIDES
 from app.rides.lifecycle.sources import FARES, RIDE_EVENTS
 from app.topics import needed_topics
+from tests.support.machine.waiting import wait_for
+from tests.support.machine.workers import Worker
+from tests.support.machine.world import delete_records, markers
 from tests.support.truth import log_ends, records_of
-from tests.support.waiting import wait_for
-from tests.support.workers import Worker
-from tests.support.world import delete_records, markers
 
 RIDES_EACH = 700
 LIVES = Lifecycle(5, rides_per_day=3_000)

@@ -9,9 +9,9 @@ from pathlib import Path
 import httpx
 import pytest
 
-from tests.support.left_running import await_nothing_left
-from tests.support.newcomer import Shell, block, copy_checkout, newcomer_environment, run_to_end
-from tests.support.waiting import patient, wait_for
+from tests.support.machine.left_running import await_nothing_left
+from tests.support.machine.newcomer import Shell, block, copy_checkout, newcomer_environment, run_to_end
+from tests.support.machine.waiting import patient, wait_for
 
 
 @pytest.fixture(scope="module")

@@ -12,13 +12,13 @@ from app.base import names
 from app.base.settings import Settings
 from app.rides.ride import RIDES
 from app.rides.views import CLEANLINESS, VIEWS
-from tests.support.cluster import fresh_topics
 from tests.support.expiry import kept
 from tests.support.flow import ByTask, by_task, covers_all, exported, in_changelog
+from tests.support.machine.cluster import fresh_topics
+from tests.support.machine.waiting import wait_for
+from tests.support.machine.workers import flagfall, workers
+from tests.support.machine.world import log_ends_of, markers
 from tests.support.truth import records_of
-from tests.support.waiting import wait_for
-from tests.support.workers import flagfall, workers
-from tests.support.world import log_ends_of, markers
 
 FILES = (
     "green/green_tripdata_2020-04.parquet",

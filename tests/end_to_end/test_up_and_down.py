@@ -13,8 +13,8 @@ import httpx
 import psutil
 import pytest
 
-from tests.support.services import local_settings
-from tests.support.waiting import wait_for
+from tests.support.machine.services import local_settings
+from tests.support.machine.waiting import wait_for
 
 
 def test_up_is_left_running_on_loopback_and_down_stops_all_of_it(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 
 import click
 
-from app.edge.cli.sending import progress
+from app.edge.cli.records.sending import progress
 from tests.fuzz.door import FOUND_SHOWN, Tried, try_door
 from tests.fuzz.doors import DOORS
 

@@ -17,29 +17,29 @@ from unittest import mock
 from multidict import MultiDict
 
 from app.base.settings import Settings, SettingsError, known_variables
-from app.codecs.advance_requests import decode_request, encode_request
-from app.codecs.avro_schema import WriterSchema
-from app.codecs.corrections import read_correction
-from app.codecs.schema_admission import is_readable
-from app.codecs.schema_evolution import obstacles
+from app.codecs.avro.admission import is_readable
+from app.codecs.avro.evolution import obstacles
+from app.codecs.avro.schema import WriterSchema
+from app.codecs.stored.advance_requests import decode_request, encode_request
+from app.codecs.stored.corrections import read_correction
 from app.definitions.proposed import NoSchema, parsed
 from app.definitions.read import defined, read_definitions
 from app.domain.advance import AdvanceRequest, refusal
 from app.domain.errors import DefinitionError
 from app.edge.http.problems import Problem
-from app.edge.http.rows_query import RESERVED, read_query
+from app.edge.http.rows.rows_query import RESERVED, read_query
 from app.rides.ride import RIDES, YEAR_2100_US, avro_schema
 from app.rides.shipped import SHIPPED
 from app.rides.views import VIEWS
 from app.testkit.harness import Harness
-from app.testkit.parcels import HUB_LOAD, MINUTE_US, PARCELS
-from app.testkit.samples import START_US as SAMPLE_US
+from app.testkit.simulation.parcels import HUB_LOAD, MINUTE_US, PARCELS
+from app.testkit.simulation.samples import START_US as SAMPLE_US
 from tests.fuzz.door import Door, one_by_one
 from tests.fuzz.mutated import DEEP, as_text, mutated_bytes, mutated_document
 from tests.fuzz.records import draw_record, fates, fates_under
-from tests.support.foreign_schemas import FOREIGN
-from tests.support.histories import START_US
-from tests.support.views import DAYS, HOPPING
+from tests.support.material.foreign_schemas import FOREIGN
+from tests.support.material.histories import START_US
+from tests.support.material.views import DAYS, HOPPING
 
 EXAMPLE = Path(__file__).parents[2] / "docs" / "definitions.example.toml"
 FOREIGN_AVRO = [json.loads(one.schema_str or "") for one in FOREIGN.values() if one.schema_type == "AVRO"]
@@ -219,5 +219,5 @@ DOORS = (
     Door("definitions", 0.04, _draw_definitions, one_by_one(_admit_definitions)),
     Door("settings", 0.01, _draw_settings, one_by_one(_admit_settings)),
 )
-"""What stands open beside these is tested where it is: requests byte by byte (tests/unit/test_http_admission.py),
-fetched batches (tests/unit/test_record_batches.py), TLC's files (tests/unit)."""
+"""What stands open beside these is tested where it is: requests byte by byte (tests/unit/http/test_http_admission.py),
+fetched batches (tests/unit/codecs/test_record_batches.py), TLC's files (tests/unit)."""

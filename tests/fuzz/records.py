@@ -10,21 +10,21 @@ from typing import NamedTuple
 
 import numpy as np
 
-from app.codecs.avro_decode import BlockDecoder, Packed
-from app.codecs.avro_schema import Schemas, WriterSchema
-from app.codecs.avro_strict import Refusal, StrictDecoder
-from app.codecs.column_arrays import Layout
+from app.codecs.avro.column_arrays import Layout
+from app.codecs.avro.decode import BlockDecoder, Packed
+from app.codecs.avro.schema import Schemas, WriterSchema
+from app.codecs.avro.strict import Refusal, StrictDecoder
 from app.domain.event_time import NO_WATERMARK
 from app.domain.fold import refusal
 from app.domain.records import Record, with_derived
 from app.engine.core.batch import Batch
-from app.engine.core.usable import Usable, usable_records
+from app.engine.core.records.usable import Usable, usable_records
 from app.rides.ride import RIDES
 from tests.fuzz.door import Differs
 from tests.fuzz.mutated import ODD_NUMBERS, mutated_bytes
-from tests.support.foreign_schemas import FOREIGN, encode_as
-from tests.support.histories import POISON, START_US, random_ride
-from tests.support.ride_versions import RIDE_VERSIONS
+from tests.support.material.foreign_schemas import FOREIGN, encode_as
+from tests.support.material.histories import POISON, START_US, random_ride
+from tests.support.material.ride_versions import RIDE_VERSIONS
 
 TOPIC = RIDES.topics[0].name
 _FOREIGN = [json.loads(schema.schema_str or "") for schema in FOREIGN.values() if schema.schema_type == "AVRO"]

@@ -1,5 +1,5 @@
 """One broker and one registry for all integration tests; each test takes an application id of its own."""
 
-from tests.support.fixtures import services, settings, world
+from tests.support.machine.fixtures import services, settings, world
 
 __all__ = ["services", "settings", "world"]

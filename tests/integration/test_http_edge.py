@@ -18,22 +18,23 @@ from aiohttp.test_utils import TestClient, TestServer
 from openapi_spec_validator import validate
 from prometheus_client.parser import text_string_to_metric_families
 
-from app.codecs.export import check_digest, read_export, stored_rows
+from app.codecs.stored.export import check_digest, read_export, stored_rows
 from app.domain.fold import RowKey
 from app.domain.records import TopicPartition
-from app.edge.http import export_handler, long_work
+from app.edge.http import long_work
 from app.edge.http.application import create_app, create_runner
 from app.edge.http.context import ServedGroup
 from app.edge.http.routes import ROUTES
-from app.engine.core.state import ViewChange
-from app.engine.drive.directory import Directory, Membership, Standing
-from app.engine.drive.progress import Cause, Stall
-from app.engine.drive.schemas import Awaited
+from app.edge.http.rows import export_handler
+from app.engine.core.rows.state import ViewChange
+from app.engine.drive.kafka.schemas import Awaited
+from app.engine.drive.ownership.directory import Directory, Membership, Standing
+from app.engine.drive.watch.progress import Cause, Stall
 from app.rides.views import CLEANLINESS, VENDOR_TRIPS, ZONE_DEMAND
 from tests.support.http import BY_BASE, NOON_US, PANE_US, VIEWS, Serve, server_of, url_of, zone_table
-from tests.support.runs import NOON, wrote
-from tests.support.tables import cells_of, ready_directory, task_of
-from tests.support.views import TIDY
+from tests.support.material.runs import NOON, wrote
+from tests.support.material.tables import cells_of, ready_directory, task_of
+from tests.support.material.views import TIDY
 
 NEEDS_TABLES = (
     "/v1/views/zone_demand",

@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 
 from app.domain.fold import RowKey
 from app.domain.marker import BuildPosition
-from app.edge.http.instants import to_iso
+from app.edge.http.rows.instants import to_iso
 from app.rides.views import VENDOR_TRIPS, ZONE_DEMAND
 from tests.support.http import BY_BASE, NOON_US, PANE_US, Serve, server_of, url_of, zone_table
-from tests.support.tables import cells_of, in_order, merge_tables, ready_directory, task_of
+from tests.support.material.tables import cells_of, in_order, merge_tables, ready_directory, task_of
 
 
 @pytest.fixture
@@ -108,7 +108,7 @@ async def test_an_owner_that_does_not_hold_the_partition_any_more_leaves_a_hole(
 
 
 async def test_a_slow_owner_is_given_up_after_two_deadlines(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("app.edge.http.gather.TIMEOUT_SECONDS", 0.05)
+    monkeypatch.setattr("app.edge.http.rows.gather.TIMEOUT_SECONDS", 0.05)
     never = asyncio.Event()
 
     async def hang(_: web.Request) -> web.Response:

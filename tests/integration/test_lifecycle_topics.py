@@ -6,15 +6,15 @@ import json
 
 import pytest
 
+from app.base.kafka.topic_admin import create_topics
 from app.base.settings import Settings
-from app.base.topic_admin import create_topics
-from app.edge.cli.lifecycle_sending import send_lifecycle
 from app.edge.cli.main import run
+from app.edge.cli.records.lifecycle_sending import send_lifecycle
 from app.rides.lifecycle.lifecycle import Lifecycle
 from app.rides.lifecycle.sources import FARES, RIDE_EVENTS
 from app.topics import source_topics
+from tests.support.machine.world import delete_records
 from tests.support.truth import log_ends, records_of
-from tests.support.world import delete_records
 
 RIDES = 1_500
 

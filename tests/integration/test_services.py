@@ -19,15 +19,15 @@ from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-def
 from confluent_kafka.schema_registry import Schema, SchemaRegistryClient
 from confluent_kafka.schema_registry.error import SchemaRegistryError
 
-from app.base.kafka_clients import aiokafka_options, as_properties, java_options, librdkafka_options
+from app.base.kafka.clients import aiokafka_options, as_properties, java_options, librdkafka_options
 from app.base.services import local, processes
 from app.base.services.errors import PortInUse
 from app.base.services.jars import jar_paths
 from app.base.services.java import find_java
 from app.base.settings import KafkaSettings, Settings
 from app.edge.cli.main import run
-from tests.support.services import local_settings, running_services
-from tests.support.waiting import wait_for
+from tests.support.machine.services import local_settings, running_services
+from tests.support.machine.waiting import wait_for
 
 CHECKOUT = Path(__file__).parents[2]
 RECORD = {"type": "record", "name": "R", "fields": [{"name": "a", "type": "int"}]}

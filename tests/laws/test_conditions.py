@@ -7,7 +7,7 @@ import contextlib
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.domain.condition import ConditionError, as_written, columns_of, holds, read_condition
+from app.domain.rules.condition import ConditionError, as_written, columns_of, holds, read_condition
 
 PIECES = [
     "a",

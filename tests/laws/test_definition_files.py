@@ -18,8 +18,8 @@ from app.domain.errors import DefinitionError
 from app.domain.measures import Measure
 from app.domain.view import AllTime, View, Window
 from app.rides.shipped import SHIPPED
-from tests.support.bike_trips import EXAMPLE
-from tests.support.views import ALL_VIEWS
+from tests.support.material.bike_trips import EXAMPLE
+from tests.support.material.views import ALL_VIEWS
 
 DOCUMENT = tomllib.loads(EXAMPLE.read_text("utf-8"))
 WORDS = ["kind", "number", "columns", "bike_trips", "rides", "member", "sum", "text", "start_station", "", "a b", "é"]

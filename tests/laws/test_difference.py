@@ -23,7 +23,7 @@ from app.domain.fold import Cells, RowKey, contribution, merge_rows
 from app.domain.records import Record
 from app.rides.ride import RIDES
 from app.rides.views import ZONE_DEMAND
-from tests.support.histories import START_US, random_ride
+from tests.support.material.histories import START_US, random_ride
 
 VIEW = ZONE_DEMAND
 KEY = RowKey(START_US, (132,))

@@ -20,7 +20,7 @@ from app.domain.fingerprint import (
     unmix,
     unpack,
 )
-from app.engine.core import fingerprint as by_array
+from app.engine.core.records import fingerprint as by_array
 
 BITS = st.integers(0, 2**64 - 1)
 INT64 = st.integers(-(2**63), 2**63 - 1)

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from app.domain.fold import contribution, merge_rows
 from app.domain.measures import INT64_MAX, INT64_MIN, Measure, Op, merge_part
 from app.domain.view import View
-from app.engine.core import aggregate as agg
-from tests.support.histories import TOPIC_NAMES, random_log
-from tests.support.views import ALL_VIEWS, EVERYTHING
+from app.engine.core.views import aggregate as agg
+from tests.support.material.histories import TOPIC_NAMES, random_log
+from tests.support.material.views import ALL_VIEWS, EVERYTHING
 
 INT64 = st.integers(INT64_MIN, INT64_MAX)
 SMALL = st.integers(-2, 2)

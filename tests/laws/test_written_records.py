@@ -7,9 +7,9 @@ from aiokafka.record.default_records import DefaultRecordBatch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from app.codecs.batches.written_records import pieces, written_records
 from app.codecs.blobs import Blobs
-from app.codecs.written_records import pieces, written_records
-from app.engine.drive.written_batch import WrittenBatch
+from app.engine.drive.kafka.written_batch import WrittenBatch
 
 pytestmark = pytest.mark.laws
 

@@ -9,39 +9,29 @@ from typing import Any
 import numpy as np
 import pytest
 
-from app.codecs.changelog import Int64s
-from app.domain import obeyed
-from app.domain.alert import Alert
+from app.codecs.stored.changelog import Int64s
 from app.domain.branch import Branch
-from app.domain.correction import Refusal
+from app.domain.corrections.correction import Refusal
 from app.domain.event_time import NO_WATERMARK
 from app.domain.marker import LIVE
+from app.domain.pairs.alert import Alert
+from app.domain.rules import obeyed
 from app.domain.windows import Calendar
-from app.engine.core import (
-    aggregate,
-    branching,
-    building,
-    closing,
-    corrections,
-    definition,
-    ended,
-    folding,
-    joining,
-    reading,
-    sessions,
-    task,
-    watching,
-)
+from app.engine.core import building, definition, task
 from app.engine.core.batch import Batch, Transaction
 from app.engine.core.definition import TaskDefinition
 from app.engine.core.draft import Draft
-from app.engine.core.folding import Part
+from app.engine.core.pairs import joining, watching
+from app.engine.core.records import branching, reading
 from app.engine.core.restore import Restorer
+from app.engine.core.results import closing, corrections
 from app.engine.core.task import TaskCore
 from app.engine.core.task_state import BlocksCounted
-from app.testkit.broker import Broker, Producer
-from app.testkit.partition_log import PartitionLog
-from app.testkit.simulated_task import Calls, SimulatedTask
+from app.engine.core.views import aggregate, ended, folding, sessions
+from app.engine.core.views.folding import Part
+from app.testkit.cluster.broker import Broker, Producer
+from app.testkit.cluster.partition_log import PartitionLog
+from app.testkit.cluster.simulated_task import Calls, SimulatedTask
 
 Plant = Callable[[pytest.MonkeyPatch], None]
 

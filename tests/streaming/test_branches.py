@@ -8,15 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.codecs.origin_headers import OFFSET, PARTITION, TIMESTAMP_MS, TOPIC
+from app.codecs.batches.origin_headers import OFFSET, PARTITION, TIMESTAMP_MS, TOPIC
 from app.domain.branch import Branch
 from app.domain.errors import DefinitionError
 from app.domain.marker import BranchPosition, InputPosition
 from app.domain.records import with_derived
 from app.engine.core.definition import TaskDefinition
 from app.testkit.harness import Harness
-from app.testkit.parcels import HUB_LOAD, PARCELS, WEIGHED
-from app.testkit.samples import START_US
+from app.testkit.simulation.parcels import HUB_LOAD, PARCELS, WEIGHED
+from app.testkit.simulation.samples import START_US
 
 AIR, ROAD = (topic.name for topic in PARCELS.topics)
 HEAVY, LIGHT = WEIGHED.outputs

@@ -16,7 +16,7 @@ from app.domain.records import Record
 from app.domain.view import View
 from app.rides.shipped import SHIPPED
 from app.testkit.harness import Harness
-from tests.support.bike_trips import EXAMPLE, TOPIC, trips
+from tests.support.material.bike_trips import EXAMPLE, TOPIC, trips
 
 ROOT = EXAMPLE.parents[1]
 FENCED = re.compile(r"^```python\n(?P<code>.*?)^```$", re.MULTILINE | re.DOTALL)

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from app.base import names
-from app.codecs.carrying import KEPT_BYTES, WAITING_BYTES, WHOLE_BYTES, original_of, size
-from app.codecs.origin_headers import OFFSET, REASON, TIMESTAMP_MS, told
-from app.domain.join import JoinKind
+from app.codecs.batches.carrying import KEPT_BYTES, WAITING_BYTES, WHOLE_BYTES, original_of, size
+from app.codecs.batches.origin_headers import OFFSET, REASON, TIMESTAMP_MS, told
+from app.domain.pairs.join import JoinKind
 from app.domain.source import MAX_TEXT_BYTES
+from app.testkit.cluster.partition_log import Sent
 from app.testkit.harness import Harness
-from app.testkit.parcels import WEIGHED
-from app.testkit.partition_log import Sent
+from app.testkit.simulation.parcels import WEIGHED
 from tests.streaming.test_branches import HEAVY, ROAD, parcel
 from tests.streaming.test_pairs import at, bill, event
-from tests.support.calls import BILLS, EVENTS, PAID, of_kind
+from tests.support.material.calls import BILLS, EVENTS, PAID, of_kind
 
 LARGE = (("own", bytes(2_000_000)),)
 

@@ -11,29 +11,29 @@ from types import MappingProxyType
 import pytest
 
 from app.base import names
-from app.codecs.advance_requests import encode_request
-from app.codecs.changelog import decode_rows, encode_rows, marker_key
-from app.codecs.corrections import correction_bytes
-from app.codecs.marker import decode_marker
-from app.codecs.row_keys import row_prefix
+from app.codecs.stored.advance_requests import encode_request
+from app.codecs.stored.changelog import decode_rows, encode_rows, marker_key
+from app.codecs.stored.corrections import correction_bytes
+from app.codecs.stored.marker import decode_marker
+from app.codecs.stored.row_keys import row_prefix
 from app.domain.advance import AdvanceRequest
+from app.domain.corrections.refeed import Fed, Standing, plan_refeed
 from app.domain.errors import StateError
 from app.domain.fold import Advance, RowKey
 from app.domain.marker import Fates, InputPosition, JoinPosition, Marker, OffsetRange
 from app.domain.records import Record, TopicPartition
-from app.domain.refeed import Fed, Standing, plan_refeed
 from app.domain.view import View
 from app.engine.core.accepting import accept, gaps_of
 from app.engine.core.batch import Transaction
 from app.engine.core.definition import TaskDefinition
 from app.engine.core.rebuilding import LogNow, Rebuild
-from app.testkit.broker import Broker
+from app.testkit.cluster.broker import Broker
+from app.testkit.cluster.partition_log import Sent
+from app.testkit.cluster.simulated_task import TOPIC_ID, SimulatedTask, run_until_idle
 from app.testkit.encoding import encode, filled
-from app.testkit.parcels import CARRIERS, HUB_LOAD, MINUTE_US, PARCELS
-from app.testkit.partition_log import Sent
 from app.testkit.received import stored_rows
-from app.testkit.samples import SCHEMA_IDS, SCHEMAS, START_US
-from app.testkit.simulated_task import TOPIC_ID, SimulatedTask, run_until_idle
+from app.testkit.simulation.parcels import CARRIERS, HUB_LOAD, MINUTE_US, PARCELS
+from app.testkit.simulation.samples import SCHEMA_IDS, SCHEMAS, START_US
 
 AIR = "parcels.air"
 NOTHING = LogNow(TOPIC_ID, 0, 0)
@@ -71,7 +71,7 @@ def last_marker(task: SimulatedTask) -> Marker:
 
 
 def write(task: SimulatedTask, transaction: Transaction) -> None:
-    """As `app.engine.drive.mending` does, in the place of a worker."""
+    """As `app.engine.drive.ownership.mending` does, in the place of a worker."""
     producer = task.fence()
     for key, value in transaction.changelog:
         producer.send(TopicPartition(task.changelog.topic, 0), Sent(key, value))

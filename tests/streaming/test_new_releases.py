@@ -7,25 +7,25 @@ from dataclasses import replace
 
 import pytest
 
-from app.codecs.row_keys import row_prefix
-from app.domain.alert import Alert
+from app.codecs.stored.row_keys import row_prefix
 from app.domain.errors import StateError
 from app.domain.fold import RowKey
 from app.domain.marker import BUILDING, CLEARING, LIVE, ViewPosition
+from app.domain.pairs.alert import Alert
 from app.domain.records import TopicPartition
 from app.domain.view import View
-from app.edge.http.own_parts import serves
+from app.edge.http.rows.own_parts import serves
 from app.engine.core import clearing
 from app.engine.core.definition import TaskDefinition
 from app.engine.core.task_state import TaskState
-from app.testkit.broker import Broker
+from app.testkit.cluster.broker import Broker
+from app.testkit.cluster.partition_log import Sent
+from app.testkit.cluster.simulated_task import SimulatedTask, run_until_idle
 from app.testkit.encoding import encode
-from app.testkit.parcels import CARRIERS, HUB_LOAD, MINUTE_US, PARCELS, ROUNDS, SKEW_SECONDS, STUCK
-from app.testkit.partition_log import Sent
 from app.testkit.received import stored_rows
 from app.testkit.releases import alert_over
-from app.testkit.samples import SCHEMA_IDS, SCHEMAS, START_US, WRITTEN_IDS
-from app.testkit.simulated_task import SimulatedTask, run_until_idle
+from app.testkit.simulation.parcels import CARRIERS, HUB_LOAD, MINUTE_US, PARCELS, ROUNDS, SKEW_SECONDS, STUCK
+from app.testkit.simulation.samples import SCHEMA_IDS, SCHEMAS, START_US, WRITTEN_IDS
 
 
 @pytest.fixture

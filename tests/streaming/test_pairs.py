@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from app.domain.join import JoinKind
 from app.domain.measures import Count, Sum
+from app.domain.pairs.join import JoinKind
 from app.domain.view import AllTime, Group, Tumbling, View
 from app.testkit.harness import Harness, HarnessError
-from tests.support.calls import BILLS, EVENTS, LONG, PAID, SECOND_US, START_US, WHOLE, of_kind
+from tests.support.material.calls import BILLS, EVENTS, LONG, PAID, SECOND_US, START_US, WHOLE, of_kind
 
 
 def at(second: float) -> int:

@@ -12,18 +12,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.base import names
-from app.codecs.corrections import correction_bytes, read_outcome
-from app.domain.corrected import Applied, fold_corrections
-from app.domain.correction import Correction, Place
+from app.codecs.stored.corrections import correction_bytes, read_outcome
+from app.domain.corrections.corrected import Applied, fold_corrections
+from app.domain.corrections.correction import Correction, Place
+from app.domain.corrections.refeed import Fed, Left, Plan, Standing, plan_refeed
 from app.domain.fold import RowKey, fold
 from app.domain.records import Record
-from app.domain.refeed import Fed, Left, Plan, Standing, plan_refeed
 from app.domain.view import View
 from app.testkit.encoding import filled
 from app.testkit.harness import Harness
-from app.testkit.parcels import CARRIERS, MINUTE_US, PARCELS, ROUNDS
-from app.testkit.parcels import HUB_LOAD as SOON_GONE
-from app.testkit.samples import START_US
+from app.testkit.simulation.parcels import CARRIERS, MINUTE_US, PARCELS, ROUNDS
+from app.testkit.simulation.parcels import HUB_LOAD as SOON_GONE
+from app.testkit.simulation.samples import START_US
 
 AIR, ROAD = "parcels.air", "parcels.road"
 HUB_LOAD = replace(SOON_GONE, retention_seconds=30 * 86_400)
@@ -209,7 +209,7 @@ def test_a_view_that_counted_more_than_its_task_decoded_may_hold_a_quarantined_r
 
 
 def test_many_records_of_one_row_follow_one_another(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("app.domain.refeed.ADDED_AT_ONCE", 2)
+    monkeypatch.setattr("app.domain.corrections.refeed.ADDED_AT_ONCE", 2)
     kit = fed([0, 100, 3, 6, 9])
     plan = planned(kit, late_records(kit))
     assert [len(one.adds) for one in plan.corrections] == [2, 1]

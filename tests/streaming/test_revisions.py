@@ -12,20 +12,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.base import names
-from app.codecs.corrections import correction_bytes, read_outcome
-from app.domain.correction import Place
+from app.codecs.stored.corrections import correction_bytes, read_outcome
+from app.domain.corrections.correction import Place
+from app.domain.corrections.refeed import Fed, Standing, plan_refeed
+from app.domain.corrections.revision import revise
 from app.domain.errors import DefinitionError
 from app.domain.event_time import ends_at_us
 from app.domain.fold import Cells, RowKey, contribution
 from app.domain.measures import Count, First, Max, Min, Sum
 from app.domain.records import Record
-from app.domain.refeed import Fed, Standing, plan_refeed
-from app.domain.revision import revise
 from app.domain.view import View
 from app.testkit.encoding import filled
 from app.testkit.harness import Harness
-from app.testkit.parcels import HUB_LOAD, MINUTE_US, PARCELS
-from app.testkit.samples import START_US
+from app.testkit.simulation.parcels import HUB_LOAD, MINUTE_US, PARCELS
+from app.testkit.simulation.samples import START_US
 
 AIR, ROAD = "parcels.air", "parcels.road"
 DAY_SECONDS = 86_400

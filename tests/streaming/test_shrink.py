@@ -9,11 +9,11 @@ from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.testkit.history import run_script
-from app.testkit.script import Script, draw_script
-from app.testkit.shrink import Kept, read_selection, selected, selection_text, shrink
 from app.testkit.simulate import failure_text, main
-from app.testkit.steps import Kill, Produce
+from app.testkit.simulation.history import run_script
+from app.testkit.simulation.script import Script, draw_script
+from app.testkit.simulation.shrink import Kept, read_selection, selected, selection_text, shrink
+from app.testkit.simulation.steps import Kill, Produce
 from tests.streaming.mutants import plants
 
 SAMPLES = st.none() | st.lists(st.integers(0, 9), min_size=1, unique=True).map(lambda each: tuple(sorted(each)))

@@ -7,8 +7,8 @@ import pytest
 from app.domain.errors import StateError
 from app.domain.records import TopicPartition
 from app.engine.core.batch import Batch
-from app.testkit.broker import Broker, Producer, ProducerFenced
-from app.testkit.partition_log import PartitionLog, Sent
+from app.testkit.cluster.broker import Broker, Producer, ProducerFenced
+from app.testkit.cluster.partition_log import PartitionLog, Sent
 
 PLACE = TopicPartition("parcels", 0)
 OUTPUT = TopicPartition("outputs", 0)

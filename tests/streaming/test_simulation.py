@@ -7,9 +7,9 @@ from collections import Counter
 
 import pytest
 
-from app.testkit.history import run_script
-from app.testkit.script import draw_script
 from app.testkit.simulate import failure_text
+from app.testkit.simulation.history import run_script
+from app.testkit.simulation.script import draw_script
 from tests.streaming.mutants import Plant, plants
 
 HISTORIES = int(os.environ.get("FLAGFALL_SIMULATED_HISTORIES", "200"))

@@ -1,7 +1,7 @@
 """A schema registry of this process that gives any trouble; without it, it answers as the real one does.
 
-`contract` is what of the real one's answers it holds to: asked of this one in tests/unit/test_registry_trouble.py, of a
-real one in tests/integration/test_schema_registry.py.
+`contract` is what of the real one's answers it holds to: asked of this one in
+tests/unit/tasks/test_registry_trouble.py, of a real one in tests/integration/kafka/test_schema_registry.py.
 """
 
 from __future__ import annotations

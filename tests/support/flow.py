@@ -8,17 +8,17 @@ from collections.abc import Sequence
 import httpx
 
 from app.base.settings import Settings
-from app.codecs.changelog import ROW, decode_rows, kind_of, marker_key
-from app.codecs.export import read_export
-from app.codecs.marker import decode_marker
-from app.codecs.row_keys import decode_key, row_prefix
+from app.codecs.stored.changelog import ROW, decode_rows, kind_of, marker_key
+from app.codecs.stored.export import read_export
+from app.codecs.stored.marker import decode_marker
+from app.codecs.stored.row_keys import decode_key, row_prefix
 from app.domain.fold import Cells, RowKey, fold
 from app.domain.records import Record
 from app.domain.view import View
 from app.rides.ride import RIDES
+from tests.support.machine.waiting import wait_for
+from tests.support.machine.workers import Worker
 from tests.support.truth import changelog_of, log_ends
-from tests.support.waiting import wait_for
-from tests.support.workers import Worker
 
 ByTask = dict[tuple[int, RowKey], Cells]
 

@@ -15,12 +15,12 @@ from app.domain.measures import Count, First, Last, Min
 from app.domain.view import Group, Tumbling, View
 from app.edge.http.application import create_app
 from app.edge.http.context import ServedGroup
-from app.edge.http.zone_names import Names, no_names
-from app.engine.drive.directory import Directory
+from app.edge.http.rows.zone_names import Names, no_names
+from app.engine.drive.ownership.directory import Directory
 from app.rides.ride import RIDES
 from app.rides.views import VENDOR_TRIPS, ZONE_DEMAND
 from app.rides.zones import zone_key, zone_value, zones
-from tests.support.tables import cells_of
+from tests.support.material.tables import cells_of
 
 PANE_US = 300_000_000
 NOON_US = 1_706_702_400_000_000

@@ -1,4 +1,4 @@
-"""What the tasks of `tests.support.every_stage` must have done, told by the naive rules from the topics alone."""
+"""What the tasks of `tests.support.apps.every_stage` must have done, told by the naive rules from the topics alone."""
 
 from __future__ import annotations
 
@@ -13,28 +13,28 @@ import httpx
 import orjson
 
 from app.base import names
-from app.base.registry import Registry
+from app.base.registry.client import Registry
 from app.base.settings import Settings
-from app.codecs.avro_schema import WriterSchema
-from app.codecs.avro_strict import StrictDecoder
-from app.codecs.export import read_export
-from app.codecs.record_schema import record_schema
-from app.domain.alert import AT_OFFSET, END_ORIGIN, START_ORIGIN, TOLD_AT, Alert
-from app.domain.alert_fold import Told, fold_alert
-from app.domain.correction import Correction, judge
+from app.codecs.avro.record_schema import record_schema
+from app.codecs.avro.schema import WriterSchema
+from app.codecs.avro.strict import StrictDecoder
+from app.codecs.stored.export import read_export
+from app.domain.corrections.correction import Correction, judge
 from app.domain.fold import Advance, Cells, Folded, RowKey, fold, merge_rows
-from app.domain.join import LEFT_ORIGIN, RIGHT_ORIGIN, Join, Side
-from app.domain.join_fold import Joined, fold_join
 from app.domain.marker import LIVE, Marker
+from app.domain.pairs.alert import AT_OFFSET, END_ORIGIN, START_ORIGIN, TOLD_AT, Alert
+from app.domain.pairs.alert_fold import Told, fold_alert
+from app.domain.pairs.join import LEFT_ORIGIN, RIGHT_ORIGIN, Join, Side
+from app.domain.pairs.join_fold import Joined, fold_join
 from app.domain.records import Record, TopicPartition
 from app.domain.view import View
-from tests.support.every_stage import DEMAND, MEETING, STAGED, WAITING, definition
+from tests.support.apps.every_stage import DEMAND, MEETING, STAGED, WAITING, definition
 from tests.support.expiry import end_of, kept
 from tests.support.flow import exported, in_changelog
+from tests.support.machine.waiting import wait_for
+from tests.support.machine.workers import Worker
+from tests.support.machine.world import assert_ledgers, log_ends_of, markers, messages
 from tests.support.truth import cluster_of, records_of
-from tests.support.waiting import wait_for
-from tests.support.workers import Worker
-from tests.support.world import assert_ledgers, log_ends_of, markers, messages
 
 
 @dataclass

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from app.base.services.errors import StartFailed
-from tests.support.waiting import NotInTime
+from tests.support.machine.waiting import NotInTime
 
 PATIENTLY = ("integration", "end_to_end", "browser", "drills")
 """Levels on real services, workers and browser: what did not come in time there is tried once more."""

@@ -6,10 +6,10 @@ from time import monotonic
 
 from confluent_kafka import Consumer, KafkaException, TopicPartition
 
-from app.base.kafka_clients import librdkafka_options
-from app.base.passing import passes
+from app.base.kafka.clients import librdkafka_options
+from app.base.kafka.passing import passes
 from app.base.settings import KafkaSettings
-from tests.support.waiting import patient
+from tests.support.machine.waiting import patient
 
 READ_SECONDS = patient(60.0)
 

@@ -7,17 +7,17 @@ from functools import lru_cache
 from confluent_kafka import Message
 
 from app.base import names
-from app.base.cluster import Cluster
-from app.base.committed import committed
-from app.base.kafka_clients import librdkafka_options
-from app.base.registry import Registry
-from app.base.registry_schemas import RegistrySchemas
+from app.base.kafka.clients import librdkafka_options
+from app.base.kafka.cluster import Cluster
+from app.base.kafka.committed import committed
+from app.base.registry.client import Registry
+from app.base.registry.schemas import RegistrySchemas
 from app.base.settings import KafkaSettings, Settings
-from app.codecs.avro_strict import Refusal, StrictDecoder
+from app.codecs.avro.strict import Refusal, StrictDecoder
 from app.domain.records import Record
 from app.domain.records import TopicPartition as Place
 from app.domain.source import Source
-from tests.support.waiting import wait_for
+from tests.support.machine.waiting import wait_for
 
 
 @lru_cache(maxsize=1)

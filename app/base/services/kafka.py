@@ -7,7 +7,7 @@ import subprocess
 import uuid
 from pathlib import Path
 
-from app.base.kafka_clients import as_properties, jaas, librdkafka_options
+from app.base.kafka.clients import as_properties, jaas, librdkafka_options
 from app.base.services.errors import StartFailed
 from app.base.services.jars import fetch
 from app.base.services.java import find_java

@@ -14,33 +14,34 @@ import click
 
 from app.base.printable import printable
 
-COMMANDS: Final[dict[str, str]] = {
-    "services": "Start, stop and watch Kafka and the registry on this machine.",
-    "doctor": "Say what is missing here or wrong with the cluster, and what to do.",
-    "topics": "List, create and check the topics.",
-    "schemas": "List, register and check the schemas.",
-    "zones": "Publish the names of the taxi zones.",
-    "views": "List the views, describe one, check a definition file.",
-    "generate": "Write rides made from a seed, with the dirt of real data.",
-    "replay": "Write the rides of TLC files.",
-    "advance": "Close windows by hand: raise the watermarks.",
-    "late": "Show late and unusable records, re-feed them, and say what grace costs.",
-    "rebuild": "Begin the tables anew from what the topics hold now.",
-    "accept-loss": "Go on without records that a topic lost before they were read.",
-    "worker": "Run one worker.",
-    "query": "Ask a running worker for rows of a view.",
-    "reconcile": "Recompute the views from the topics, and say whether the tables are right.",
-    "status": "Position, lag and watermark at a glance.",
-    "up": "Services and two workers, left running.",
-    "down": "Stop what `up` started.",
-    "demo": "The whole flow, once, leaving nothing running (what `make demo` runs).",
+COMMANDS: Final[dict[str, tuple[str, str]]] = {
+    "services": ("machine.services", "Start, stop and watch Kafka and the registry on this machine."),
+    "doctor": ("machine.doctor", "Say what is missing here or wrong with the cluster, and what to do."),
+    "topics": ("topics", "List, create and check the topics."),
+    "schemas": ("schemas", "List, register and check the schemas."),
+    "zones": ("records.zones", "Publish the names of the taxi zones."),
+    "views": ("tables.views", "List the views, describe one, check a definition file."),
+    "generate": ("records.generate", "Write rides made from a seed, with the dirt of real data."),
+    "replay": ("records.replay", "Write the rides of TLC files."),
+    "advance": ("records.advance", "Close windows by hand: raise the watermarks."),
+    "late": ("records.late", "Show late and unusable records, re-feed them, and say what grace costs."),
+    "rebuild": ("tables.rebuild", "Begin the tables anew from what the topics hold now."),
+    "accept-loss": ("tables.accept_loss", "Go on without records that a topic lost before they were read."),
+    "worker": ("worker", "Run one worker."),
+    "query": ("tables.query", "Ask a running worker for rows of a view."),
+    "reconcile": ("tables.reconcile", "Recompute the views from the topics, and say whether the tables are right."),
+    "status": ("tables.status", "Position, lag and watermark at a glance."),
+    "up": ("machine.up", "Services and two workers, left running."),
+    "down": ("machine.down", "Stop what `up` started."),
+    "demo": ("machine.demo", "The whole flow, once, leaving nothing running (what `make demo` runs)."),
 }
+"""Of each command: its module in `app.edge.cli`, with an attribute `command`; and its line in the help."""
 INTERRUPTED: Final = 130
 OWN_PACKAGES: Final = ("app.", "agents.", "tables.", "spark_batch.")
 
 
 class LazyGroup(click.Group):
-    """Commands of `app.edge.cli.<name>` (with _ for -), each an attribute `command`; the list needs none of them."""
+    """Commands out of modules that are imported when one is run: the list needs none of them."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
@@ -48,12 +49,13 @@ class LazyGroup(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
-        command: click.Command = importlib.import_module(f"app.edge.cli.{cmd_name.replace('-', '_')}").command
+        module, _ = COMMANDS[cmd_name]
+        command: click.Command = importlib.import_module(f"app.edge.cli.{module}").command
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
-            formatter.write_dl(list(COMMANDS.items()))
+            formatter.write_dl([(name, line) for name, (_, line) in COMMANDS.items()])
 
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})

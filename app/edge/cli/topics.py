@@ -38,7 +38,7 @@ def list_topics(as_json: bool) -> None:
 @json_option
 def create(bootstrap_server: str | None, as_json: bool) -> None:
     """Create the topics that are missing. One that exists and differs from its entry is an error."""
-    from app.base.topic_admin import create_topics
+    from app.base.kafka.topic_admin import create_topics
     from app.topics import topics
 
     settings = load_settings(bootstrap_server)
@@ -55,7 +55,7 @@ def create(bootstrap_server: str | None, as_json: bool) -> None:
 @json_option
 def check(bootstrap_server: str | None, as_json: bool) -> int:
     """Compare the cluster's topics with the list; exit 1 if one is missing or differs."""
-    from app.base.topic_admin import topic_states
+    from app.base.kafka.topic_admin import topic_states
     from app.topics import topics
 
     settings = load_settings(bootstrap_server)

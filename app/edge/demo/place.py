@@ -8,7 +8,7 @@ import random
 from collections.abc import Iterator
 from pathlib import Path
 
-from app.base.own_directory import claim, empty
+from app.base.files.own_directory import claim, empty
 from app.base.services.processes import port_is_free
 from app.base.settings import LOOPBACK, PORT_FIELDS, Settings
 from app.domain.errors import FlagfallError

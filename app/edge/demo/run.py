@@ -12,18 +12,18 @@ from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
-from app.base.cluster import Cluster
+from app.base.kafka.cluster import Cluster
+from app.base.kafka.topic_admin import create_topics
 from app.base.services.local import supervised
 from app.base.settings import Settings
 from app.base.terminal import Terminal
-from app.base.topic_admin import create_topics
 from app.definitions.load import catalogue_of
 from app.definitions.registered import register_schemas
 from app.domain.errors import FlagfallError
 from app.domain.records import TopicPartition
-from app.edge.cli.sending import close_windows, progress, send
-from app.edge.cli.services import ALL_SETS, fetch_missing
-from app.edge.cli.zones import publish_zones
+from app.edge.cli.machine.services import ALL_SETS, fetch_missing
+from app.edge.cli.records.sending import close_windows, progress, send
+from app.edge.cli.records.zones import publish_zones
 from app.edge.demo.ask import await_position, await_watermark
 from app.edge.demo.lifetime import owned
 from app.edge.demo.place import own_place
@@ -109,7 +109,7 @@ def _catch_up(settings: Settings, url: str) -> dict[TopicPartition, int]:
 
 def _reconcile(settings: Settings, url: str) -> tuple[int, dict[str, Any]]:
     """The command itself, in this process: its JVM then ends with us, however we end."""
-    from app.edge.cli.reconcile import command
+    from app.edge.cli.tables.reconcile import command
 
     output = settings.data_dir / "reconciliation"
     code = command.main(["--worker", url, "--output", str(output)], "flagfall reconcile", standalone_mode=False)

@@ -20,16 +20,16 @@ from prometheus_client import CollectorRegistry
 from app.base.settings import HttpSettings
 from app.edge.http.admission import GATES, Admission, admitted
 from app.edge.http.context import EDGE, Edge, ServedGroup
+from app.edge.http.documents.openapi import DOCUMENT, api_document
 from app.edge.http.metrics import add_metrics, timed
 from app.edge.http.nowhere import add_nowhere
-from app.edge.http.openapi import DOCUMENT, api_document
 from app.edge.http.problems import problem_middleware
 from app.edge.http.routes import ROUTES
-from app.edge.http.rows_query import check_parameter_names
+from app.edge.http.rows.rows_query import check_parameter_names
+from app.edge.http.rows.zone_names import Names
 from app.edge.http.security import bounded_address, secure_headers, unread_body
-from app.edge.http.zone_names import Names
-from app.engine.drive.liveness import Liveness
-from app.engine.drive.schemas import Awaited
+from app.engine.drive.kafka.schemas import Awaited
+from app.engine.drive.watch.liveness import Liveness
 
 SHUTDOWN_SECONDS = 2.0
 

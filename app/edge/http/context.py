@@ -13,10 +13,10 @@ from app.base.settings import HttpSettings
 from app.domain.view import View
 from app.edge.http.long_work import LongWork
 from app.edge.http.problems import Problem
-from app.edge.http.zone_names import Names, no_names
-from app.engine.drive.directory import Directory, Standing
-from app.engine.drive.liveness import Liveness
-from app.engine.drive.schemas import Awaited
+from app.edge.http.rows.zone_names import Names, no_names
+from app.engine.drive.kafka.schemas import Awaited
+from app.engine.drive.ownership.directory import Directory, Standing
+from app.engine.drive.watch.liveness import Liveness
 
 WHY = {
     Standing.STARTING: "The worker has no partitions assigned yet.",

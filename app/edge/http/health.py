@@ -8,11 +8,11 @@ from aiohttp import web
 
 from app.domain.view import View
 from app.edge.http.context import Edge, edge_of, not_ready
-from app.edge.http.instants import to_iso
 from app.edge.http.problems import Problem
-from app.edge.http.view_handlers import json_response
+from app.edge.http.rows.instants import to_iso
+from app.edge.http.rows.view_handlers import json_response
 from app.engine.core.building import build_progress
-from app.engine.drive.directory import Directory
+from app.engine.drive.ownership.directory import Directory
 
 MOST_AWAITED = 20
 """So many schema ids are named; damaged records may name any number."""

@@ -10,8 +10,8 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import ParamSpec, TypeVar
 
-from app.codecs.changelog import Int64s
-from app.engine.core.state import Rows, ViewState
+from app.codecs.stored.changelog import Int64s
+from app.engine.core.rows.state import Rows, ViewState
 
 COPY_ROWS = 65_536
 """Copied at a time: about 8 ms."""

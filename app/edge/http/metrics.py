@@ -18,10 +18,10 @@ from app.domain.measures import Sum
 from app.domain.view import AllTime, View
 from app.edge.http.context import Edge
 from app.edge.http.nowhere import is_nowhere
+from app.edge.http.page.verdicts import UNREADABLE, read_verdicts
 from app.edge.http.problems import Handler
-from app.edge.http.verdicts import UNREADABLE, read_verdicts
 from app.engine.core.task_state import TaskState
-from app.engine.drive.directory import Directory, Standing
+from app.engine.drive.ownership.directory import Directory, Standing
 
 UNMATCHED = "unmatched"
 REGISTRY = web.AppKey("registry", CollectorRegistry)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from app.codecs.export import MEDIA_TYPE as ARROW
-from app.edge.http import export_handler, health, metrics, openapi, page, view_handlers
+from app.codecs.stored.export import MEDIA_TYPE as ARROW
+from app.edge.http import health, metrics
+from app.edge.http.documents import openapi
+from app.edge.http.page import first_page as page
 from app.edge.http.route import CALLERS, EXPORTS, WORKERS, Route
+from app.edge.http.rows import export_handler, view_handlers
 
 VIEWS, INTERNAL, OPERATION, PAGE = "views", "internal", "operation", "page"
 

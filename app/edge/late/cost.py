@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from app.codecs.avro_schema import Schemas
+from app.codecs.avro.schema import Schemas
 from app.domain.fold import contribution
 from app.domain.marker import Fates
 from app.domain.measures import Histogram, Sum, values_name

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from app.codecs.avro_schema import Schemas
-from app.codecs.avro_strict import Refusal, StrictDecoder
-from app.domain.correction import Place
+from app.codecs.avro.schema import Schemas
+from app.codecs.avro.strict import Refusal, StrictDecoder
+from app.domain.corrections.correction import Place
+from app.domain.corrections.refeed import Left
 from app.domain.errors import FlagfallError
 from app.domain.fold import refusal
 from app.domain.records import Record, Value, with_derived
-from app.domain.refeed import Left
 from app.domain.source import Column, Kind, Source
 from app.edge.late.refused import RefusedRecord
 

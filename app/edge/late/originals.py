@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Protocol
 
-from app.base.cluster import Cluster
-from app.base.committed import committed
-from app.base.kafka_clients import librdkafka_options
+from app.base.kafka.clients import librdkafka_options
+from app.base.kafka.cluster import Cluster
+from app.base.kafka.committed import committed
 from app.base.settings import KafkaSettings
 from app.domain.records import TopicPartition
 from app.edge.late.refused import RefusedRecord

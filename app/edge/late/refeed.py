@@ -9,14 +9,14 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from app.base.producer import Producer
+from app.base.kafka.producer import Producer
 from app.base.settings import Settings
-from app.codecs.avro_schema import Schemas
-from app.codecs.corrections import correction_bytes
-from app.domain.correction import Correction, Place, Refusal
+from app.codecs.avro.schema import Schemas
+from app.codecs.stored.corrections import correction_bytes
+from app.domain.corrections.correction import Correction, Place, Refusal
+from app.domain.corrections.refeed import WORDS, Fed, Standing, place_of, plan_refeed
 from app.domain.fold import key_of
 from app.domain.records import Record, with_derived
-from app.domain.refeed import WORDS, Fed, Standing, place_of, plan_refeed
 from app.domain.source import Source
 from app.domain.view import View
 from app.edge.late.mending import Mended, usable

@@ -8,14 +8,14 @@ from dataclasses import dataclass, field
 from confluent_kafka import Message
 
 from app.base import names
-from app.base.cluster import Cluster
-from app.base.committed import committed
-from app.base.kafka_clients import librdkafka_options
+from app.base.kafka.clients import librdkafka_options
+from app.base.kafka.cluster import Cluster
+from app.base.kafka.committed import committed
 from app.base.settings import Settings
-from app.codecs import origin_headers
-from app.codecs.carrying import Original, original_of
-from app.codecs.origin_headers import REASON, TIMESTAMP_MS, VERSIONS, VIEWS
-from app.domain.correction import Place
+from app.codecs.batches import origin_headers
+from app.codecs.batches.carrying import Original, original_of
+from app.codecs.batches.origin_headers import REASON, TIMESTAMP_MS, VERSIONS, VIEWS
+from app.domain.corrections.correction import Place
 from app.domain.errors import LayoutError
 from app.domain.records import TopicPartition
 from app.engine.core.batch import Headers

@@ -12,18 +12,18 @@ import pyarrow.compute as pc
 from confluent_kafka import OFFSET_BEGINNING
 
 from app.base import names
-from app.base.committed import committed
-from app.base.kafka_clients import librdkafka_options
+from app.base.kafka.clients import librdkafka_options
+from app.base.kafka.committed import committed
 from app.base.patient_get import get_patiently
 from app.base.settings import Settings
-from app.codecs.corrections import Outcome, read_outcome
-from app.codecs.export import read_export
-from app.domain.correction import Place
+from app.codecs.stored.corrections import Outcome, read_outcome
+from app.codecs.stored.export import read_export
+from app.domain.corrections.correction import Place
+from app.domain.corrections.refeed import Standing
 from app.domain.errors import FlagfallError
 from app.domain.fold import Cells, RowKey
 from app.domain.marker import Marker
 from app.domain.measures import Op, Take
-from app.domain.refeed import Standing
 from app.domain.view import WINDOW_NAME, View
 
 TIMEOUT_SECONDS = 60.0

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from app.codecs.avro_schema import Schemas
+from app.codecs.avro.schema import Schemas
 from app.edge.cli.common import echo_table
 from app.edge.late.cost import Cost
 from app.edge.late.mending import values_of

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import orjson
 
 from app.base import names
-from app.codecs.advance_requests import decode_request
+from app.codecs.stored.advance_requests import decode_request
 from app.domain.advance import AdvanceRequest, refusal
 from app.domain.fold import Advance
 from app.domain.marker import InputPosition, Marker

@@ -10,9 +10,9 @@ from typing import NamedTuple, overload
 
 import numpy as np
 
-from app.codecs.avro_decode import Packed
+from app.codecs.avro.decode import Packed
 from app.codecs.blobs import Blobs
-from app.codecs.changelog import Int64s
+from app.codecs.stored.changelog import Int64s
 from app.domain.marker import Marker
 from app.engine.core.task_state import Effect
 

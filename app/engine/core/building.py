@@ -7,20 +7,20 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from app.base import names
-from app.codecs.avro_schema import Schemas
-from app.domain.epochs import SkewEpoch, epoch_at
+from app.codecs.avro.schema import Schemas
 from app.domain.errors import StateError
 from app.domain.fold import Advance
 from app.domain.marker import BUILDING, LIVE, BuildPosition, Marker, ViewPosition
+from app.domain.rules.epochs import SkewEpoch, epoch_at
 from app.domain.view import View
 from app.engine.core.batch import Batch
-from app.engine.core.corrections import correct_again
 from app.engine.core.definition import TaskDefinition, built_so_far
 from app.engine.core.draft import Draft
 from app.engine.core.epochs import of_one_skew
-from app.engine.core.folding import Part, fold_views
-from app.engine.core.refusals import late_output
-from app.engine.core.usable import Usable, usable_records
+from app.engine.core.records.refusals import late_output
+from app.engine.core.records.usable import Usable, usable_records
+from app.engine.core.results.corrections import correct_again
+from app.engine.core.views.folding import Part, fold_views
 
 
 class Piece(NamedTuple):

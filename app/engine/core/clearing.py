@@ -11,15 +11,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from app.codecs.changelog import Int64s, block_head
+from app.codecs.stored.changelog import Int64s, block_head
 from app.domain.marker import CLEARING
 from app.domain.view import Session, View
 from app.engine.core.definition import built_so_far
 from app.engine.core.draft import Draft
-from app.engine.core.sessions import SpansChanged
-from app.engine.core.spans import spans_of
-from app.engine.core.state import ViewChange
+from app.engine.core.rows.spans import spans_of
+from app.engine.core.rows.state import ViewChange
 from app.engine.core.task_state import RowsChanged, TaskState
+from app.engine.core.views.sessions import SpansChanged
 
 CLEARED_ROWS = 20_000
 """Most that leave in one transaction."""

@@ -9,11 +9,8 @@ from functools import cached_property
 from typing import TypeVar
 
 from app.base import names
-from app.domain.alert import Alert
 from app.domain.branch import Branch
-from app.domain.epochs import GraceEpoch
 from app.domain.errors import DefinitionError, StateError
-from app.domain.join import Join, Side
 from app.domain.marker import (
     BUILDING,
     CLEARING,
@@ -28,7 +25,10 @@ from app.domain.marker import (
     ViewPosition,
     former_key,
 )
-from app.domain.obeyed import giving_grace, held_to
+from app.domain.pairs.alert import Alert
+from app.domain.pairs.join import Join, Side
+from app.domain.rules.epochs import GraceEpoch
+from app.domain.rules.obeyed import giving_grace, held_to
 from app.domain.source import Source
 from app.domain.view import Session, View
 from app.engine.core.definition_problems import problems_of

@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from app.codecs.blobs import Blobs
-from app.codecs.changelog import marker_key, row_matrix
-from app.codecs.marker import encode_marker
-from app.codecs.row_keys import encode_keys, key_matrix
+from app.codecs.stored.changelog import marker_key, row_matrix
+from app.codecs.stored.marker import encode_marker
+from app.codecs.stored.row_keys import encode_keys, key_matrix
 from app.domain.marker import AlertPosition, BranchPosition, InputPosition, JoinPosition, ViewPosition
 from app.domain.view import View
 from app.engine.core.batch import Changes, Output, Outputs, Transaction
 from app.engine.core.definition import TaskDefinition
-from app.engine.core.state import Rows
+from app.engine.core.rows.state import Rows
 from app.engine.core.task_state import Effect, TaskState
 
 

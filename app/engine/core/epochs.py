@@ -11,11 +11,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from app.domain.epochs import GraceEpoch, SkewEpoch
 from app.domain.event_time import NO_WATERMARK
+from app.domain.rules.epochs import GraceEpoch, SkewEpoch
 from app.domain.view import View
 from app.engine.core.batch import Batch
-from app.engine.core.usable import Usable
+from app.engine.core.records.usable import Usable
 
 
 def seen_by(

@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from app.base import names
-from app.codecs.avro_schema import Schemas
+from app.codecs.avro.schema import Schemas
 from app.domain.errors import StateError
 from app.domain.event_time import NO_WATERMARK
 from app.domain.fold import Advance
@@ -24,7 +24,7 @@ from app.engine.core.batch import Batch, Output, Transaction
 from app.engine.core.building import Piece, read_again
 from app.engine.core.definition import TaskDefinition, begun_again
 from app.engine.core.epochs import of_one_skew
-from app.engine.core.reading import passed
+from app.engine.core.records.reading import passed
 from app.engine.core.stored_marker import marker_transaction
 
 

@@ -8,24 +8,24 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from app.codecs import changelog
 from app.codecs.blobs import NULL, Blobs
-from app.codecs.changelog import Int64s
-from app.codecs.closings import Mark, as_closed_row_key, as_final_key, decode_mark, mark_head, task_of
-from app.codecs.halves import decode_half, half_head, place_of
-from app.codecs.marker import decode_marker
-from app.codecs.row_keys import row_prefix
+from app.codecs.stored import changelog
+from app.codecs.stored.changelog import Int64s
+from app.codecs.stored.closings import Mark, as_closed_row_key, as_final_key, decode_mark, mark_head, task_of
+from app.codecs.stored.halves import decode_half, half_head, place_of
+from app.codecs.stored.marker import decode_marker
+from app.codecs.stored.row_keys import row_prefix
 from app.domain.errors import LayoutError, StateError
 from app.domain.marker import InputPosition, Marker
 from app.domain.view import Session
 from app.engine.core.batch import Batch
 from app.engine.core.clearing import holds
 from app.engine.core.definition import TaskDefinition
-from app.engine.core.halves import Halves
-from app.engine.core.revising import with_revision
-from app.engine.core.spans import Spans
-from app.engine.core.state import ViewState
-from app.engine.core.stored_rows import take_rows
+from app.engine.core.pairs.halves import Halves
+from app.engine.core.results.revising import with_revision
+from app.engine.core.rows.spans import Spans
+from app.engine.core.rows.state import ViewState
+from app.engine.core.rows.stored_rows import take_rows
 from app.engine.core.task_state import TaskState, Total
 
 Taker = Callable[[Blobs, Blobs, Int64s], None]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from app.codecs.changelog import marker_key
-from app.codecs.marker import encode_marker
+from app.codecs.stored.changelog import marker_key
+from app.codecs.stored.marker import encode_marker
 from app.domain.marker import Marker
 from app.engine.core.batch import Changes, Output, Transaction
 from app.engine.core.definition import TaskDefinition

@@ -17,30 +17,30 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from app.codecs.avro_schema import Schemas
+from app.codecs.avro.schema import Schemas
 from app.domain.errors import StateError
 from app.domain.fold import Advance
 from app.domain.marker import LIVE, InputPosition
 from app.domain.records import Reason
-from app.engine.core import joining, watching
 from app.engine.core.advances import LogEnds, advance_output, are_due, ask_for_log_ends, take_requests
 from app.engine.core.batch import Batch, Transaction
-from app.engine.core.branching import branch_batch
 from app.engine.core.building import Piece, build, build_progress, next_piece
 from app.engine.core.clearing import clear
-from app.engine.core.closing import close_windows
-from app.engine.core.corrections import take_corrections
 from app.engine.core.definition import Role, TaskDefinition
 from app.engine.core.draft import Draft
-from app.engine.core.expiry import expire_rows
-from app.engine.core.folding import LateFor, Part, fold_views
-from app.engine.core.gathering import take_closings
-from app.engine.core.merging import publish_finals
-from app.engine.core.reading import Read, Records, passed, read_batch
-from app.engine.core.refusals import late_output, quarantine_outputs
-from app.engine.core.revising import forget_finals
+from app.engine.core.pairs import joining, watching
+from app.engine.core.records.branching import branch_batch
+from app.engine.core.records.reading import Read, Records, passed, read_batch
+from app.engine.core.records.refusals import late_output, quarantine_outputs
+from app.engine.core.records.usable import Usable
+from app.engine.core.results.closing import close_windows
+from app.engine.core.results.corrections import take_corrections
+from app.engine.core.results.gathering import take_closings
+from app.engine.core.results.merging import publish_finals
+from app.engine.core.results.revising import forget_finals
 from app.engine.core.task_state import TaskState
-from app.engine.core.usable import Usable
+from app.engine.core.views.expiry import expire_rows
+from app.engine.core.views.folding import LateFor, Part, fold_views
 
 
 class TaskCore:

@@ -9,11 +9,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from app.codecs.closings import Mark
+from app.codecs.stored.closings import Mark
 from app.domain.marker import Marker
-from app.engine.core.halves import Halves
-from app.engine.core.spans import Spans
-from app.engine.core.state import ViewChange, ViewState
+from app.engine.core.pairs.halves import Halves
+from app.engine.core.rows.spans import Spans
+from app.engine.core.rows.state import ViewChange, ViewState
 
 Total = tuple[int, int]
 """Count and fingerprint."""

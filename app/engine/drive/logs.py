@@ -13,7 +13,7 @@ from app.domain.errors import FlagfallError
 
 TALKATIVE = ("faust", "mode", "aiokafka", "httpx", "httpx2", "asyncio")
 """At info these tell every step of every rebalance, request and service; `-l debug` shows it."""
-REPEATING = ("app.engine.drive.schemas",)
+REPEATING = ("app.engine.drive.kafka.schemas",)
 """Of ours, what may say the same any number of times: of each of thousands of ids, say."""
 FOLD_SECONDS = 60.0
 """So often what is said again and again is shown; what was not said for so long is over."""

@@ -6,7 +6,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence, Set
 
-from app.codecs.avro_schema import Schemas
+from app.codecs.avro.schema import Schemas
 from app.domain.fold import Advance
 from app.engine.core.advances import LogEnds
 from app.engine.core.batch import Batch, Transaction
@@ -14,10 +14,10 @@ from app.engine.core.building import Piece
 from app.engine.core.task import TaskCore
 from app.engine.drive import failpoints
 from app.engine.drive.budget import TransactionBudget
-from app.engine.drive.progress import Doing
-from app.engine.drive.schemas import SchemaCache
+from app.engine.drive.kafka.schemas import SchemaCache
+from app.engine.drive.kafka.writer import TaskWriter
 from app.engine.drive.waiting import Done, Taken, Waiting
-from app.engine.drive.writer import TaskWriter
+from app.engine.drive.watch.progress import Doing
 
 log = logging.getLogger(__name__)
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from app.domain.alert import Alert
-from app.domain.half import Half, Only
-from app.domain.join import Either, Join, JoinKind, Side, Taken
+from app.domain.pairs.alert import Alert
+from app.domain.pairs.half import Half, Only
+from app.domain.pairs.join import Either, Join, JoinKind, Side, Taken
 from app.domain.source import SourceTopic
 from app.rides.lifecycle.sources import END, FARES, RIDE_EVENTS, START
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import polars as pl
 
-from app.base.producer import Producer
-from app.codecs.avro_encode import encode_block
-from app.codecs.record_schema import record_schema
+from app.base.kafka.producer import Producer
+from app.codecs.avro.encode import encode_block
+from app.codecs.avro.record_schema import record_schema
 from app.rides.lifecycle.sources import FARES, RIDE_EVENTS
 from app.rides.pace import Pace
 from app.rides.sent import Encoded, Sent, send_frames

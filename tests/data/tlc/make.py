@@ -2,7 +2,7 @@
 
     python tests/data/tlc/make.py
 
-Not copied from TLC: the trips never took place. tests/unit/test_tlc_layouts.py says how they must be read.
+Not copied from TLC: the trips never took place. tests/unit/rides/test_tlc_layouts.py says how they must be read.
 """
 
 from __future__ import annotations

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from app.rides.ride import RIDES
-from tests.drills.evidence import Evidence
-from tests.drills.expected import not_equal
-from tests.drills.load import Place
+from tests.drills.world.evidence import Evidence
+from tests.drills.world.expected import not_equal
+from tests.drills.world.load import Place
 
 
 def differences(evidence: Evidence) -> Iterator[str]:

@@ -6,8 +6,8 @@ import json
 from collections.abc import Iterator
 
 from app.base import names
-from tests.drills.evidence import Evidence
-from tests.drills.expected import not_equal
+from tests.drills.world.evidence import Evidence
+from tests.drills.world.expected import not_equal
 
 
 def differences(evidence: Evidence) -> Iterator[str]:

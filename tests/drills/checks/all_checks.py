@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from tests.drills.checks import acked, advances, blocks, finals, markers, refused, rows
-from tests.drills.evidence import Evidence
+from tests.drills.world.evidence import Evidence
 
 CHECKS: dict[str, Callable[[Evidence], Iterator[str]]] = {
     "finals": finals.differences,  # first, as it waits for them: whatever is read then is read of tasks at rest

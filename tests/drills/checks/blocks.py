@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from app.codecs.changelog import BLOCK, decode_block, kind_of
+from app.codecs.stored.changelog import BLOCK, decode_block, kind_of
 from app.rides.views import VIEWS
-from tests.drills.evidence import Evidence
-from tests.drills.expected import not_equal
+from tests.drills.world.evidence import Evidence
+from tests.drills.world.expected import not_equal
 
 
 def differences(evidence: Evidence) -> Iterator[str]:

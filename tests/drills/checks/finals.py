@@ -14,8 +14,8 @@ from app.domain.event_time import ends_at_us
 from app.domain.fold import Cells, RowKey, merge_rows
 from app.domain.view import View
 from app.rides.shipped import SHIPPED
-from tests.drills.evidence import Evidence
-from tests.drills.expected import not_equal
+from tests.drills.world.evidence import Evidence
+from tests.drills.world.expected import not_equal
 
 
 def differences(evidence: Evidence) -> Iterator[str]:

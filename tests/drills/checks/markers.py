@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from app.domain.marker import Fates, Marker
 from app.rides.ride import RIDES
 from app.rides.views import VIEWS
-from tests.drills.evidence import Evidence
-from tests.drills.expected import not_equal
+from tests.drills.world.evidence import Evidence
+from tests.drills.world.expected import not_equal
 
 
 def differences(evidence: Evidence) -> Iterator[str]:

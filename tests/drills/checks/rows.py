@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from app.codecs.changelog import ROW, decode_rows, kind_of
-from app.codecs.export import LayoutError, check_digest
-from app.codecs.row_keys import decode_key, row_prefix
+from app.codecs.stored.changelog import ROW, decode_rows, kind_of
+from app.codecs.stored.export import LayoutError, check_digest
+from app.codecs.stored.row_keys import decode_key, row_prefix
 from app.domain.fold import RowKey
 from app.domain.view import View
 from app.rides.views import VIEWS
-from tests.drills.evidence import Evidence
-from tests.drills.expected import Tables, not_equal
-from tests.drills.observed import Observed
+from tests.drills.world.evidence import Evidence
+from tests.drills.world.expected import Tables, not_equal
+from tests.drills.world.observed import Observed
 from tests.support.expiry import kept
 
 

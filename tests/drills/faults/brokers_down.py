@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from tests.drills.field import Field
+from tests.drills.world.field import Field
 
 
 def restart(field: Field) -> None:

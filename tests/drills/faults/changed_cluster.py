@@ -12,17 +12,17 @@ from collections.abc import Callable, Iterator
 
 from confluent_kafka.admin import NewPartitions
 
+from app.base.kafka.topic_admin import admin_client, create_topics
 from app.base.settings import Settings
-from app.base.topic_admin import admin_client, create_topics
 from app.rides.ride import RIDES
 from app.topics import application_topics, source_topics
 from tests.drills.drill import DrillBroken
-from tests.drills.field import Field
-from tests.drills.fleet import Fleet, has_ended
-from tests.support.cluster import write_rides
+from tests.drills.world.field import Field
+from tests.drills.world.fleet import Fleet, has_ended
+from tests.support.machine.cluster import write_rides
+from tests.support.machine.workers import Worker
+from tests.support.machine.world import covers, delete_records, delete_topics, own_world
 from tests.support.truth import log_ends
-from tests.support.workers import Worker
-from tests.support.world import covers, delete_records, delete_topics, own_world
 
 TOPIC = "rides.green"
 RIDES_BEFORE, RIDES_AFTER = 1_000, 2_000

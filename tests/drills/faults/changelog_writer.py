@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from confluent_kafka import Producer
 
-from app.base.kafka_clients import librdkafka_options
+from app.base.kafka.clients import librdkafka_options
 from app.base.settings import Settings
 from app.domain.fold import Cells, RowKey
 from app.domain.view import AllTime, View

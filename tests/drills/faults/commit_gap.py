@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from app.engine.drive import failpoints
-from tests.drills.field import Field
-from tests.drills.fleet import has_ended
+from tests.drills.world.field import Field
+from tests.drills.world.fleet import has_ended
 
 PLACES = (
     failpoints.TRANSACTION_BEGUN,

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from app.topics import topic_named
-from tests.drills.field import Field
-from tests.drills.observed import Observed
+from tests.drills.world.field import Field
+from tests.drills.world.observed import Observed
 
 AT_ONCE = {
     "min_compaction_lag_ms": 0,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from app.engine.drive import failpoints
-from tests.drills.field import Field
+from tests.drills.world.field import Field
 
 PLACES = (
     failpoints.BATCH_OFFERED,

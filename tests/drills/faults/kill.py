@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.drills.field import Field
+from tests.drills.world.field import Field
 
 
 def run(field: Field) -> None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from tests.drills.field import Field
-from tests.drills.fleet import has_ended
+from tests.drills.world.field import Field
+from tests.drills.world.fleet import has_ended
 
 MOST_WORKERS = 3
 

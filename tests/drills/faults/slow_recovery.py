@@ -10,8 +10,8 @@ from app.domain.fold import Cells, RowKey
 from app.rides.ride import RIDES
 from app.rides.views import ZONE_DEMAND
 from tests.drills.faults.changelog_writer import layout_1_row, write
-from tests.drills.field import Field
-from tests.support.workers import Worker
+from tests.drills.world.field import Field
+from tests.support.machine.workers import Worker
 
 PANE_US = 300_000_000
 FIRST_PANE_US = 2_000_000_000_000_000 // PANE_US * PANE_US

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from tests.drills.drill import DrillBroken
-from tests.drills.field import Field
-from tests.drills.fleet import has_ended
-from tests.support.ports import free_ports
-from tests.support.workers import Worker
+from tests.drills.world.field import Field
+from tests.drills.world.fleet import has_ended
+from tests.support.machine.ports import free_ports
+from tests.support.machine.workers import Worker
 
 WITHIN, AFTER, TWICE = "within the session", "after the session", "one name twice"
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import time
 
 from tests.drills.drill import DrillBroken
-from tests.drills.field import Field
-from tests.drills.fleet import has_ended
-from tests.support.world import committed_offsets, next_offsets
+from tests.drills.world.field import Field
+from tests.drills.world.fleet import has_ended
+from tests.support.machine.world import committed_offsets, next_offsets
 
 
 def run(field: Field) -> None:

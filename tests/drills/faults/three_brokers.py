@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from tests.drills.field import Field
+from tests.drills.world.field import Field
 
 
 def run(field: Field) -> None:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from app.base import names
-from app.base.topic_admin import create_topics
+from app.base.kafka.topic_admin import create_topics
 from app.domain.fold import Cells, RowKey
 from app.rides.ride import RIDES
 from app.rides.views import VENDOR_TRIPS
 from app.topics import application_topics
 from tests.drills.drill import DrillBroken
 from tests.drills.faults.changelog_writer import layout_1_row, write
-from tests.drills.field import Field
-from tests.drills.fleet import Fleet, has_ended
+from tests.drills.world.field import Field
+from tests.drills.world.fleet import Fleet, has_ended
 
 ROWS = 500
 MARKER_KEY = b"\x01\x02\x00\x01"

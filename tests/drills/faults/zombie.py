@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from app.engine.drive import failpoints
-from tests.drills.field import Field
-from tests.drills.fleet import is_frozen
+from tests.drills.world.field import Field
+from tests.drills.world.fleet import is_frozen
 
 ANYWHERE = "anywhere"
 TAKE_OVER = (failpoints.TASK_FENCING, failpoints.TASK_FENCED)

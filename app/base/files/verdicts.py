@@ -1,0 +1,129 @@
+"""`latest.json` beside the runs of `flagfall reconcile`: per view, which run began last and what the last one found.
+
+Writer and readers (page, metrics, `flagfall status`) share the models below. A run writes that it began before it
+looks at anything, and its verdicts at its end; one that crashed has begun and not finished, beside the verdict of
+the run before it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+from collections.abc import Iterator, Mapping, Sequence
+from enum import StrEnum
+from pathlib import Path
+from typing import Literal
+
+from pydantic import AwareDatetime, BaseModel, ConfigDict, ValidationError
+
+from app.base.files.whole_file import write_whole
+from app.domain.errors import FlagfallError
+
+RUNS = "reconciliation"
+"""Where the runs are, below the data directory."""
+LATEST = "latest.json"
+
+
+class Verdict(StrEnum):
+    MATCH = "MATCH"
+    MISMATCH = "MISMATCH"
+    INCONCLUSIVE = "INCONCLUSIVE"
+    INVALID = "INVALID"
+
+    @property
+    def exit_code(self) -> int:
+        return {"MATCH": 0, "MISMATCH": 10, "INCONCLUSIVE": 11, "INVALID": 12}[self.value]
+
+
+class _Written(BaseModel):
+    model_config = ConfigDict(frozen=True)
+
+
+class Begun(_Written):
+    """A run that began; `run_id` is the name of its folder."""
+
+    run_id: str
+    begun_at: AwareDatetime
+
+
+class Finished(Begun):
+    """A run that ended, and what it found of one view.
+
+    `residual`: rows that differ unexplained, None where nothing was compared; `reason`: why there is no verdict on
+    the figures; `report`: the report's place beside this file.
+    """
+
+    finished_at: AwareDatetime
+    verdict: Verdict
+    residual: int | None
+    reason: str | None
+    report: str
+
+
+class Checked(_Written):
+    """One view: the run that began last, and the last that ended, None before the first."""
+
+    begun: Begun
+    finished: Finished | None = None
+
+    @property
+    def unfinished(self) -> Begun | None:
+        """The later run that began and did not end, or has not yet."""
+        return None if self.finished is not None and self.finished.run_id == self.begun.run_id else self.begun
+
+
+class Latest(_Written):
+    """The whole file; `views` by name."""
+
+    layout: Literal[2]
+    views: dict[str, Checked]
+
+
+class LatestUnreadable(FlagfallError):
+    """The file is there and makes no sense. The next run writes it anew."""
+
+
+def read_latest(runs: Path) -> Latest:
+    """What `runs`, the folder of the runs, says; empty before the first. Raises LatestUnreadable."""
+    file = runs / LATEST
+    try:
+        return Latest.model_validate_json(file.read_bytes())
+    except FileNotFoundError:
+        return Latest(layout=2, views={})
+    except (OSError, ValidationError) as error:
+        raise LatestUnreadable(
+            f"{file} cannot be read; the next `flagfall reconcile` writes it anew: {error}"
+        ) from error
+
+
+def write_begun(runs: Path, views: Sequence[str], begun: Begun) -> None:
+    """Say of these views, before anything else is done, that a run began. The others' entries stay."""
+    with _changed(runs) as known:
+        known |= {view: Checked(begun=begun, finished=_finished(known, view)) for view in views}
+
+
+def write_finished(runs: Path, found: Mapping[str, Finished]) -> None:
+    """Say what a run found of each view. A later run that has begun meanwhile stays told."""
+    with _changed(runs) as known:
+        for view, finished in found.items():
+            runs_begun = [Begun(run_id=finished.run_id, begun_at=finished.begun_at)]
+            runs_begun += [known[view].begun] if view in known else []
+            known[view] = Checked(begun=max(runs_begun, key=lambda run: run.begun_at), finished=finished)
+
+
+def _finished(known: Mapping[str, Checked], view: str) -> Finished | None:
+    return known[view].finished if view in known else None
+
+
+@contextlib.contextmanager
+def _changed(runs: Path) -> Iterator[dict[str, Checked]]:
+    """The entries, to be changed; two runs at once wait for one another. An unreadable file begins anew."""
+    runs.mkdir(parents=True, exist_ok=True)
+    with (runs / ".latest.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        try:
+            known = dict(read_latest(runs).views)
+        except LatestUnreadable:
+            known = {}
+        yield known
+        write_whole(runs / LATEST, Latest(layout=2, views=known).model_dump_json(indent=2).encode())

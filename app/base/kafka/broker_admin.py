@@ -1,0 +1,39 @@
+"""What the brokers of a cluster are set to. Nothing here changes anything."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from confluent_kafka import KafkaException
+from confluent_kafka.admin import ConfigResource, ResourceType
+
+from app.base.errors import KafkaUnavailable
+from app.base.kafka.topic_admin import FIRST_ANSWER_SECONDS, REQUEST_TIMEOUT_SECONDS, admin_client
+from app.base.settings import KafkaSettings
+
+
+class BrokerSetting(NamedTuple):
+    """A broker's setting; `at_start`: it is read when the broker starts, and not changed under way."""
+
+    value: str | None
+    at_start: bool
+
+
+def broker_settings(kafka: KafkaSettings) -> dict[int, dict[str, BrokerSetting]]:
+    """By broker that is up and by Kafka's name. KafkaUnavailable if one cannot be asked, or refuses to tell."""
+    admin = admin_client(kafka)
+    try:
+        brokers = admin.list_topics(timeout=FIRST_ANSWER_SECONDS).brokers
+        asked = [ConfigResource(ResourceType.BROKER, str(broker)) for broker in brokers]
+        told = {
+            int(resource.name): future.result(REQUEST_TIMEOUT_SECONDS)
+            for resource, future in admin.describe_configs(asked).items()
+        }
+    except KafkaException as error:
+        raise KafkaUnavailable(
+            f"{kafka.bootstrap_server} does not tell its brokers' settings: {error.args[0].str()}"
+        ) from error
+    return {
+        broker: {name: BrokerSetting(entry.value, bool(entry.is_read_only)) for name, entry in entries.items()}
+        for broker, entries in told.items()
+    }

@@ -1,0 +1,177 @@
+"""What the cluster says of its topics: ids, log starts, log ends. Blocking; call it from a thread on a loop."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterable
+from concurrent.futures import Future
+from typing import Any, Generic, NamedTuple, TypeVar
+
+from confluent_kafka import (
+    OFFSET_BEGINNING,
+    OFFSET_END,
+    Consumer,
+    KafkaError,
+    KafkaException,
+    TopicCollection,
+    TopicPartition,
+)
+from confluent_kafka.admin import AdminClient
+
+from app.base.kafka.clients import librdkafka_options
+from app.base.kafka.passing import ANSWERS, passes
+from app.base.settings import KafkaSettings
+from app.domain.errors import FlagfallError
+from app.domain.records import TopicPartition as Place
+
+ASK_AGAIN_SECONDS = 0.1
+FIRST_PATIENCE_SECONDS = 0.5
+"""Twice as long with each further question, for clusters that are only slow."""
+LOCAL_SECONDS = 1.0
+"""The client ends a question by itself; this is for telling it."""
+
+Answer = TypeVar("Answer")
+Client = TypeVar("Client")
+
+
+class ClusterError(FlagfallError):
+    """The cluster could not be asked, or knows no such topic."""
+
+
+class NotNow(ClusterError):
+    """The cluster may answer this soon."""
+
+
+class TopicGone(ClusterError):
+    """The cluster answers that it has no such topic, or not that partition of it."""
+
+
+class TopicFacts(NamedTuple):
+    """The id that the cluster gave a topic when it was created (a re-created one has another), and its size."""
+
+    id: str
+    partitions: int
+
+
+class Cluster:
+    """Questions to the cluster, each bounded in time.
+
+    Offsets are asked for by clients that read: the administrator's own call for them (librdkafka 2.16, ListOffsets)
+    looks for leaders in two threads at once, and ends the whole process where a question takes longer than it may.
+    """
+
+    def __init__(self, kafka: KafkaSettings, timeout_seconds: float = 30.0) -> None:
+        options = {**librdkafka_options(kafka), "log_level": 0}  # what matters is raised
+        reads = options | {"group.id": "flagfall-asks", "enable.auto.commit": False}  # demanded, never used
+        self._timeout = timeout_seconds
+        self._address = kafka.bootstrap_server
+        self._administrator = _Kept(lambda: AdminClient(options))
+        self._committed = _Kept(lambda: Consumer(reads | {"isolation.level": "read_committed"}))
+        self._written = _Kept(lambda: Consumer(reads | {"isolation.level": "read_uncommitted"}))
+
+    def topics(self, names: Iterable[str]) -> dict[str, TopicFacts]:
+        """What each of these topics is."""
+        wanted = sorted(set(names))
+
+        def ask(client: AdminClient, seconds: float) -> dict[str, TopicFacts]:
+            asked = client.describe_topics(TopicCollection(wanted), request_timeout=seconds)
+            told = {name: self._described(asked[name], name, seconds) for name in wanted}
+            return {name: TopicFacts(str(one.topic_id), len(one.partitions)) for name, one in told.items()}
+
+        return self._answered(self._administrator, ask) if wanted else {}
+
+    def log_starts(self, places: Iterable[Place]) -> dict[Place, int]:
+        """First offset that each topic-partition still has."""
+        return self._offsets(self._written, places, OFFSET_BEGINNING)
+
+    def log_ends(self, places: Iterable[Place], *, committed: bool) -> dict[Place, int]:
+        """Offset behind the last record: the high watermark, or with `committed` the last stable offset."""
+        return self._offsets(self._committed if committed else self._written, places, OFFSET_END)
+
+    def _offsets(self, kept: _Kept[Consumer], places: Iterable[Place], which: int) -> dict[Place, int]:
+        """`which`: first or last, as Kafka's protocol has them beside the times that it can be asked about."""
+        wanted = sorted(set(places))
+
+        def ask(client: Consumer, seconds: float) -> dict[Place, int]:
+            asked = [TopicPartition(place.topic, place.partition, which) for place in wanted]
+            try:
+                told = client.offsets_for_times(asked, timeout=seconds)
+            except KafkaException as error:
+                about = f"{wanted[0]} and {len(wanted) - 1} more" if wanted[1:] else str(wanted[0])
+                raise self._error(about, error.args[0]) from error
+            return dict(self._offset(one) for one in told)
+
+        return self._answered(kept, ask) if wanted else {}
+
+    def _offset(self, told: TopicPartition) -> tuple[Place, int]:
+        place = Place(told.topic, told.partition)
+        if told.error is not None:
+            raise self._error(str(place), told.error)
+        if told.offset < 0:
+            raise NotNow(f"{place}: {self._address} has no leader of it that answers")
+        return place, told.offset
+
+    def _described(self, future: Future[Any], about: str, seconds: float) -> Any:
+        try:
+            return future.result(timeout=seconds + LOCAL_SECONDS)
+        except KafkaException as error:
+            raise self._error(about, error.args[0]) from error
+        except TimeoutError as error:
+            raise NotNow(f"{about}: {self._address} has not answered within {seconds:g} s") from error
+
+    def _error(self, about: str, error: KafkaError) -> ClusterError:
+        if error.code() in ANSWERS:
+            return TopicGone(
+                f"{about}: {self._address} has no such topic, or partition. Was it deleted? `flagfall topics create` "
+                "makes it anew, without its records; then `flagfall rebuild`, or another FLAGFALL_APP_ID"
+            )
+        kind = NotNow if passes(error) else ClusterError
+        return kind(f"{about}: {self._address} answers: {error.str()}")
+
+    def _answered(self, kept: _Kept[Client], ask: Callable[[Client, float], Answer]) -> Answer:
+        """Each question is short (`ask` is given a client and seconds), and one that fails is asked by a new client.
+
+        librdkafka's stays with the leader it knows, and while no broker is there it knows no topic-partition; for
+        half a minute after one has come back it may not answer. So what a client says that was kept is an error only
+        if a new one says it too.
+        """
+        left_seconds, patience_seconds = self._timeout, FIRST_PATIENCE_SECONDS
+        deadline = time.monotonic() + left_seconds
+        while True:
+            client, is_new = kept.choose()
+            try:
+                return ask(client, min(patience_seconds, left_seconds))
+            except ClusterError as error:
+                kept.drop(client)
+                left_seconds = deadline - time.monotonic() - ASK_AGAIN_SECONDS
+                if left_seconds <= 0 or (is_new and not isinstance(error, NotNow)):
+                    raise
+            time.sleep(ASK_AGAIN_SECONDS)
+            patience_seconds *= 2
+
+
+class _Kept(Generic[Client]):
+    """A client that several threads ask: made for the first question, and anew once it has been given up.
+
+    Whoever asks holds it until it has answered: one that nobody holds ends, and answers nothing.
+    """
+
+    def __init__(self, make: Callable[[], Client]) -> None:
+        self._make = make
+        self._client: Client | None = None
+        self._choosing = threading.Lock()
+
+    def choose(self) -> tuple[Client, bool]:
+        """A client, and whether it is new."""
+        with self._choosing:
+            is_new = self._client is None
+            client = self._make() if self._client is None else self._client  # a client's truth is its queue's length
+            self._client = client
+            return client, is_new
+
+    def drop(self, client: Client) -> None:
+        """Give up this one, if it is still the one that is kept."""
+        with self._choosing:
+            if self._client is client:
+                self._client = None

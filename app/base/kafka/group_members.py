@@ -1,0 +1,69 @@
+"""Who is in a consumer group now, as the group's coordinator tells. Blocking; call it from a thread on a loop."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from concurrent.futures import Future
+from typing import Any, NamedTuple
+
+from confluent_kafka import KafkaError, KafkaException
+
+from app.base.kafka.passing import passes
+from app.base.kafka.topic_admin import admin_client
+from app.base.settings import KafkaSettings
+from app.domain.errors import FlagfallError
+
+TIMEOUT_SECONDS = 5.0
+
+
+class GroupUnknown(FlagfallError):
+    """The coordinator refuses to tell who is in the group; the message has its reason."""
+
+
+class Member(NamedTuple):
+    """A member of a group: the client id that it gave itself, and the address from which the broker sees it."""
+
+    client_id: str
+    host: str
+    instance_id: str | None = None
+
+
+class Members:
+    """The members of one group, asked anew by each call: `Members(kafka, "flagfall")()`."""
+
+    def __init__(self, kafka: KafkaSettings, group: str) -> None:
+        self._kafka, self.group = kafka, group
+        self._asking = threading.Lock()
+        self._client: Any = None
+
+    def __call__(self) -> list[Member]:
+        """None of a group that is not there, or cannot be asked about just now. Raises GroupUnknown."""
+        with self._asking:  # a client that another thread replaced meanwhile would be gone, and never answer
+            self._client = self._client or admin_client(self._kafka)
+            asked = self._client.describe_consumer_groups([self.group], request_timeout=TIMEOUT_SECONDS)[self.group]
+            return self._told(asked)
+
+    def _told(self, asked: Future[Any]) -> list[Member]:
+        try:
+            told = asked.result(timeout=2 * TIMEOUT_SECONDS)
+        except TimeoutError:
+            return []
+        except KafkaException as error:
+            cause: KafkaError = error.args[0]
+            if passes(cause) or cause.code() == KafkaError.GROUP_ID_NOT_FOUND:
+                return []
+            raise GroupUnknown(f"who is in group {self.group} cannot be asked: {cause.str()}") from error
+        return [Member(m.client_id, m.host.lstrip("/"), m.group_instance_id) for m in told.members]
+
+
+def seen_as(kafka: KafkaSettings) -> str | None:
+    """The address of this machine from which it reaches the broker; None where there is no way to it."""
+    host, _, port = kafka.bootstrap_server.split(",")[0].strip().rpartition(":")
+    try:
+        family, kind, _, _, address = socket.getaddrinfo(host.strip("[]"), int(port), type=socket.SOCK_DGRAM)[0]
+        with socket.socket(family, kind) as nothing_is_sent:
+            nothing_is_sent.connect(address)
+            return str(nothing_is_sent.getsockname()[0])
+    except (OSError, ValueError):
+        return None

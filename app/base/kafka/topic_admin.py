@@ -1,0 +1,205 @@
+"""Create topics, and compare those that exist with their entries. Nothing here changes or deletes a topic.
+
+Auto-creation is not relied upon and not wanted: a topic with seven days' retention silently loses rides of 2019.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from time import monotonic, sleep
+from typing import NamedTuple
+
+from confluent_kafka import KafkaError, KafkaException, TopicCollection
+from confluent_kafka.admin import (
+    AdminClient,
+    ConfigResource,
+    NewTopic,
+    ResourceType,
+    TopicMetadata,
+)
+
+from app.base.errors import KafkaUnavailable, TopicsDiffer, TopicsMissing
+from app.base.kafka.clients import librdkafka_options
+from app.base.kafka.demands import PARTITIONS, REPLICATION_FACTOR, entry_demands
+from app.base.kafka.passing import passes
+from app.base.kafka.topic import Topic
+from app.base.settings import KafkaSettings
+
+REQUEST_TIMEOUT_SECONDS = 30.0
+FIRST_ANSWER_SECONDS = 10.0
+POLL_SECONDS = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class TopicState:
+    """An entry beside what the cluster has. `differences` is empty where they agree or the topic is missing."""
+
+    topic: Topic
+    exists: bool
+    differences: tuple[str, ...] = ()
+
+
+class Described(NamedTuple):
+    """Partitions, the least replication factor of one, and configuration."""
+
+    partitions: int
+    replicas: int
+    settings: dict[str, str]
+
+    @property
+    def told(self) -> dict[str, str]:
+        """All of it under the names that demands have."""
+        return {PARTITIONS: str(self.partitions), REPLICATION_FACTOR: str(self.replicas), **self.settings}
+
+
+def admin_client(kafka: KafkaSettings) -> AdminClient:
+    """A client for administration; it reports through exceptions and stays silent otherwise."""
+    return AdminClient({**librdkafka_options(kafka), "log_level": 0, "socket.timeout.ms": 10_000})
+
+
+def topic_states(kafka: KafkaSettings, topics: Sequence[Topic]) -> list[TopicState]:
+    """Each entry compared with the cluster, in order. Raises KafkaUnavailable."""
+    found = described(kafka, topics)
+    differences = {t.name: tuple(_differences(t, found[t.name])) for t in topics if t.name in found}
+    return [TopicState(t, t.name in found, differences.get(t.name, ())) for t in topics]
+
+
+def described(kafka: KafkaSettings, topics: Sequence[Topic]) -> dict[str, Described]:
+    """Those of some topics that exist, by name. Raises KafkaUnavailable."""
+    admin = admin_client(kafka)
+    existing = _existing_names(admin, kafka)
+    return _describe(admin, kafka, [topic.name for topic in topics if topic.name in existing])
+
+
+def create_topics(kafka: KafkaSettings, topics: Sequence[Topic]) -> list[str]:
+    """Create those that are missing; returns their names, [] if all were there.
+
+    Raises TopicsDiffer, before anything is created, if one exists with other properties.
+    """
+    states = topic_states(kafka, topics)
+    refuse_different(states)
+    missing = [state.topic for state in states if not state.exists]
+    if not missing:
+        return []
+    admin = admin_client(kafka)  # must outlive the answers
+    created = _create(admin, missing)
+    _await_leaders(admin, kafka, [topic.name for topic in missing])
+    refuse_different(topic_states(kafka, missing))
+    return created
+
+
+def require_topics(kafka: KafkaSettings, topics: Sequence[Topic]) -> None:
+    """Raises TopicsMissing or TopicsDiffer unless every topic exists as its entry says."""
+    states = topic_states(kafka, topics)
+    missing = [state.topic.name for state in states if not state.exists]
+    if missing:
+        raise TopicsMissing(
+            f"{kafka.bootstrap_server} has no topic {', '.join(missing)}; `flagfall topics create` makes them"
+        )
+    refuse_different(states)
+
+
+def refuse_different(states: Iterable[TopicState]) -> None:
+    """Raises TopicsDiffer naming every property in which an existing topic is not what its entry says."""
+    lines = [f"  {state.topic.name}: {one}" for state in states for one in state.differences]
+    if lines:
+        raise TopicsDiffer(
+            "Topics exist and are not as they should be:\n"
+            + "\n".join(lines)
+            + "\nCorrect them with Kafka's own tools, or set FLAGFALL_TOPICS_* (or another FLAGFALL_APP_ID) to fit."
+        )
+
+
+def _existing_names(admin: AdminClient, kafka: KafkaSettings) -> set[str]:
+    try:
+        return set(admin.list_topics(timeout=FIRST_ANSWER_SECONDS).topics)
+    except KafkaException as error:
+        raise KafkaUnavailable(
+            f"no broker answers at {kafka.bootstrap_server} ({error.args[0].str()}): start one with "
+            f"`flagfall services up`, or set FLAGFALL_KAFKA_BOOTSTRAP_SERVER to a running cluster"
+        ) from error
+
+
+def _create(admin: AdminClient, missing: Sequence[Topic]) -> list[str]:
+    """Make them; the names of those that nobody else has made meanwhile."""
+    deadline, created, left = monotonic() + REQUEST_TIMEOUT_SECONDS, list[str](), {t.name: t for t in missing}
+    while left:
+        asked = [
+            NewTopic(t.name, num_partitions=t.partitions, replication_factor=t.replication_factor, config=t.settings)
+            for t in left.values()
+        ]
+        for name, future in admin.create_topics(asked, operation_timeout=REQUEST_TIMEOUT_SECONDS).items():
+            try:
+                future.result(REQUEST_TIMEOUT_SECONDS)
+                created.append(name)
+            except KafkaException as error:
+                told = error.args[0]
+                if passes(told) and monotonic() < deadline:
+                    continue
+                if told.code() != KafkaError.TOPIC_ALREADY_EXISTS:  # else: somebody was quicker
+                    raise KafkaUnavailable(f"topic {name} could not be created: {told.str()}") from error
+            del left[name]
+        if left:
+            sleep(POLL_SECONDS)
+    return created
+
+
+def _await_leaders(admin: AdminClient, kafka: KafkaSettings, names: Sequence[str]) -> None:
+    """Wait until the brokers, not only their controller, know the topics, and every partition has a leader."""
+    deadline = monotonic() + REQUEST_TIMEOUT_SECONDS
+    while True:
+        known = admin.list_topics(timeout=FIRST_ANSWER_SECONDS).topics
+        led = [name for name in names if name in known and _is_led(known[name])]
+        if len(led) == len(names):
+            return
+        if monotonic() > deadline:
+            raise KafkaUnavailable(
+                f"{kafka.bootstrap_server} created topics that have no leader yet: {', '.join(set(names) - set(led))}"
+            )
+        sleep(POLL_SECONDS)
+
+
+def _is_led(topic: TopicMetadata) -> bool:
+    return bool(topic.partitions) and all(one.leader >= 0 for one in topic.partitions.values())
+
+
+def _describe(admin: AdminClient, kafka: KafkaSettings, names: Sequence[str]) -> dict[str, Described]:
+    """Each of some topics that exist. Another broker than the one that told of a topic may not know it yet."""
+    deadline = monotonic() + REQUEST_TIMEOUT_SECONDS
+    while names:
+        try:
+            return _describe_now(admin, names)
+        except KafkaException as error:
+            told = error.args[0]
+            not_yet = passes(told) or told.code() == KafkaError.UNKNOWN_TOPIC_OR_PART
+            if not not_yet or monotonic() > deadline:
+                raise KafkaUnavailable(
+                    f"{kafka.bootstrap_server} does not describe its topics: {told.str()}"
+                ) from error
+        sleep(POLL_SECONDS)
+    return {}
+
+
+def _describe_now(admin: AdminClient, names: Sequence[str]) -> dict[str, Described]:
+    described = admin.describe_topics(TopicCollection(list(names)))
+    resources = [ConfigResource(ResourceType.TOPIC, name) for name in names]
+    configured = {resource.name: future for resource, future in admin.describe_configs(resources).items()}
+    found = {}
+    for name in names:
+        partitions = described[name].result(REQUEST_TIMEOUT_SECONDS).partitions
+        entries = configured[name].result(REQUEST_TIMEOUT_SECONDS)
+        replicas = min(len(partition.replicas) for partition in partitions)
+        found[name] = Described(len(partitions), replicas, {key: entry.value for key, entry in entries.items()})
+    return found
+
+
+def _differences(topic: Topic, found: Described) -> Iterable[str]:
+    partitions, replicas, settings = found
+    if partitions != topic.partitions:
+        yield f"has {partitions} partitions, not {topic.partitions}"
+    if replicas < topic.replication_factor:
+        yield f"has replication factor {replicas}, not {topic.replication_factor}"
+    for demand in entry_demands(topic):
+        if not demand.admits(settings.get(demand.name)):
+            yield f"has {demand.name}={settings.get(demand.name)}, not {demand.wanted}"

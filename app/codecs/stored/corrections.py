@@ -1,0 +1,69 @@
+"""Corrections and what became of them, as JSON (docs/formats.md)."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import orjson
+
+from app.domain.corrections.correction import Correction, Place
+from app.domain.errors import LayoutError
+from app.domain.fold import RowKey
+
+
+class Outcome(NamedTuple):
+    """What a task did about the correction at an offset of its corrections topic; `why` is None where it applied it."""
+
+    topic: str
+    partition: int
+    offset: int
+    why: str | None
+    correction: Correction
+
+
+def correction_bytes(correction: Correction) -> bytes:
+    """The correction as it is sent."""
+    document = {
+        "run": correction.run,
+        "view": correction.view,
+        "version": correction.version,
+        "window_start_us": correction.key.window_start_us,
+        "group": correction.key.group,
+        "expected": correction.expected,
+        "row": correction.row,
+        "adds": [tuple(place) for place in correction.adds],
+    }
+    return orjson.dumps(document)
+
+
+def read_correction(value: bytes | None) -> Correction | None:
+    """The correction, None if it is none."""
+    try:
+        return _correction(orjson.loads(value or b""))
+    except (orjson.JSONDecodeError, KeyError, TypeError):
+        return None
+
+
+def read_outcome(value: bytes) -> Outcome:
+    """An outcome, as a task wrote it. LayoutError if it is none."""
+    try:
+        told = orjson.loads(value)
+        why = None if told["outcome"] == "applied" else told["why"]
+        place, correction = (told["topic"], told["partition"], told["offset"]), _correction(told["correction"])
+    except (orjson.JSONDecodeError, KeyError, TypeError) as error:
+        raise LayoutError(f"no outcome of a correction: {value[:200]!r}") from error
+    if correction is None:
+        raise LayoutError(f"an outcome without a correction: {value[:200]!r}")
+    return Outcome(*place, why, correction)
+
+
+def _correction(told: dict[str, Any]) -> Correction | None:
+    """KeyError or TypeError if it is of another shape."""
+    key = RowKey(told["window_start_us"], tuple(told["group"]))
+    expected, row = (None if told[side] is None else tuple(told[side]) for side in ("expected", "row"))
+    adds = tuple(Place(*place) for place in told.get("adds", ()))
+    if not all(type(x) is of for p in adds for x, of in zip(p, (str, int, int), strict=True)):
+        return None
+    correction = Correction(told["run"], told["view"], told["version"], key, expected, row, adds)
+    texts = (correction.run, correction.view, correction.version)
+    return correction if all(isinstance(text, str) for text in texts) else None

@@ -1,0 +1,205 @@
+"""Keys of stored rows: one at a time, and many at once by column (docs/formats.md). Layout 1.
+
+Integer groups are held as int64 arrays with NULL_INTEGER for null, text groups as arrays of str and None.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from app.codecs.stored.changelog import (
+    ALL_TIME,
+    CALENDAR,
+    HOPPING,
+    INTEGER_TAG,
+    LAYOUT,
+    NULL_INTEGER,
+    NULL_TAG,
+    ROW,
+    ROW_HEAD,
+    SESSION,
+    TEXT_TAG,
+    TUMBLING,
+    Int64s,
+    as_bytes,
+)
+from app.domain.errors import LayoutError
+from app.domain.fold import RowKey
+from app.domain.records import Value
+from app.domain.view import AllTime, Session, Tumbling, View
+from app.domain.windows import Calendar, Hopping
+
+_WINDOW_KINDS = {AllTime: ALL_TIME, Tumbling: TUMBLING, Session: SESSION, Calendar: CALENDAR, Hopping: HOPPING}
+
+
+def row_prefix(view: View) -> bytes:
+    """What every row key of this view and version begins with."""
+    window = _WINDOW_KINDS[type(view.window)]
+    return ROW_HEAD.pack(LAYOUT, ROW, view.number, bytes.fromhex(view.version)) + bytes((window,))
+
+
+def encode_key(view: View, key: RowKey) -> bytes:
+    """One row's key."""
+    window = b"" if key.window_start_us is None else struct.pack(">q", key.window_start_us)
+    return row_prefix(view) + window + b"".join(map(_encode_group, view.texts, key.group))
+
+
+def encode_keys(
+    view: View, windows: Int64s | None, groups: Sequence[Sequence[Value] | Int64s], count: int = 0
+) -> list[bytes]:
+    """Keys of many rows: integer groups as int64 arrays with NULL_INTEGER for null, text as sequences.
+
+    `count` matters only to a view without window and groups, whose rows have no column to count.
+    """
+    fixed = _heads(view, windows, groups, count)
+    pieces: list[list[bytes]] = []
+    for text, values in zip(view.texts, groups, strict=True):
+        if text:
+            encoded = {value: _encode_group(True, value) for value in set(values)}
+            pieces += [_cut(fixed), [encoded[value] for value in values]] if fixed else [[encoded[v] for v in values]]
+            fixed = []
+        else:
+            fixed += _integer_columns(np.asarray(values))
+    if fixed:
+        pieces.append(_cut(fixed))
+    return pieces[0] if len(pieces) == 1 else list(map(b"".join, zip(*pieces, strict=True)))
+
+
+def key_matrix(
+    view: View, windows: Int64s | None, groups: Sequence[Sequence[Value] | Int64s], count: int = 0
+) -> npt.NDArray[np.uint8] | None:
+    """As `encode_keys`, as a (rows, `key_width`) array of bytes; None where texts make the keys differ in length."""
+    if any(view.texts):
+        return None
+    columns = _heads(view, windows, groups, count)
+    for values in groups:
+        columns += _integer_columns(np.asarray(values))
+    return np.hstack(columns)
+
+
+def decode_key(view: View, key: bytes) -> RowKey:
+    """Inverse of `encode_key`; LayoutError if the bytes do not fit the view's groups."""
+    prefix = row_prefix(view)
+    if not key.startswith(prefix):
+        raise LayoutError(f"key {key.hex()} does not begin like a row of {view.name} version {view.version}")
+    at, window = len(prefix), None
+    group: list[Value] = []
+    try:
+        if not isinstance(view.window, AllTime):
+            (window,) = struct.unpack_from(">q", key, at)
+            at += 8
+        for text in view.texts:
+            value, at = _decode_group(text, key, at)
+            group.append(value)
+    except (struct.error, IndexError, UnicodeDecodeError) as error:
+        raise LayoutError(f"key {key.hex()} of {view.name} ends too soon or holds no text ({error})") from error
+    if at != len(key):
+        raise LayoutError(f"key {key.hex()} of {view.name} is {len(key)} bytes long, its groups end at {at}")
+    return RowKey(window, tuple(group))
+
+
+def decode_keys(view: View, keys: Sequence[bytes]) -> tuple[Int64s | None, list[npt.NDArray[Any]]]:
+    """Window starts (None for all-time views) and group columns of many keys, the inverse of `encode_keys`.
+
+    The keys must begin with the view's prefix. LayoutError if one is of another length.
+    """
+    width = key_width(view)
+    if width is None or any(len(key) != width for key in keys):
+        return _decode_one_by_one(view, keys, view.texts)
+    return decode_key_matrix(view, np.frombuffer(b"".join(keys), np.uint8).reshape(len(keys), width))
+
+
+def key_width(view: View) -> int | None:
+    """Bytes of each key of the view; None where texts make them differ."""
+    if any(view.texts):
+        return None
+    return len(row_prefix(view)) + 8 * (not isinstance(view.window, AllTime)) + 9 * len(view.texts)
+
+
+def decode_key_matrix(view: View, keys: npt.NDArray[np.uint8]) -> tuple[Int64s | None, list[npt.NDArray[Any]]]:
+    """As `decode_keys`, of a (rows, `key_width(view)`) array of bytes."""
+    at = len(row_prefix(view))
+    windows = None
+    if not isinstance(view.window, AllTime):
+        windows = _numbers(keys[:, at : at + 8])
+        at += 8
+    groups: list[npt.NDArray[Any]] = []
+    for tag in range(at, keys.shape[1], 9):
+        odd = np.flatnonzero((keys[:, tag] != NULL_TAG) & (keys[:, tag] != INTEGER_TAG))
+        if len(odd):
+            decode_key(view, keys[odd[0]].tobytes())  # which says it in words
+        numbers = _numbers(keys[:, tag + 1 : tag + 9])
+        numbers[keys[:, tag] == NULL_TAG] = NULL_INTEGER
+        groups.append(numbers)
+    return windows, groups
+
+
+def _decode_one_by_one(
+    view: View, keys: Sequence[bytes], texts: Sequence[bool]
+) -> tuple[Int64s | None, list[npt.NDArray[Any]]]:
+    decoded = [decode_key(view, key) for key in keys]
+    windows = None if isinstance(view.window, AllTime) else np.array([key.window_start_us for key in decoded], np.int64)
+    return windows, [_column([key.group[i] for key in decoded], text) for i, text in enumerate(texts)]
+
+
+def _column(values: Sequence[Value], text: bool) -> npt.NDArray[Any]:
+    if not text:
+        return np.array([NULL_INTEGER if value is None else value for value in values], np.int64)
+    held = np.empty(len(values), object)
+    held[:] = values
+    return held
+
+
+def _numbers(big_endian: npt.NDArray[np.uint8]) -> Int64s:
+    return np.ascontiguousarray(big_endian).view(">i8").reshape(-1).astype(np.int64)
+
+
+def _encode_group(text: bool, value: Value) -> bytes:
+    if text:
+        if value is None:
+            return bytes((NULL_TAG,))
+        encoded = str(value).encode()
+        return struct.pack(">BH", TEXT_TAG, len(encoded)) + encoded
+    return struct.pack(">Bq", NULL_TAG, 0) if value is None else struct.pack(">Bq", INTEGER_TAG, int(value))
+
+
+def _decode_group(text: bool, key: bytes, at: int) -> tuple[Value, int]:
+    known = TEXT_TAG if text else INTEGER_TAG
+    if key[at] not in (NULL_TAG, known):
+        raise LayoutError(f"key {key.hex()}: group tag {key[at]} at byte {at}, expected {NULL_TAG} or {known}")
+    if not text:
+        tag, number = struct.unpack_from(">Bq", key, at)
+        return (None if tag == NULL_TAG else number), at + 9
+    if key[at] == NULL_TAG:
+        return None, at + 1
+    (length,) = struct.unpack_from(">H", key, at + 1)
+    return key[at + 3 : at + 3 + length].decode(), at + 3 + length
+
+
+def _heads(
+    view: View, windows: Int64s | None, groups: Sequence[Sequence[Value] | Int64s], count: int
+) -> list[npt.NDArray[np.uint8]]:
+    """What keys begin with, up to their groups, side by side."""
+    if groups or windows is not None:
+        count = len(groups[0] if groups else windows)  # type: ignore[arg-type]
+    prefix = np.frombuffer(row_prefix(view), np.uint8)
+    heads = [np.broadcast_to(prefix, (count, len(prefix)))]
+    return heads if windows is None else [*heads, _big_endian(windows)]
+
+
+def _big_endian(numbers: Int64s) -> npt.NDArray[np.uint8]:
+    return np.ascontiguousarray(numbers, dtype=">i8").view(np.uint8).reshape(-1, 8)
+
+
+def _integer_columns(numbers: Int64s) -> list[npt.NDArray[np.uint8]]:
+    known = numbers != NULL_INTEGER
+    return [known.view(np.uint8)[:, None], _big_endian(np.where(known, numbers, 0))]
+
+
+def _cut(columns: list[npt.NDArray[np.uint8]]) -> list[bytes]:
+    return as_bytes(np.hstack(columns))

@@ -1,0 +1,188 @@
+"""`flagfall late`: the records that were refused, how they come back, and what it costs that they came late."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from app.domain.suggestion import did_you_mean
+from app.edge.cli.common import bootstrap_option, echo_json, json_option, load_catalogue, load_settings
+from app.edge.cli.records.selecting import selecting, selection_of
+from app.edge.cli.records.sending import progress
+
+if TYPE_CHECKING:
+    from app.base.settings import Settings
+    from app.domain.catalogue import TaskGroup
+    from app.edge.late.refused import RefusedRecord, Selection
+
+RIDES_GROUP = "rides"
+
+
+@click.group()
+def command() -> None:
+    """Records that came too late, or cannot be used.
+
+    \b
+    flagfall late show --reason late --view zone_demand
+    flagfall late refeed --reason unknown_schema --dry-run
+    flagfall late cost
+    """
+
+
+@command.command()
+@selecting
+@click.option("--values", "with_values", is_flag=True, help="Decode the records, where that can be done now.")
+@click.option(
+    "--limit", type=click.IntRange(0), default=50, show_default=True, help="Records to list; all are counted."
+)
+@bootstrap_option
+@json_option
+def show(*, with_values: bool, limit: int, bootstrap_server: str | None, as_json: bool, **asked: Any) -> None:
+    """List records that were refused, and count them by reason.
+
+    \b
+    flagfall late show --topic rides.yellow --partition 2 --offsets 5000:6000
+    flagfall late show --reason out_of_bounds --values --json --limit 1000 > mended.json
+    """
+    from app.base.registry.client import Registry
+    from app.base.registry.schemas import RegistrySchemas
+    from app.edge.late.originals import Originals
+    from app.edge.late.telling import echo_refused, refused_as_json
+
+    settings = load_settings(bootstrap_server)
+    listed: list[RefusedRecord] = []
+    counts: Counter[tuple[str, str]] = Counter()
+    for record in _read(settings, selection_of(**asked), quiet=as_json):
+        counts.update((record.reason, view) for view in record.views or ("",))
+        if len(listed) < limit:
+            listed.append(record)
+    schemas = RegistrySchemas(Registry(settings)) if with_values else None
+    whole = Originals(settings.kafka)
+    if as_json:
+        return echo_json(refused_as_json(listed, counts, schemas, whole))
+    echo_refused(listed, counts, schemas, whole)
+
+
+@command.command()
+@selecting
+@click.option(
+    "--mended",
+    "file",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="Values to take instead of what the records say: JSON as `late show --values --json` gives it. Only "
+    "records in it are re-fed.",
+)
+@click.option("--dry-run", is_flag=True, help="Say what would change, and change nothing.")
+@click.option("--worker", "worker_url", metavar="URL", help="Any worker. Default: FLAGFALL_WORKER_HTTP_PORT here.")
+@click.option("--wait", "wait_seconds", type=float, default=60.0, show_default=True, help="Seconds to wait for a task.")
+@click.option("--limit", type=click.IntRange(0), default=50, show_default=True, help="Lines to list.")
+@bootstrap_option
+@json_option
+def refeed(
+    *,
+    file: Path | None,
+    dry_run: bool,
+    worker_url: str | None,
+    wait_seconds: float,
+    limit: int,
+    bootstrap_server: str | None,
+    as_json: bool,
+    views: tuple[str, ...],
+    **asked: Any,
+) -> int:
+    """Add refused records to the rows of closed windows, each once, however often this is run.
+
+    Exit 1 if a task refused a correction or did not answer in time; what the rules leave out is told, and is no error.
+
+    \b
+    flagfall late refeed --reason late --view zone_demand --dry-run
+    flagfall late refeed --mended mended.json
+    """
+    from app.base.registry.client import Registry
+    from app.base.registry.schemas import RegistrySchemas
+    from app.edge.late.mending import read_mended
+    from app.edge.late.refeed import Refeeding
+    from app.edge.late.telling import echo_run, run_as_json
+    from app.rides.ride import RIDES
+
+    settings = load_settings(bootstrap_server)
+    group = _rides_of(settings, views)
+    mended = read_mended(file, RIDES) if file else {}
+    selection = selection_of(views=views, **asked, places=frozenset(mended))
+    url = worker_url or settings.worker.local_url
+    run = Refeeding(settings, RIDES, url, wait_seconds, dry=dry_run)
+    refused = list(_read(settings, selection, quiet=as_json))
+    missing = sorted(set(mended) - {record.place for record in refused})
+    if missing:
+        raise click.ClickException("not among the refused records selected: " + ", ".join(map(str, missing)))
+    told = []
+    with progress("answers", len(refused), quiet=as_json) as advanced:
+        for one in run.feed(refused, group.views, RegistrySchemas(Registry(settings)), mended, only=views):
+            told.append(one)
+            advanced(len(told))
+    if as_json:
+        echo_json(run_as_json(run, told))
+    else:
+        echo_run(run, told, limit)
+    return int(any(one.outcome in {"refused", "unanswered"} for one in told))
+
+
+@command.command()
+@click.option(
+    "--view", "views", multiple=True, metavar="NAME", help="This view; repeatable. Default: all with windows."
+)
+@click.option("--worker", "worker_url", metavar="URL", help="Any worker. Default: FLAGFALL_WORKER_HTTP_PORT here.")
+@bootstrap_option
+@json_option
+def cost(*, views: tuple[str, ...], worker_url: str | None, bootstrap_server: str | None, as_json: bool) -> None:
+    """Say how many records were late for each view, and how their means differ from those that were kept.
+
+    \b
+    flagfall late cost
+    flagfall late cost --view zone_demand --json
+    """
+    from app.base.registry.client import Registry
+    from app.base.registry.schemas import RegistrySchemas
+    from app.domain.view import AllTime
+    from app.edge.late.cost import cost as cost_of
+    from app.edge.late.originals import Originals
+    from app.edge.late.refused import LATE, Selection
+    from app.edge.late.standing import Outcomes, task
+    from app.edge.late.telling import echo_costs
+    from app.rides.ride import RIDES
+
+    settings = load_settings(bootstrap_server)
+    group = _rides_of(settings, views)
+    url = worker_url or settings.worker.local_url
+    outcomes, schemas = Outcomes(settings, RIDES.name), RegistrySchemas(Registry(settings))
+    chosen = [v for v in group.views if (v.name in views if views else not isinstance(v.window, AllTime))]
+    tasks = {view: [task(url, view, p) for p in range(settings.topics.partitions)] for view in chosen}
+    selection = Selection(reasons=frozenset({LATE}), views=frozenset(view.name for view in chosen))
+    late, whole = list(_read(settings, selection, quiet=as_json)), Originals(settings.kafka)
+    costs = [cost_of(view, of_view, outcomes, map(whole, late), schemas) for view, of_view in tasks.items()]
+    if as_json:
+        return echo_json([one.as_json() for one in costs])
+    echo_costs(costs)
+
+
+def _rides_of(settings: Settings, views: Iterable[str]) -> TaskGroup:
+    """The task group of the rides; click.BadParameter if one of these views is none of it."""
+    group = load_catalogue(settings).group(RIDES_GROUP)
+    known = [view.name for view in group.views]
+    for name in views:
+        if name not in known:
+            told = f"no view {name!r} over rides{did_you_mean(name, known)}; there are: {', '.join(known)}"
+            raise click.BadParameter(told, param_hint="--view")
+    return group
+
+
+def _read(settings: Settings, selection: Selection, *, quiet: bool) -> Iterator[RefusedRecord]:
+    from app.edge.late.refused import RefusedLog
+
+    log = RefusedLog(settings)
+    with progress("offsets", log.offsets, quiet=quiet) as advanced:
+        yield from log.selected(selection, advanced)

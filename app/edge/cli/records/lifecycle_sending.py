@@ -1,0 +1,66 @@
+"""What `flagfall generate --lifecycle` does: starts, ends and fares of rides into their topics."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from app.edge.cli.records.sending import progress
+
+if TYPE_CHECKING:
+    from app.base.settings import Settings
+    from app.rides.lifecycle.lifecycle import Lifecycle
+
+RECORDS_PER_RIDE = 3
+
+
+def send_lifecycle(
+    settings: Settings, lifecycle: Lifecycle, first: int, rides: int, speed: float | None, *, quiet: bool
+) -> dict[str, Any]:
+    """Write all records of the rides numbered from `first`; gives the facts of the run.
+
+    Raises click.ClickException where the settings leave the topics out, and what `send` raises.
+    """
+    from app.base.kafka.producer import Producer
+    from app.base.kafka.topic_admin import require_topics
+    from app.base.registry.client import Registry
+    from app.base.settings import variable
+    from app.rides.lifecycle.order import in_order
+    from app.rides.lifecycle.produce import write_lifecycle
+    from app.rides.lifecycle.sources import FARES, RIDE_EVENTS
+    from app.rides.pace import Pace
+    from app.topics import source_topics, value_schemas
+
+    if not settings.lifecycle:
+        on = f"{variable('lifecycle')}=true"
+        raise click.ClickException(f"life cycles have no topics here: set {on}, then flagfall topics create")
+    topics = [topic for source in (RIDE_EVENTS, FARES) for topic in source_topics(settings, source)]
+    require_topics(settings.kafka, topics)
+    registry, schemas = Registry(settings), value_schemas(settings)
+    ids = {t.name: registry.register(t.subject, schemas[t.subject]) for t in topics if t.subject}
+    began = time.monotonic()
+    with progress("records", RECORDS_PER_RIDE * rides, quiet=quiet) as advanced:
+        frames = in_order(lifecycle, first, rides)
+        recorded = write_lifecycle(
+            Producer(settings.kafka), ids, frames, Pace(speed), lambda so_far: advanced(so_far.total)
+        )
+    seconds = time.monotonic() - began
+    return {
+        "rides": rides,
+        "records": recorded.total,
+        "records_by_topic": dict(sorted(recorded.records.items())),
+        "seconds": round(seconds, 3),
+        "records_per_second": round(recorded.total / seconds) if seconds else None,
+        "latest_clock_ms": recorded.latest_clock_ms,
+        "seed": lifecycle.seed,
+        "first": first,
+    }
+
+
+def echo_recorded(facts: dict[str, Any]) -> None:
+    """One line a topic, and the total."""
+    for topic, records in facts["records_by_topic"].items():
+        click.echo(f"{records:>12,}  {topic}")
+    click.echo(f"{facts['records']:>12,}  records of {facts['rides']:,} rides confirmed in {facts['seconds']:.1f} s")

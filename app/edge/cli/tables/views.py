@@ -1,0 +1,138 @@
+"""`flagfall views`: what the definitions say, in words and as JSON."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from app.edge.cli.common import echo_json, echo_table, json_option, load_catalogue, load_settings
+
+if TYPE_CHECKING:
+    from app.domain.view import View
+
+
+@click.group()
+def command() -> None:
+    """List the views, describe one, and check a definition file.
+
+    \b
+    flagfall views list
+    flagfall views describe zone_demand
+    flagfall views check definitions.toml
+    """
+
+
+@command.command("list")
+@json_option
+def list_views(as_json: bool) -> None:
+    """Every view with its window and groups."""
+    views = load_catalogue(load_settings()).views
+    if as_json:
+        return echo_json([_facts(view) for view in views])
+    rows = [(v.name, v.version, v.source.name, _window(v), ", ".join(g.name for g in v.groups), v.help) for v in views]
+    echo_table(("VIEW", "VERSION", "SOURCE", "WINDOW", "GROUPS", "WHAT"), rows)
+
+
+@command.command()
+@click.argument("file", type=click.Path(path_type=Path))
+@json_option
+def check(file: Path, as_json: bool) -> int:
+    """Read the definition file FILE, beside what flagfall brings, and name every mistake; exit 2 if there is one.
+
+    Asks no broker and no registry: `flagfall schemas check` and `flagfall topics check` do.
+    """
+    from app.definitions.read import read_definitions
+    from app.domain.errors import DefinitionError
+    from app.edge.http.rows.rows_query import check_parameter_names
+    from app.rides.shipped import shipped
+    from app.topics import topics
+
+    try:
+        settings = load_settings()
+        brought = shipped(settings)
+        catalogue = read_definitions(file, brought)
+        topics(settings, catalogue)
+        for view in catalogue.views:
+            check_parameter_names(view)
+    except DefinitionError as error:
+        if not as_json:
+            raise click.UsageError(str(error)) from error
+        echo_json({"file": str(file), "problems": error.problems})
+        return 2
+    added = [view for view in catalogue.views if view not in brought.views]
+    sources = [source for source in catalogue.sources if source not in brought.sources]
+    if as_json:
+        echo_json({"file": str(file), "problems": [], "views": [_facts(view) for view in added]})
+        return 0
+    for source in sources:
+        click.echo(f"source  {source.name}: {', '.join(topic.name for topic in source.topics)}")
+    for view in added:
+        click.echo(f"view    {view.name}, version {view.version}, over {view.source.name}: {_window(view)}")
+    return 0
+
+
+@command.command()
+@click.argument("view")
+@json_option
+def describe(view: str, as_json: bool) -> None:
+    """Groups, window, measures, and the cells of a stored row in order."""
+    try:
+        found = load_catalogue(load_settings()).view(view)
+    except KeyError as error:
+        raise click.UsageError(str(error.args[0])) from error
+    if as_json:
+        return echo_json(_facts(found))
+    click.secho(f"{found.name}, version {found.version}", bold=True)
+    click.echo(f"{found.help}\n")
+    click.echo(f"source     {found.source.name}: {', '.join(t.name for t in found.source.topics)}")
+    click.echo(f"window     {_window(found)}, grace {found.grace_seconds} s, kept {found.retention_seconds} s\n")
+    echo_table(("GROUP", "COLUMN"), [(group.name, group.column) for group in found.groups])
+    click.echo()
+    measures = [(m.name, type(m).__name__.lower(), getattr(m, "column", ""), m.help) for m in found.measures]
+    echo_table(("MEASURE", "KIND", "COLUMN", "WHAT"), measures)
+    click.echo()
+    if rules := found.source.rules_in(found.columns):
+        told = [(r.name, "leaves out" if r.name in found.leaves_out else r.action, r.meaning) for r in rules]
+        echo_table(("RULE", "ACTION", "HOLDS WHERE"), told)
+        click.echo()
+    echo_table(("CELL", "NAME"), enumerate(found.cells))
+
+
+def _window(view: View) -> str:
+    from app.domain.view import AllTime, Session, Tumbling
+    from app.domain.windows import Calendar, Hopping
+
+    match view.window:
+        case AllTime():
+            return "all time"
+        case Session(column=column, gap_seconds=gap):
+            return f"sessions of {column}, gap {gap} s"
+        case Calendar(column=column, unit=unit, zone=zone):
+            return f"{unit} of {zone} by {column}"
+        case Tumbling(column=column, size_seconds=size, offset_seconds=offset):
+            return f"{size} s{f' from {offset} s' if offset else ''} by {column}"
+        case Hopping(column=column, size_seconds=size, step_seconds=step, offset_seconds=offset):
+            return f"{size} s every {step} s{f' from {offset} s' if offset else ''} by {column}"
+
+
+def _facts(view: View) -> dict[str, Any]:
+    from app.domain.view import AllTime
+
+    return {
+        "view": view.name,
+        "number": view.number,
+        "version": view.version,
+        "help": view.help,
+        "source": view.source.name,
+        "window": None if isinstance(view.window, AllTime) else asdict(view.window),
+        "grace_seconds": view.grace_seconds,
+        "retention_seconds": view.retention_seconds,
+        "groups": [asdict(group) for group in view.groups],
+        "measures": [{"kind": type(m).__name__.lower(), **asdict(m)} for m in view.measures],
+        "cells": list(view.cells),
+        "rules": [asdict(rule) for rule in view.source.rules_in(view.columns)],
+        "leaves_out": list(view.leaves_out),
+    }

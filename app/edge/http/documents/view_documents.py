@@ -1,0 +1,123 @@
+"""Definitions as documents: what a view groups, over which window, and what it measures."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+from app.domain.measures import Count, Histogram, Measure
+from app.domain.source import Rule
+from app.domain.view import AllTime, Session, Tumbling, View
+from app.domain.windows import Calendar, Hopping
+from app.edge.http.context import Edge
+from app.edge.http.rows.answers import meta_document, watermark_text
+from app.edge.http.rows.gather import Gathered
+from app.edge.http.rows.instants import to_duration
+from app.edge.http.rows.parts import InputState
+from app.engine.drive.ownership.directory import Directory
+
+
+def view_document(view: View) -> dict[str, Any]:
+    """The definition. Every word of it is known without any state."""
+    columns = view.source.by_name
+    return {
+        "name": view.name,
+        "version": view.version,
+        "help": view.help,
+        "source": {"name": view.source.name, "topics": [topic.name for topic in view.source.topics]},
+        "groups": [
+            {
+                "name": g.name,
+                "column": g.column,
+                "kind": columns[g.column].kind,
+                "help": columns[g.column].help,
+            }
+            for g in view.groups
+        ],
+        "window": _window(view),
+        "grace_seconds": view.grace_seconds,
+        "retention_seconds": view.retention_seconds,
+        "measures": [_measure(measure) for measure in view.measures],
+        "rules": [_rule(rule, view) for rule in view.source.rules_in(view.columns)],
+        "links": {name: f"/v1/views/{view.name}/{name}" for name in ("rows", "export")},
+    }
+
+
+def state_document(edge: Edge, view: View, gathered: Gathered) -> dict[str, Any]:
+    """The definition, and where each of its tasks stands."""
+    directory = edge.directory(view)
+    return {
+        **view_document(view),
+        "partitions": [_partition(directory, gathered, p) for p in range(directory.partitions)],
+        "meta": meta_document(edge, view, gathered),
+    }
+
+
+def _partition(directory: Directory, gathered: Gathered, partition: int) -> dict[str, Any]:
+    told: dict[str, Any] = {"partition": partition, "owner": directory.owners.get(partition)}
+    part = gathered.parts.get(partition)
+    if part is None:
+        return told | {"missing": gathered.missing[partition]}
+    return told | {
+        "rows": part.row_count,
+        "sequence": part.sequence,
+        "changelog_offset": part.changelog_offset,
+        "position": {topic: state.next_offset for topic, state in part.inputs.items()},
+        "watermark": {topic: watermark_text(state.watermark_us) for topic, state in part.inputs.items()},
+        "lag_records": {topic: state.lag_records for topic, state in part.inputs.items()},
+        "epochs": {topic: _epochs(state) for topic, state in part.inputs.items()},
+    }
+
+
+def _epochs(state: InputState) -> dict[str, Any]:
+    """By which rules records of a topic-partition were judged, from which offset on."""
+    return {
+        "skew": [asdict(epoch) for epoch in state.skews],
+        "grace": [
+            {
+                "from_offset": epoch.from_offset,
+                "grace_seconds": epoch.grace_seconds,
+                "closed_to": watermark_text(epoch.floor_us),
+            }
+            for epoch in state.graces
+        ],
+    }
+
+
+def _window(view: View) -> dict[str, Any]:
+    match view.window:
+        case AllTime():
+            return {"kind": "all-time"}
+        case Session(column=column, gap_us=gap_us):
+            return {"kind": "session", "column": column, "gap": to_duration(gap_us)}
+        case Calendar(column=column, unit=unit, zone=zone):
+            return {"kind": "calendar", "column": column, "unit": unit, "zone": zone}
+        case Tumbling(column=column, size_us=size_us) as tumbling:
+            told = {"kind": "tumbling", "column": column, "pane": to_duration(size_us)}
+            return told | _offset(tumbling)
+        case Hopping(column=column, size_us=size_us, step_us=step_us) as hopping:
+            told = {"kind": "hopping", "column": column, "size": to_duration(size_us), "step": to_duration(step_us)}
+            return told | _offset(hopping)
+
+
+def _offset(window: Tumbling | Hopping) -> dict[str, str]:
+    return {"offset": to_duration(window.offset_us)} if window.offset_us else {}
+
+
+def _rule(rule: Rule, view: View) -> dict[str, Any]:
+    """A rule of cleanliness whose column the view reads."""
+    told = {"name": rule.name, "action": rule.action, "when": rule.meaning, "help": rule.help}
+    return told | {"left_out": rule.name in view.leaves_out}
+
+
+def _measure(measure: Measure) -> dict[str, Any]:
+    told: dict[str, Any] = {
+        "name": measure.name,
+        "kind": type(measure).__name__.lower(),
+        "help": measure.help,
+    }
+    if not isinstance(measure, Count):
+        told["column"] = measure.column
+    if isinstance(measure, Histogram):
+        told["edges"] = list(measure.edges)
+    return told

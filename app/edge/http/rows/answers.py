@@ -1,0 +1,121 @@
+"""Merged rows as users read them: instants as text, zones by name, and the position they rest on."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import orjson
+
+from app.domain.event_time import NO_WATERMARK, window_end_us
+from app.domain.fold import RowKey
+from app.domain.records import Value
+from app.domain.view import View
+from app.edge.http.context import Edge
+from app.edge.http.long_work import MANY_DOCUMENTS, MANY_ROWS
+from app.edge.http.rows.fold_rows import concatenated, key_at, merged, page
+from app.edge.http.rows.gather import Gathered, missing_facts
+from app.edge.http.rows.instants import to_iso
+from app.edge.http.rows.rows_query import RowsQuery
+from app.edge.http.rows.zone_names import Names, name_columns, names_document
+from app.engine.core.rows.state import Rows, ViewState
+from app.rides.zones import ZONE_COLUMNS
+
+HELD_BACK_SHOWN = 10
+"""As `watermark` tells all of them."""
+
+
+async def rows_answer(edge: Edge, query: RowsQuery, gathered: Gathered) -> dict[str, Any]:
+    """`data`, as JSON, and `meta` of an answer; `meta.next_cursor` is null on the last page."""
+    meta = meta_document(edge, query.view, gathered)
+    rows = sum(len(part.rows) for part in gathered.parts.values())
+    is_long = rows > MANY_ROWS or min(rows, query.limit) > MANY_DOCUMENTS
+    data, next_cursor = await edge.long_work.run(is_long, _page_text, query, gathered, edge.names)
+    return {"data": data, "meta": meta | {"next_cursor": next_cursor}}
+
+
+def _page_text(query: RowsQuery, gathered: Gathered, names: Names) -> tuple[orjson.Fragment, str | None]:
+    """The rows of the page as JSON, and the cursor of the next.
+
+    Row by row: the garbage collector stops every thread for 0.1 s to look through the documents of ten thousand.
+    """
+    rows = whole_page(query, gathered)
+    shown, to_us = range(min(len(rows), query.limit)), gathered.closed_to_us
+    told = (row_document(query, key_at(rows, at), rows.cells[at].tolist(), to_us, names) for at in shown)
+    data = orjson.Fragment(b"[" + b",".join(map(orjson.dumps, told)) + b"]")
+    return data, query.cursor_after(key_at(rows, shown[-1])) if len(rows) > query.limit else None
+
+
+def meta_document(edge: Edge, view: View, gathered: Gathered) -> dict[str, Any]:
+    """What an answer rests on: positions (next offsets), watermarks and lags by topic-partition."""
+    states = {
+        f"{topic}-{partition}": state
+        for partition, part in sorted(gathered.parts.items())
+        for topic, state in sorted(part.inputs.items())
+    }
+    return {
+        "view": view.name,
+        "version": view.version,
+        "as_of": watermark_text(gathered.lowest_watermark_us),
+        "held_back_by": [str(at) for at in gathered.held_back_by[:HELD_BACK_SHOWN]],
+        "position": {at: state.next_offset for at, state in states.items()},
+        "watermark": {at: watermark_text(state.watermark_us) for at, state in states.items()},
+        "lag_records": {at: state.lag_records for at, state in states.items()},
+        "partial": gathered.is_partial,
+        "missing": missing_facts(edge, view, gathered),
+        "zones": names_document(edge.names),
+    }
+
+
+def row_document(query: RowsQuery, key: RowKey, cells: list[int], closed_to_us: int, names: Names) -> dict[str, Any]:
+    """One row. It is closed when no partition of the view takes records for its window any more."""
+    view = query.view
+    stored = dict(zip(view.cells, cells, strict=True))
+    end_us = _end_us(query, key)
+    closed = end_us is not None and end_us <= closed_to_us
+    return {
+        "window": _window_document(query, key),
+        "group": group_document(view, key, names),
+        "measures": view.present(cells),
+        "count": stored["count"],
+        "fingerprint": f"{stored['fingerprint'] & 0xFFFF_FFFF_FFFF_FFFF:016x}",
+        "state": "closed" if closed else "open",
+        "final": closed and not query.is_folded,
+    }
+
+
+def group_document(view: View, key: RowKey, names: Names) -> dict[str, Value]:
+    """The group's values; where one is a zone, its name and borough beside it."""
+    told: dict[str, Value] = {}
+    for group, value in zip(view.groups, key.group, strict=True):
+        told[group.name] = value
+        if group.column in ZONE_COLUMNS:
+            told |= name_columns(names, group.name, value)
+    return told
+
+
+def watermark_text(watermark_us: int) -> str | None:
+    return None if watermark_us == NO_WATERMARK else to_iso(watermark_us)
+
+
+def whole_page(query: RowsQuery, gathered: Gathered) -> Rows:
+    """The page's rows and one more, if there is one, from the pages of the parts."""
+    pieces = [gathered.parts[partition].rows for partition in sorted(gathered.parts)]
+    if not pieces:
+        return ViewState(query.view).select()
+    rows = merged(query.view, concatenated(query.view, pieces), query.window_us, query.aligned_us)
+    return page(query.view, rows, query.after, query.limit + 1, newest_first=query.newest_first)
+
+
+def _end_us(query: RowsQuery, key: RowKey) -> int | None:
+    if key.window_start_us is None:
+        return None
+    if query.window_us is None:
+        return window_end_us(query.view, key.window_start_us)
+    return key.window_start_us + query.window_us
+
+
+def _window_document(query: RowsQuery, key: RowKey) -> dict[str, str] | None:
+    end_us = _end_us(query, key)
+    if key.window_start_us is None or end_us is None:
+        return None
+    return {"start": to_iso(key.window_start_us), "end": to_iso(end_us)}

@@ -1,0 +1,60 @@
+"""Cursors: the last key of a page, opaque to the client and unknown to the server once it is sent.
+
+A cursor holds no rows and no position: the next page is read from the state of its own time, and says so.
+It belongs to one view, version and set of filters, and is refused with any other.
+"""
+
+from __future__ import annotations
+
+import binascii
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from typing import Any
+
+import orjson
+
+from app.domain.fold import RowKey
+from app.domain.source import Kind
+from app.domain.view import AllTime, View
+from app.edge.http.problems import Problem
+from app.edge.http.rows.instants import instant_range
+
+LAYOUT = 1
+_INT64 = range(-(1 << 63), 1 << 63)
+
+
+def encode(filters_hash: str, key: RowKey) -> str:
+    """The cursor after a key."""
+    told = orjson.dumps([LAYOUT, filters_hash, key.window_start_us, list(key.group)])
+    return urlsafe_b64encode(told).decode().rstrip("=")
+
+
+def decode(view: View, filters_hash: str, cursor: str) -> RowKey:
+    """The key a cursor stands after; a problem if it is none of ours or was made for another request."""
+    try:
+        told: Any = orjson.loads(urlsafe_b64decode(cursor.encode() + b"=" * (-len(cursor) % 4)))
+        layout, made_for, window, group = told
+    except (binascii.Error, ValueError, TypeError):
+        raise Problem("bad-cursor", "This is no cursor; take meta.next_cursor of the page before.") from None
+    if layout != LAYOUT or made_for != filters_hash:
+        detail = "The cursor was made for another view, version, order or filter; start again without a cursor."
+        raise Problem("bad-cursor", detail)
+    if not _fits(view, window, group):
+        raise Problem("bad-cursor", f"The cursor's key is not one of {view.name}; start again without a cursor.")
+    return RowKey(window, tuple(group))
+
+
+def _fits(view: View, window: Any, group: Any) -> bool:
+    if not _fits_window(view, window) or not isinstance(group, list) or len(group) != len(view.groups):
+        return False
+    texts = [view.source.by_name[g.column].kind is Kind.TEXT for g in view.groups]
+    return all(
+        value is None or (isinstance(value, str) if text else type(value) is int and value in _INT64)
+        for value, text in zip(group, texts, strict=True)
+    )
+
+
+def _fits_window(view: View, window: Any) -> bool:
+    if isinstance(view.window, AllTime) or type(window) is not int:
+        return isinstance(view.window, AllTime) and window is None
+    first_us, last_us = instant_range(view)
+    return first_us <= window <= last_us

@@ -1,0 +1,122 @@
+"""Rows of several tasks or panes as one: the fold that every query ends with.
+
+Order of rows: by window, then by group; null before any value, text by code point.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from app.codecs.stored.changelog import Int64s, value_of
+from app.domain.fold import RowKey
+from app.domain.measures import Op, Part
+from app.domain.view import View
+from app.engine.core.rows.state import Rows
+
+Indices = npt.NDArray[np.intp]
+
+
+def concatenated(view: View, pieces: Sequence[Rows]) -> Rows:
+    """All rows of all pieces; there must be at least one piece."""
+    windows = [piece.windows for piece in pieces if piece.windows is not None]
+    return Rows(
+        np.concatenate(windows) if windows else None,
+        [np.concatenate([piece.groups[at] for piece in pieces]) for at in range(len(view.groups))],
+        np.concatenate([piece.cells for piece in pieces]),
+    )
+
+
+def merged(view: View, rows: Rows, window_us: int | None, aligned_us: int = 0) -> Rows:
+    """The rows in order, panes folded into windows of `window_us` (None: as they are), one row per key.
+
+    One of the windows begins at `aligned_us`.
+    """
+    if not len(rows):
+        return rows
+    windows = rows.windows
+    if windows is not None and window_us is not None:
+        windows = (windows - aligned_us) // window_us * window_us + aligned_us
+    columns = ([] if windows is None else [windows]) + [_ranks(held) for held in rows.groups]
+    order = np.lexsort(columns[::-1]) if columns else np.arange(len(rows))
+    starts = _starts([column[order] for column in columns], len(rows))
+    first = order[starts]
+    return Rows(
+        None if windows is None else windows[first],
+        [held[first] for held in rows.groups],
+        _merge_cells(view, rows.cells[order], starts),
+    )
+
+
+def page(view: View, rows: Rows, after: RowKey | None, limit: int, *, newest_first: bool) -> Rows:
+    """At most `limit` of the merged rows behind a key, in the order asked for."""
+    size = len(rows)
+    if newest_first:
+        end = size if after is None else bisect_left(range(size), _rank(after), key=lambda i: _rank(key_at(rows, i)))
+        return _take(rows, np.arange(end - 1, max(end - limit, 0) - 1, -1))
+    start = 0 if after is None else bisect_right(range(size), _rank(after), key=lambda i: _rank(key_at(rows, i)))
+    return _take(rows, np.arange(start, min(start + limit, size)))
+
+
+def key_at(rows: Rows, at: int) -> RowKey:
+    """The key of one row, null as None."""
+    window = None if rows.windows is None else int(rows.windows[at])
+    return RowKey(window, tuple(value_of(held[at]) for held in rows.groups))
+
+
+def _take(rows: Rows, at: Indices) -> Rows:
+    windows = None if rows.windows is None else rows.windows[at]
+    return Rows(windows, [held[at] for held in rows.groups], rows.cells[at])
+
+
+def _rank(key: RowKey) -> tuple[Any, ...]:
+    return (key.window_start_us or 0, *((value is not None, value) for value in key.group))
+
+
+def _ranks(held: npt.NDArray[Any]) -> Int64s:
+    """Integers that sort as the values do; NULL_INTEGER is the least integer already."""
+    if held.dtype != object:
+        return held
+    known = sorted({value for value in held if value is not None})
+    rank = {None: 0} | {value: at for at, value in enumerate(known, 1)}
+    return np.fromiter((rank[value] for value in held), np.int64, len(held))
+
+
+def _starts(columns: list[Int64s], size: int) -> Indices:
+    """Where a new key begins in sorted columns."""
+    changed = np.zeros(size, bool)
+    changed[0] = True
+    for column in columns:
+        changed[1:] |= column[1:] != column[:-1]
+    return np.flatnonzero(changed)
+
+
+def _merge_cells(view: View, cells: Int64s, starts: Indices) -> Int64s:
+    out = np.empty((len(starts), cells.shape[1]), np.int64)
+    at = 0
+    for part in view.parts:
+        columns = slice(at, at + part.op.width)
+        out[:, columns] = _merge_part(part, cells[:, columns], starts)
+        at = columns.stop
+    return out
+
+
+def _merge_part(part: Part, cells: Int64s, starts: Indices) -> Int64s:
+    merged: Int64s
+    match part.op:
+        case Op.ADD:
+            merged = np.add.reduceat(cells, starts, axis=0)  # wraps, as fingerprints must
+        case Op.MIN:
+            merged = np.minimum.reduceat(cells, starts, axis=0)
+        case Op.MAX:
+            merged = np.maximum.reduceat(cells, starts, axis=0)
+        case Op.FIRST | Op.LAST:
+            key = np.repeat(np.arange(len(starts)), np.diff(starts, append=len(cells)))
+            order = np.lexsort((cells[:, 2], cells[:, 1], cells[:, 0], key))
+            ends = np.append(starts[1:], len(cells)) - 1
+            merged = cells[order[starts if part.op is Op.FIRST else ends]]
+    return merged

@@ -1,0 +1,105 @@
+"""The parts of the tasks that are owned here, and how many rows a worker folds for one request at most."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import orjson
+
+from app.base.settings import variable
+from app.domain.marker import LIVE
+from app.domain.view import AllTime, Tumbling, View
+from app.edge.http.context import Edge
+from app.edge.http.long_work import MANY_ROWS, copied
+from app.edge.http.problems import Problem
+from app.edge.http.rows.page_rows import reading_of
+from app.edge.http.rows.parts import Part, part_of, part_with
+from app.edge.http.rows.reading import Reading
+from app.edge.http.rows.rows_query import RowsQuery
+from app.engine.core.task_state import TaskState
+
+
+async def own_parts(
+    edge: Edge, query: RowsQuery, partitions: Sequence[int], before_long: Callable[[], Awaitable[object]] | None = None
+) -> list[Part]:
+    """Parts of those partitions that are owned here; the `too-much` problem before any of them is copied.
+
+    Those of few rows at once; many are copied in slices and folded in a thread, each part of one commit all the same.
+    `before_long` is awaited before that begins.
+    """
+    tasks = [task for p in partitions if (task := _served(edge, query.view, p))]
+    readings = [reading_of(query, task) for task in tasks]
+    rows = _within_budget(edge, query, readings)
+    if rows <= MANY_ROWS:
+        directory = edge.directory(query.view)
+        return [part_of(directory, task, query, reading) for task, reading in zip(tasks, readings, strict=True)]
+    if before_long is not None:
+        await before_long()
+    async with edge.long_work.turn:
+        parts = [await _part_beside(edge, query, p) for p in partitions]
+    return [part for part in parts if part]
+
+
+async def _part_beside(edge: Edge, query: RowsQuery, partition: int) -> Part | None:
+    """The task's part, or None if it is not here by now. The loop goes on meanwhile, and so may the task."""
+    more, rows = 1, None
+    while rows is None:
+        task = _served(edge, query.view, partition)
+        if task is None:
+            return None
+        reading = reading_of(query, task, more)
+        _within_budget(edge, query, [reading])
+        state = task.views[query.view.name]
+        standing = part_with(edge.directory(query.view), task, query.view, state.rows_at(reading.slots[:0]))
+        copy = await copied(state, reading.slots)
+        rows = await edge.long_work.run(True, reading.fold, copy)
+        more *= 4
+    return replace(standing, rows=rows)
+
+
+def _served(edge: Edge, view: View, partition: int) -> TaskState | None:
+    directory = edge.directory(view)
+    task = directory.tasks.get(partition) if directory.answers else None
+    return task if task is not None and serves(task, view) else None
+
+
+def _within_budget(edge: Edge, query: RowsQuery, readings: Sequence[Reading]) -> int:
+    """How many rows are folded for these; the `too-much` problem if they are more than a worker may."""
+    rows = sum(reading.folded_rows for reading in readings)
+    if rows > edge.limits.max_rows:
+        raise too_much(query.view, rows, edge.limits.max_rows)
+    return rows
+
+
+def serves(task: TaskState, view: View) -> bool:
+    """Whether the task holds this very version of the view, whole."""
+    position = task.marker.views.get(view.name)
+    whole = position is None or (position.version == view.version and position.state == LIVE)
+    return whole and view.name in task.views
+
+
+def too_much(view: View, rows: int, allowed_rows: int) -> Problem:
+    """The problem of a request for which one worker would fold more rows than it may."""
+    less = [f"name a group ({', '.join(f'{group.name}=…' for group in view.groups)})"] if view.groups else []
+    if not isinstance(view.window, AllTime):
+        less.insert(0, "narrow from and to")
+    if isinstance(view.window, Tumbling):
+        less.append("ask for shorter windows")
+    detail = (
+        f"{rows:,} rows of {view.name} would be folded by one worker, which folds {allowed_rows:,} for a request "
+        f"({variable('http_max_rows')}). Ask for less: {', '.join(less)}, or take all rows of a task by "
+        f"/v1/views/{view.name}/export."
+    )
+    return Problem("too-much", detail, rows=rows, allowed_rows=allowed_rows)
+
+
+def too_much_there(url: str, body: bytes) -> Problem:
+    """The same problem as another worker told it; ValueError if it told something else."""
+    document: Any = orjson.loads(body)
+    told = document if isinstance(document, dict) else {}
+    detail, rows, allowed_rows = (told.get(name) for name in ("detail", "rows", "allowed_rows"))
+    if not (isinstance(detail, str) and isinstance(rows, int) and isinstance(allowed_rows, int)):
+        raise ValueError("it refused, and did not say why")
+    return Problem("too-much", f"{url}: {detail}", rows=rows, allowed_rows=allowed_rows)

@@ -1,0 +1,137 @@
+"""A part: what one task gives to an answer, copied from one committed state, and its form between workers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import orjson
+
+from app.codecs.stored.marker import read_skew
+from app.domain.event_time import NO_WATERMARK
+from app.domain.rules.epochs import GraceEpoch, SkewEpoch
+from app.domain.source import Kind
+from app.domain.view import View
+from app.edge.http.rows.page_rows import reading_of
+from app.edge.http.rows.reading import Reading
+from app.edge.http.rows.rows_query import RowsQuery
+from app.engine.core.rows.state import Rows
+from app.engine.core.task_state import TaskState
+from app.engine.drive.ownership.directory import Directory
+
+
+@dataclass(frozen=True, slots=True)
+class InputState:
+    """How far a task had read one topic. `lag_records` is None where the log's end is not known.
+
+    `closed_to_us`: up to where the view's windows take no more records of it. `skews` and `graces`: by which rules its
+    records were judged, from which offset on.
+    """
+
+    next_offset: int
+    watermark_us: int = NO_WATERMARK
+    lag_records: int | None = None
+    closed_to_us: int = NO_WATERMARK
+    skews: tuple[SkewEpoch, ...] = ()
+    graces: tuple[GraceEpoch, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Rows of one task, merged and cut to the query's page, with the position they belong to."""
+
+    partition: int
+    version: str
+    sequence: int
+    changelog_offset: int
+    row_count: int
+    inputs: dict[str, InputState]
+    rows: Rows
+
+
+def part_of(directory: Directory, task: TaskState, query: RowsQuery, reading: Reading | None = None) -> Part:
+    """The task's part of an answer. Awaits nothing: position and rows are of one commit.
+
+    `reading`: the task's for this query, if it is known already.
+    """
+    state, more = task.views[query.view.name], 1
+    reading = reading_of(query, task) if reading is None else reading
+    while (rows := reading.fold(state.rows_at(reading.slots))) is None:
+        more *= 4
+        reading = reading_of(query, task, more)
+    return part_with(directory, task, query.view, rows)
+
+
+def part_with(directory: Directory, task: TaskState, view: View, rows: Rows) -> Part:
+    """The rows with the task's position of this moment."""
+    return Part(
+        partition=task.partition,
+        version=view.version,
+        sequence=task.marker.sequence,
+        changelog_offset=task.marker_offset,
+        row_count=len(task.views[view.name]),
+        inputs={
+            t.name: _input_state(directory, task, view, t.name)
+            for t in view.source.topics
+            if t.name in task.marker.inputs
+        },
+        rows=rows,
+    )
+
+
+def _input_state(directory: Directory, task: TaskState, view: View, topic: str) -> InputState:
+    position = task.marker.inputs[topic]
+    end = directory.log_end.get((topic, task.partition))
+    lag = None if end is None else max(0, end - position.next_offset)
+    known = task.marker.views.get(view.name)
+    graces = known.graces.get(topic, ()) if known else ()
+    now = graces[-1] if graces else GraceEpoch(position.start_offset, view.grace_seconds)
+    closed_to_us = now.closed_to_us(position.watermark_us)
+    return InputState(position.next_offset, position.watermark_us, lag, closed_to_us, position.skews, graces)
+
+
+def encode_parts(parts: list[Part]) -> bytes:
+    """Parts as one worker sends them to another: JSON, 64-bit integers as they are."""
+    return orjson.dumps([_told(part) for part in parts], option=orjson.OPT_SERIALIZE_NUMPY)
+
+
+def decode_parts(view: View, body: bytes) -> list[Part]:
+    """Inverse of `encode_parts`; ValueError, KeyError or TypeError if it is something else."""
+    return [_read(view, told) for told in orjson.loads(body)]
+
+
+def _told(part: Part) -> dict[str, Any]:
+    rows = part.rows
+    return {
+        "partition": part.partition,
+        "version": part.version,
+        "sequence": part.sequence,
+        "changelog_offset": part.changelog_offset,
+        "row_count": part.row_count,
+        "inputs": part.inputs,
+        "windows": rows.windows,
+        "groups": [held.tolist() for held in rows.groups],
+        "cells": np.ascontiguousarray(rows.cells),
+    }
+
+
+def _read(view: View, told: dict[str, Any]) -> Part:
+    texts = [view.source.by_name[group.column].kind is Kind.TEXT for group in view.groups]
+    windows = None if told["windows"] is None else np.array(told["windows"], np.int64)
+    groups = [np.array(v, object if text else np.int64) for v, text in zip(told["groups"], texts, strict=True)]
+    cells = np.array(told["cells"], np.int64).reshape(len(told["cells"]), len(view.cells))
+    return Part(
+        partition=told["partition"],
+        version=told["version"],
+        sequence=told["sequence"],
+        changelog_offset=told["changelog_offset"],
+        row_count=told["row_count"],
+        inputs={topic: _read_input(**state) for topic, state in told["inputs"].items()},
+        rows=Rows(windows, list(groups), cells),
+    )
+
+
+def _read_input(skews: list[dict[str, Any]], graces: list[dict[str, int]], **told: Any) -> InputState:
+    skew_epochs, grace_epochs = map(read_skew, skews), (GraceEpoch(**epoch) for epoch in graces)
+    return InputState(**told, skews=tuple(skew_epochs), graces=tuple(grace_epochs))

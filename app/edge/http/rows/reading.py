@@ -1,0 +1,25 @@
+"""A reading: rows of a task that are to be copied for an answer, and what is then made of the copy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from app.codecs.stored.changelog import Int64s
+from app.engine.core.rows.state import Rows
+
+
+class Reading(NamedTuple):
+    """`slots`, rising, are good until the next await; a row of one is folded `times`.
+
+    `fold` gives the task's page, or None: it takes more rows. It touches nothing but the copy, so a thread may call it.
+    """
+
+    slots: Int64s
+    fold: Callable[[Rows], Rows | None]
+    times: int = 1
+
+    @property
+    def folded_rows(self) -> int:
+        """What the answer costs: so many rows are copied and sorted."""
+        return self.times * len(self.slots)

@@ -1,0 +1,272 @@
+"""What a request for rows asks, read from its parameters and written back into them.
+
+Every mistake is a problem that names the parameter, what it said and what it may say.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import Protocol
+
+from app.domain.errors import DefinitionError
+from app.domain.fold import RowKey
+from app.domain.records import Value
+from app.domain.source import Column, Kind
+from app.domain.view import AllTime, Group, Session, Tumbling, View
+from app.edge.http.problems import Problem, bad_parameter
+from app.edge.http.rows import cursors
+from app.edge.http.rows.instants import (
+    DURATION_EXAMPLE,
+    INSTANT_EXAMPLE,
+    MAX_WINDOW_US,
+    duration_us,
+    instant_range,
+    to_duration,
+    to_iso,
+    to_us,
+)
+
+DEFAULT_LIMIT, MAX_LIMIT = 100, 10_000
+NULL = "null"
+COMMON = ("limit", "cursor", "order", "partial")
+WINDOWED, FOLDED = ("from", "to"), ("window", "last")
+RESERVED = frozenset({*COMMON, *WINDOWED, *FOLDED, "partition"})
+
+
+class Parameters(Protocol):
+    """The part of aiohttp's multi-dict that is used here."""
+
+    def getall(self, name: str, default: list[str], /) -> list[str]: ...
+    def __iter__(self) -> Iterator[str]: ...
+
+
+@dataclass(frozen=True)
+class RowsQuery:
+    """A page of a view's rows.
+
+    Windows start in `[from_us, until_us)`, None is open. `window_us` is a multiple of a tumbling view's pane; None
+    where windows are as the view says. With `last_us` there is one window, of that length, which ends at `until_us`;
+    None is the lowest watermark. `after` is the last key of the page before this one, in the order asked for.
+    """
+
+    view: View
+    from_us: int | None = None
+    until_us: int | None = None
+    window_us: int | None = None
+    groups: dict[str, tuple[Value, ...]] = field(default_factory=dict)
+    limit: int = DEFAULT_LIMIT
+    newest_first: bool = False
+    after: RowKey | None = None
+    partial_allowed: bool = False
+    last_us: int | None = None
+
+    @property
+    def is_folded(self) -> bool:
+        """Whether windows are made of several panes when they are asked for."""
+        return isinstance(self.view.window, Tumbling) and (
+            self.last_us is not None or self.window_us != self.view.window.size_us
+        )
+
+    @property
+    def aligned_us(self) -> int:
+        """Where some window of `window_us` begins."""
+        if self.last_us is not None:
+            return self.until_us or 0
+        return self.view.window.offset_us if isinstance(self.view.window, Tumbling) else 0
+
+    def until(self, watermark_us: int) -> RowsQuery:
+        """The query over the last panes that end by a watermark, in one window."""
+        assert isinstance(self.view.window, Tumbling)
+        assert self.last_us is not None
+        until_us = self.view.window.start(watermark_us)
+        return replace(self, from_us=until_us - self.last_us, until_us=until_us)
+
+    @property
+    def filters_hash(self) -> str:
+        """What a cursor belongs to: all that decides which rows there are and in which order."""
+        told = [
+            self.view.name,
+            self.view.version,
+            self.from_us,
+            self.until_us,
+            self.window_us,
+            self.newest_first,
+            *([] if self.last_us is None else [self.last_us]),
+        ]
+        text = json.dumps([*told, sorted((n, sorted(map(repr, v))) for n, v in self.groups.items())])
+        return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
+
+    def cursor_after(self, key: RowKey) -> str:
+        """The cursor of the page that follows a row."""
+        return cursors.encode(self.filters_hash, key)
+
+    def parameters(self) -> list[tuple[str, str]]:
+        """The parameters from which `read_query` makes this query again."""
+        told = [(name, NULL if v is None else str(v)) for name, values in self.groups.items() for v in values]
+        if self.from_us is not None and self.last_us is None:
+            told.append(("from", to_iso(self.from_us)))
+        if self.until_us is not None:
+            told.append(("to", to_iso(self.until_us)))
+        if self.last_us is not None:
+            told.append(("last", to_duration(self.last_us)))
+        elif self.window_us is not None:
+            told.append(("window", to_duration(self.window_us)))
+        if self.after is not None:
+            told.append(("cursor", self.cursor_after(self.after)))
+        told.append(("order", "desc" if self.newest_first else "asc"))
+        return [*told, ("limit", str(self.limit))]
+
+
+def check_parameter_names(view: View) -> None:
+    """DefinitionError if a group's name is that of a parameter, so that it could not be asked for."""
+    taken = [f"group {g.name!r}: a query parameter has that name" for g in view.groups if g.name in RESERVED]
+    if taken:
+        raise DefinitionError(f"view {view.name!r} cannot be served", taken)
+
+
+def read_query(view: View, parameters: Parameters, *, also: tuple[str, ...] = ()) -> RowsQuery:
+    """The query that the parameters ask for; `also` names parameters that the caller reads himself."""
+    if isinstance(view.window, Session):
+        raise Problem("not-offered", f"Rows of {view.name} are sessions: take them by /v1/views/{view.name}/export.")
+    of_windows = () if isinstance(view.window, AllTime) else WINDOWED
+    of_panes = FOLDED if isinstance(view.window, Tumbling) else ()
+    known = (*(g.name for g in view.groups), *of_windows, *of_panes, *COMMON, *also)
+    for name in parameters:
+        if name not in known:
+            why = f"unknown; {view.name} takes {', '.join(known)}"
+            why += ", and has no panes of one length to fold" if name in FOLDED else ""
+            raise bad_parameter(name, _one(parameters, name) or "", why)
+    query = RowsQuery(
+        view=view,
+        from_us=_instant(view, parameters, "from"),
+        until_us=_instant(view, parameters, "to"),
+        window_us=_window(view, parameters),
+        groups=_groups(view, parameters),
+        limit=_limit(parameters),
+        newest_first=_choice(parameters, "order", ("asc", "desc")) == "desc",
+        partial_allowed=_partial(parameters),
+        last_us=_last(view, parameters),
+    )
+    cursor = _one(parameters, "cursor")
+    if query.last_us is not None:
+        if query.until_us is not None:
+            query = query.until(query.until_us)
+        elif cursor is not None:
+            raise bad_parameter("cursor", cursor, "with last, give `to` as well: the window's end on the page before")
+    if cursor is None:
+        return query
+    return replace(query, after=cursors.decode(view, query.filters_hash, cursor))
+
+
+def no_rows_query(view: View, *, partial_allowed: bool) -> RowsQuery:
+    """Asks where each task stands: over no time, so that the parts carry no rows (all-time views: two)."""
+    if isinstance(view.window, AllTime):
+        return RowsQuery(view, limit=1, partial_allowed=partial_allowed)
+    pane_us = view.window.size_us if isinstance(view.window, Tumbling) else None
+    return RowsQuery(view, 0, 0, pane_us, limit=1, partial_allowed=partial_allowed)
+
+
+def read_partial(parameters: Parameters) -> bool:
+    """Whether a partial answer is allowed, for requests that take no other parameter."""
+    for name in parameters:
+        if name != "partial":
+            raise bad_parameter(name, _one(parameters, name) or "", "unknown; there is: partial")
+    return _partial(parameters)
+
+
+def _partial(parameters: Parameters) -> bool:
+    return _choice(parameters, "partial", ("refuse", "allow")) == "allow"
+
+
+def _one(parameters: Parameters, name: str) -> str | None:
+    values = parameters.getall(name, [])
+    if len(values) > 1 and name in RESERVED:
+        raise bad_parameter(name, ", ".join(values), "may be given once")
+    return values[0] if values else None
+
+
+def _instant(view: View, parameters: Parameters, name: str) -> int | None:
+    text = _one(parameters, name)
+    if text is None:
+        return None
+    first_us, last_us = instant_range(view)
+    try:
+        instant_us = to_us(text)
+    except ValueError:
+        raise bad_parameter(name, text, INSTANT_EXAMPLE) from None
+    if first_us <= instant_us <= last_us:
+        return instant_us
+    raise bad_parameter(name, text, f"from {to_iso(first_us)} to {to_iso(last_us)}; leave it out for an open end")
+
+
+def _window(view: View, parameters: Parameters) -> int | None:
+    if not isinstance(view.window, Tumbling):
+        return None
+    last_us = _last(view, parameters)
+    if last_us is not None:
+        for name in ("window", "from"):
+            if (given := _one(parameters, name)) is not None:
+                raise bad_parameter(name, given, "not with last, which is one window of that length before `to`")
+        return last_us
+    text = _one(parameters, "window")
+    return view.window.size_us if text is None else _panes(view, "window", text)
+
+
+def _last(view: View, parameters: Parameters) -> int | None:
+    text = _one(parameters, "last")
+    return None if text is None else _panes(view, "last", text)
+
+
+def _panes(view: View, name: str, text: str) -> int:
+    """A length that is a multiple of the pane."""
+    assert isinstance(view.window, Tumbling)  # of other views the parameters are unknown
+    pane_us, most = view.window.size_us, to_duration(MAX_WINDOW_US)
+    allowed = f"a multiple of the pane, {to_duration(pane_us)}, up to {most}: {DURATION_EXAMPLE}"
+    try:
+        window_us = duration_us(text)
+    except ValueError:
+        raise bad_parameter(name, text, allowed) from None
+    if window_us % pane_us or window_us > MAX_WINDOW_US:
+        raise bad_parameter(name, text, allowed)
+    return window_us
+
+
+def _limit(parameters: Parameters) -> int:
+    text = _one(parameters, "limit")
+    if text is None:
+        return DEFAULT_LIMIT
+    if not (text.isascii() and text.isdigit() and len(text) <= 6 and 1 <= int(text) <= MAX_LIMIT):
+        raise bad_parameter("limit", text, f"1 to {MAX_LIMIT}")
+    return int(text)
+
+
+def _choice(parameters: Parameters, name: str, allowed: tuple[str, ...]) -> str:
+    """One of the allowed words; the first where none is given."""
+    text = _one(parameters, name)
+    if text is not None and text not in allowed:
+        raise bad_parameter(name, text, f"one of {', '.join(allowed)}")
+    return text or allowed[0]
+
+
+def _groups(view: View, parameters: Parameters) -> dict[str, tuple[Value, ...]]:
+    asked = {group: parameters.getall(group.name, []) for group in view.groups}
+    return {g.name: tuple(_group_value(view, g, text) for text in texts) for g, texts in asked.items() if texts}
+
+
+def _group_value(view: View, group: Group, text: str) -> Value:
+    column = view.source.by_name[group.column]
+    if text == NULL or column.kind is Kind.TEXT:
+        return None if text == NULL else text
+    low, high = integer_range(column)
+    if text.removeprefix("-").isdecimal() and text.isascii() and len(text) < 20 and low <= int(text) <= high:
+        return int(text)
+    raise bad_parameter(group.name, text, f"a whole number from {low} to {high}, or {NULL}")
+
+
+def integer_range(column: Column) -> tuple[int, int]:
+    """Values that a group over the column can have; the least 64-bit number stands for null inside."""
+    low = 1 - (1 << 63) if column.low is None else column.low
+    return low, (1 << 63) - 1 if column.high is None else column.high

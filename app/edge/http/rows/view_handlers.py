@@ -1,0 +1,101 @@
+"""Views, their rows, and the parts that one worker gives to another."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import orjson
+from aiohttp import hdrs, web
+
+from app.domain.event_time import NO_WATERMARK
+from app.domain.view import View
+from app.edge.http.context import Edge, edge_of
+from app.edge.http.documents.view_documents import state_document, view_document
+from app.edge.http.problems import bad_parameter
+from app.edge.http.rows.answers import rows_answer, watermark_text
+from app.edge.http.rows.gather import gather
+from app.edge.http.rows.own_parts import own_parts
+from app.edge.http.rows.parts import encode_parts
+from app.edge.http.rows.rows_query import RowsQuery, no_rows_query, read_partial, read_query
+from app.edge.http.streamed import cut_on_failure
+
+
+async def list_views(request: web.Request) -> web.Response:
+    """Every definition; needs no state, so it is answered whatever the worker's standing."""
+    read_no_parameters(request)
+    return json_response({"data": [view_document(view) for view in edge_of(request).views.values()]})
+
+
+async def show_view(request: web.Request) -> web.Response:
+    """One definition, and where its tasks stand."""
+    edge = edge_of(request)
+    view = edge.view(request.match_info["view"])
+    partial_allowed = read_partial(request.query)
+    edge.require_ready(view)
+    gathered = await gather(edge, no_rows_query(view, partial_allowed=partial_allowed))
+    return json_response(state_document(edge, view, gathered))
+
+
+async def show_rows(request: web.Request) -> web.Response:
+    """A page of rows, merged over all tasks."""
+    edge = edge_of(request)
+    query = read_query(edge.view(request.match_info["view"]), request.query)
+    edge.require_ready(query.view)
+    if query.last_us is not None and query.until_us is None:
+        answer = await _rolling_answer(edge, query)
+    else:
+        answer = await rows_answer(edge, query, await gather(edge, query))
+    return json_response(answer)
+
+
+async def _rolling_answer(edge: Edge, query: RowsQuery) -> dict[str, Any]:
+    """The last panes before the lowest watermark, which is asked of all tasks first; no rows while there is none."""
+    standing = await gather(edge, no_rows_query(query.view, partial_allowed=query.partial_allowed))
+    as_of_us = standing.lowest_watermark_us
+    if as_of_us == NO_WATERMARK:
+        return await rows_answer(edge, replace(query, until_us=0), standing)
+    query = query.until(as_of_us)
+    answer = await rows_answer(edge, query, await gather(edge, query))
+    answer["meta"]["as_of"] = watermark_text(as_of_us)  # it may have risen since: the window is told by this one
+    return answer
+
+
+async def give_parts(request: web.Request) -> web.StreamResponse:
+    """The parts of the asked partitions that are owned here; the others are left out, never forwarded.
+
+    What takes long begins with the answer's head, by which the asking worker knows that this one lives.
+    """
+    edge = edge_of(request)
+    query = read_query(edge.view(request.match_info["view"]), request.query, also=("partition",))
+    partitions = [read_partition(edge, query.view, text) for text in request.query.getall("partition", [])]
+    edge.require_ready(query.view)
+    begun = web.StreamResponse(headers={hdrs.CONTENT_TYPE: "application/json"})
+    with cut_on_failure(request, begun):
+        body = encode_parts(await own_parts(edge, query, partitions, partial(begun.prepare, request)))
+        if not begun.prepared:
+            return web.Response(body=body, content_type="application/json")
+        await begun.write(body)
+        await begun.write_eof()
+    return begun
+
+
+def read_partition(edge: Edge, view: View, text: str) -> int:
+    """A partition number of the view's group; a 503 problem while the worker does not know how many there are."""
+    edge.require_ready(view)
+    last = edge.directory(view).partitions - 1
+    if text.isascii() and text.isdigit() and len(text) < 6 and int(text) <= last:
+        return int(text)
+    raise bad_parameter("partition", text, f"0 to {last}")
+
+
+def read_no_parameters(request: web.Request) -> None:
+    """Refuse any parameter, where there is none to give."""
+    for name, value in request.query.items():
+        raise bad_parameter(name, value, f"unknown; {request.path} takes no parameters")
+
+
+def json_response(document: Any, *, status: int = 200) -> web.Response:
+    """JSON in UTF-8; integers up to 64 bits as they are."""
+    return web.Response(body=orjson.dumps(document), status=status, content_type="application/json")

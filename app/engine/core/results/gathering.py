@@ -1,0 +1,157 @@
+"""What comes by the closing topic: rows that tasks have closed, their marks, and rows that were corrected since."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import cast
+
+import numpy as np
+import numpy.typing as npt
+
+from app.codecs.blobs import NULL, Blobs
+from app.codecs.stored.changelog import Int64s, decode_rows, encode_rows
+from app.codecs.stored.closings import (
+    Mark,
+    as_closed_row_key,
+    as_final_key,
+    decode_mark,
+    decode_replaced,
+    encode_mark,
+    mark_head,
+    mark_key,
+    task_of,
+)
+from app.codecs.stored.row_keys import decode_keys, encode_keys, row_prefix
+from app.domain.corrections.revision import NOT_REVISABLE
+from app.domain.errors import LayoutError
+from app.domain.view import View
+from app.engine.core.batch import Batch
+from app.engine.core.draft import Draft
+from app.engine.core.records.refusals import quarantine_output
+from app.engine.core.results.merging import ClosingsChanged, finals_of
+from app.engine.core.results.revising import Change, replaced_in, revise_finals
+from app.engine.core.rows.state import Rows, ViewChange
+from app.engine.core.task_state import TaskState
+from app.engine.core.views import aggregate as agg
+
+BoolArray = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
+class MarksMoved:
+    """How far tasks have closed a view."""
+
+    view: str
+    marks: dict[int, Mark]
+
+    def swap_in(self, state: TaskState) -> None:
+        state.marks[self.view].update(self.marks)
+
+
+def take_closings(draft: Draft, batch: Batch) -> int:
+    """Add closed rows to those that wait, note marks, and revise finals; how many records could not be taken.
+
+    Those are of versions not declared here, or changes of finals that are not remembered: these are quarantined.
+    """
+    views = {name: draft.definition.by_name[name] for name in draft.definition.finals}
+    taken, lost = 0, list[int]()
+    for view in views.values():
+        changes = _changes(view, batch)
+        taken += _take_rows(draft, view, batch, changes, lost) + _take_marks(draft, view, batch) + len(changes)
+    draft.outputs += [quarantine_output(draft.application, batch, index, NOT_REVISABLE) for index in sorted(lost)]
+    return len(batch) - taken + len(lost)
+
+
+def _take_rows(draft: Draft, view: View, batch: Batch, changes: Sequence[Change], lost: list[int]) -> int:
+    """Rows that tasks have closed, and the changes of rows that they sent before."""
+    prefix = as_closed_row_key(row_prefix(view))
+    keys, values = _beginning_with(batch, prefix)
+    if not keys and not changes:
+        return 0
+    head = row_prefix(view)
+    row_keys = [head + key[len(prefix) :] for key in keys]
+    distinct = {key: at for at, key in enumerate(dict.fromkeys([*row_keys, *(c.row_key for c in changes)]))}
+    windows, groups = decode_keys(view, list(distinct))
+    cells = decode_rows(values, len(view.cells))
+    numbers = np.array([distinct[key] for key in row_keys], np.int64)
+    rows = Rows(windows, groups, agg.merge_groups(view, cells, numbers, len(distinct)))
+    state = draft.state.closings[view.name]
+    slots = state.find_slots(rows)
+    known = slots >= 0
+    rows.cells[known] = agg.merge(view, state.cells_at(slots[known]), rows.cells[known])
+    waits = known.copy()
+    waits[numbers] = True
+    _replace(draft, view, rows, waits, [(distinct[change.row_key], change) for change in changes], lost)
+    _keep_waiting(draft, view, rows, slots, waits)
+    return len(keys)
+
+
+def _replace(
+    draft: Draft, view: View, rows: Rows, waits: BoolArray, changes: Sequence[tuple[int, Change]], lost: list[int]
+) -> None:
+    """Change rows that wait, and revise finals that do not wait any more.
+
+    A task's first row of a window that no task had a row of waits from now on: its final is the first.
+    """
+    if not changes:
+        return
+    published, remembered = list[Change](), draft.state.finals[view.name].find_slots(rows) >= 0
+    for number, change in changes:
+        if not waits[number] and (remembered[number] or change.replaced.old is not None):
+            published.append(change)
+            continue
+        waits[number] = True
+        rows.cells[number] = replaced_in(view, tuple(rows.cells[number].tolist()), [change], lost)
+    if published:
+        revised, not_remembered = revise_finals(draft, view, published)
+        lost += not_remembered
+        shown = Rows(revised.windows, revised.groups, revised.cells[:, :-1])
+        draft.outputs += finals_of(view, shown, draft.state.marks[view.name], revised.cells[:, -1].tolist())
+
+
+def _keep_waiting(draft: Draft, view: View, rows: Rows, slots: Int64s, waits: BoolArray) -> None:
+    """Keep the rows that wait; of one that has lost its last record nothing is to be published."""
+    gone = waits & (rows.cells[:, 0] == 0)
+    kept = waits & ~gone
+    keys = encode_keys(view, rows.windows, rows.groups, len(rows))
+    values = encode_rows(rows.cells)
+    for number in np.flatnonzero(waits).tolist():
+        draft.keep(as_closed_row_key(keys[number]), None if gone[number] else values[number])
+    known, new = kept & (slots >= 0), kept & (slots < 0)
+    removed = slots[gone & (slots >= 0)]
+    change = ViewChange(slots[known], rows.cells[known], rows.at(new), removed)
+    draft.effects.append(ClosingsChanged(view.name, change))
+
+
+def _changes(view: View, batch: Batch) -> list[Change]:
+    """Changes of rows that were closed before."""
+    prefix, head = as_final_key(row_prefix(view)), row_prefix(view)
+    return [
+        Change(index, head + key[len(prefix) :], decode_replaced(batch.values[index] or b""))
+        for index, key in enumerate(batch.keys)
+        if key is not None and key.startswith(prefix)
+    ]
+
+
+def _take_marks(draft: Draft, view: View, batch: Batch) -> int:
+    keys, values = _beginning_with(batch, mark_head(view))
+    marks = {task_of(key): decode_mark(value) for key, value in zip(keys, values, strict=True)}
+    for task, mark in marks.items():
+        draft.keep(mark_key(view, task), encode_mark(mark))
+    if marks:
+        draft.effects.append(MarksMoved(view.name, marks))
+    return len(keys)
+
+
+def _beginning_with(batch: Batch, head: bytes) -> tuple[list[bytes], list[bytes]]:
+    """Keys that begin so, and their values. LayoutError if one has none."""
+    all_keys, all_values = Blobs.of(batch.keys), Blobs.of(batch.values)
+    at = np.flatnonzero(all_keys.beginning_with([head]) == 0)
+    nulls = at[all_values.lengths[at] == NULL]
+    if len(nulls):
+        raise LayoutError(
+            f"{batch.topic}-{batch.partition} at offset {batch.offsets[nulls[0]]}: a closing without value"
+        )
+    keys, values = list(all_keys.at(at)), list(all_values.at(at))
+    return cast(list[bytes], keys), cast(list[bytes], values)

@@ -1,0 +1,86 @@
+"""The closing stage: rows that wait become finals when every task's mark has passed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import orjson
+
+from app.base import names
+from app.codecs.stored.changelog import value_of
+from app.codecs.stored.closings import Mark, as_closed_row_key
+from app.codecs.stored.row_keys import encode_keys
+from app.domain.event_time import window_end_us
+from app.domain.fingerprint import as_hex
+from app.domain.view import View
+from app.engine.core.batch import Output
+from app.engine.core.draft import Draft
+from app.engine.core.results.revising import remember
+from app.engine.core.rows.state import Rows, ViewChange
+from app.engine.core.task_state import TaskState
+from app.engine.core.views.ended import next_ended
+
+FINALS = 1_000
+"""So many are published in one transaction: each is a text of its own, and takes about 10 µs to make."""
+
+
+@dataclass(frozen=True, slots=True)
+class ClosingsChanged:
+    """Rows that wait to become finals."""
+
+    view: str
+    change: ViewChange
+
+    def swap_in(self, state: TaskState) -> None:
+        state.closings[self.view].swap_in(self.change)
+        state.looked_to.pop(("finals", self.view), None)  # a correction may bring a row behind what was looked for
+
+
+def publish_finals(draft: Draft, view: View) -> None:
+    """Publish the rows of windows that every task has closed, in bounded steps; they stop waiting."""
+    marks, state = draft.state.marks[view.name], draft.state.closings[view.name]
+    if len(marks) < draft.definition.task_count or not len(state):
+        return
+    closed_to_us = min(mark.closed_to_us for mark in marks.values())
+    if draft.state.is_settled("finals", view.name, closed_to_us):
+        return
+    slots = next_ended(state, None, closed_to_us, FINALS).slots[:FINALS]
+    if not len(slots):
+        draft.state.note_settled("finals", view.name, closed_to_us)
+        return
+    rows = state.rows_at(slots)
+    draft.outputs += finals_of(view, rows, marks, [0] * len(rows))
+    remember(draft, view, rows)
+    for key in encode_keys(view, rows.windows, rows.groups, len(rows)):
+        draft.keep(as_closed_row_key(key), None)
+    nothing = rows.at(np.zeros(0, np.intp))
+    draft.effects.append(ClosingsChanged(view.name, ViewChange(slots[:0], nothing.cells, nothing, slots)))
+
+
+def finals_of(view: View, rows: Rows, marks: Mapping[int, Mark], revisions: Sequence[int]) -> Iterator[Output]:
+    """Records of `windows.<view>` (docs/formats.md), by window and then group."""
+    assert rows.windows is not None
+    topic = names.finals_topic(view.name)
+    positions = orjson.Fragment(orjson.dumps({str(task): mark.next_offsets for task, mark in sorted(marks.items())}))
+    order = np.argsort(rows.windows, kind="stable")
+    shown = rows.groups[len(view.stored_groups) - len(view.groups) :]
+    groups = [[value_of(held) for held in column[order].tolist()] for column in shown]
+    numbered = [revisions[at] for at in order.tolist()]
+    columns = zip(rows.windows[order].tolist(), rows.cells[order].tolist(), numbered, *groups, strict=True)
+    for start_us, cells, revision, *held in columns:
+        key = {"window_start_us": start_us, **dict(zip((group.name for group in view.groups), held, strict=True))}
+        value = {
+            "view": view.name,
+            "version": view.version,
+            "revision": revision,
+            **key,
+            "window_end_us": window_end_us(view, start_us),
+            "count": cells[0],
+            "fingerprint": as_hex(cells[1]),
+            **view.present(cells),
+            "cells": cells,
+            "positions": positions,
+        }
+        yield Output(topic, orjson.dumps(key), orjson.dumps(value))

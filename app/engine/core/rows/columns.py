@@ -1,0 +1,43 @@
+"""Rows of a view by column, as batches give them and tables take them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from app.codecs.stored.changelog import Int64s
+
+Groups = list[npt.NDArray[Any]]
+"""One array per group column: int64 with NULL_INTEGER for null, or objects (str, None) for text."""
+
+
+class Rows(NamedTuple):
+    """Some rows of a view: `windows` is None for all-time views; `cells` is (rows, cells) int64."""
+
+    windows: Int64s | None
+    groups: Groups
+    cells: Int64s
+
+    def __len__(self) -> int:  # rows, not fields
+        return len(self.cells)
+
+    def at(self, which: npt.NDArray[Any]) -> Rows:
+        """A copy of some of them, by number or by mask."""
+        windows = None if self.windows is None else self.windows[which]
+        return Rows(windows, [held[which] for held in self.groups], self.cells[which])
+
+
+@dataclass(frozen=True, slots=True)
+class ViewChange:
+    """What a batch does to a view: new cells for known slots, rows whose keys are new, and slots of rows that go.
+
+    No slot is in both `slots` and `removed`. Rows go before the new ones come, which may have their keys.
+    """
+
+    slots: Int64s
+    cells: Int64s
+    new_rows: Rows
+    removed: Int64s = field(default_factory=lambda: np.empty(0, np.int64))

@@ -1,0 +1,78 @@
+"""Usable records into the rows of views: what a batch changes, counts and finds late."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from app.domain.marker import Fates
+from app.domain.view import Session, View
+from app.engine.core.batch import Batch
+from app.engine.core.draft import Draft
+from app.engine.core.epochs import seen_by
+from app.engine.core.records.usable import Usable
+from app.engine.core.rows.state import Rows, ViewChange
+from app.engine.core.task_state import BlocksCounted, RowsChanged
+from app.engine.core.views import aggregate as agg
+from app.engine.core.views.blocks import changed_blocks
+from app.engine.core.views.grouping import LATE
+from app.engine.core.views.sessions import change_sessions
+
+LateFor = dict[int, list[str]]
+"""Index in the batch to the names of the views and joins that a record was late for."""
+
+
+class Part(NamedTuple):
+    """A batch, and what of it is usable."""
+
+    batch: Batch
+    usable: Usable
+
+
+def fold_views(draft: Draft, views: Sequence[View], parts: Sequence[Part]) -> list[LateFor]:
+    """Put batches of one source into these views, all at once; gives for each batch what was late in it."""
+    late_for: list[LateFor] = [{} for _ in parts]
+    if not views:
+        return late_for
+    totals: dict[bytes, tuple[int, int]] = {}
+    together = Usable.together([part.usable for part in parts])
+    topics = [(part.batch.topic, len(part.usable)) for part in parts]
+    ends = np.cumsum([count for _, count in topics])
+    for view in views:
+        given = agg.aggregate(view, seen_by(view, draft.marker.views[view.name].graces, topics, together))
+        change = change_sessions if isinstance(view.window, Session) else _change_rows
+        change(draft, view, given.rows)
+        for (batch, usable), fates, late in zip(parts, np.split(given.fates, ends[:-1]), late_for, strict=True):
+            for key, value, total in changed_blocks(view, draft.state.blocks, batch, usable, fates):
+                totals[key] = total
+                draft.keep(key, value)
+            draft.move_view(view.name, draft.marker.views[view.name].with_fates(batch.topic, counted(fates)))
+            note_late(late, view.name, usable, fates)
+    draft.effects.append(BlocksCounted(totals))
+    return late_for
+
+
+def counted(fates: npt.NDArray[np.int8]) -> Fates:
+    """How many records had each fate."""
+    return Fates(*np.bincount(fates, minlength=4).tolist())
+
+
+def note_late(late_for: LateFor, name: str, usable: Usable, fates: npt.NDArray[np.int8]) -> None:
+    """Note which records of the batch `name` was too late for."""
+    for at in usable.index[fates == LATE].tolist():
+        late_for.setdefault(at, []).append(name)
+
+
+def _change_rows(draft: Draft, view: View, rows: Rows) -> None:
+    """The rows a batch gives, merged with those that are there."""
+    state = draft.state.views[view.name]
+    slots = state.find_slots(rows)
+    known = slots >= 0
+    cells = rows.cells.copy()
+    cells[known] = agg.merge(view, state.cells_at(slots[known]), rows.cells[known])
+    rows = Rows(rows.windows, rows.groups, cells)
+    draft.keep_rows(view, rows)
+    draft.effects.append(RowsChanged(view.name, ViewChange(slots[known], cells[known], rows.at(~known))))

@@ -1,0 +1,80 @@
+"""Reads again, from the log, what a task has read already: for views that are new to it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+
+import orjson
+
+from app.base import names
+from app.domain.errors import StateError
+from app.domain.fold import Advance
+from app.domain.records import TopicPartition
+from app.engine.core.batch import Batch
+from app.engine.core.building import Piece
+from app.engine.drive.kafka.changelog_reader import read_to_end
+from app.engine.drive.kafka.connections import Connections
+from app.engine.drive.kafka.refused_then import RefusedThen
+
+PIECE_OFFSETS = 50_000
+"""Most offsets that are read again at once; more than a batch holds, so that a building view catches up."""
+
+
+class Rereader:
+    """Pieces of the inputs of one application's tasks, with the advances that hold in them."""
+
+    def __init__(self, application: str, connections: Connections) -> None:
+        self._advances_topic = names.advances_topic(application)
+        self._connections = connections
+        self._refused_then = RefusedThen(application, connections)
+
+    async def read(self, piece: Piece, partition: int) -> tuple[Batch, Sequence[Advance]]:
+        """The piece, or its first part, and every advance of its topic-partition. StateError if it is gone.
+
+        What its task refused for what may be different now comes without its value: it stays refused.
+        """
+        return await self.records(piece, partition), await self.advances(piece.topic, partition)
+
+    async def records(self, piece: Piece, partition: int) -> Batch:
+        """As `read`, without the advances."""
+        until = min(piece.to_offset, piece.from_offset + PIECE_OFFSETS)
+        batches: list[Batch] = []
+        place = TopicPartition(piece.topic, partition)
+        await self._check_start(place, piece.from_offset)
+        client, starts, ends = self._connections.client, {partition: piece.from_offset}, {partition: until}
+        await read_to_end(client, piece.topic, starts, ends, batches.append)
+        batch = Batch.joined(batches).until(until)
+        refused = await self._refused_then.of(place)
+        return batch.emptied(refused) if refused else batch
+
+    async def _check_start(self, place: TopicPartition, from_offset: int) -> None:
+        start = (await asyncio.to_thread(self._connections.cluster.log_starts, [place]))[place]
+        if start > from_offset:
+            raise StateError(
+                f"{place}: the log begins at offset {start}, but a view that is being built has read only to "
+                f"{from_offset}. Stop the workers and run `flagfall rebuild`, so that it begins anew"
+            )
+
+    async def advances(self, topic: str, partition: int) -> list[Advance]:
+        """Every advance that was written for a topic-partition."""
+        facts = await asyncio.to_thread(self._connections.cluster.topics, [self._advances_topic])
+        places = [TopicPartition(self._advances_topic, p) for p in range(facts[self._advances_topic].partitions)]
+        ends, starts = await asyncio.gather(
+            asyncio.to_thread(self._connections.cluster.log_ends, places, committed=False),
+            asyncio.to_thread(self._connections.cluster.log_starts, places),
+        )
+        found: list[Advance] = []
+
+        def take(batch: Batch) -> None:
+            told = (Advance(**orjson.loads(value or b"")) for value in batch.values)
+            found.extend(a for a in told if (a.topic, a.partition) == (topic, partition))
+
+        await read_to_end(
+            self._connections.client,
+            self._advances_topic,
+            {place.partition: at for place, at in starts.items()},
+            {place.partition: at for place, at in ends.items()},
+            take,
+        )
+        return found

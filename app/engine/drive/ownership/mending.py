@@ -1,0 +1,104 @@
+"""The tasks of a group while no worker runs: looked at, and mended by a marker that is written in a worker's place."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from contextlib import asynccontextmanager
+from typing import NamedTuple
+
+from app.base import names
+from app.base.kafka.group_members import Member
+from app.domain.errors import FlagfallError
+from app.domain.marker import InputPosition, Marker
+from app.engine.core.batch import Transaction
+from app.engine.core.definition import TaskDefinition
+from app.engine.core.rebuilding import LogNow
+from app.engine.drive.kafka.connections import Connections
+from app.engine.drive.kafka.inputs import Input, inputs_of
+from app.engine.drive.kafka.markers import last_markers
+from app.engine.drive.kafka.writer import TaskWriter
+
+
+class WorkersRun(FlagfallError):
+    """Workers are in the group: what they hold would not be what is written. Stop them; the message names them."""
+
+
+def log_of(given: Input) -> LogNow:
+    return LogNow(given.topic_id, given.start, given.end)
+
+
+class Standing(NamedTuple):
+    """A task as its changelog and the cluster tell of it now."""
+
+    marker: Marker
+    inputs: dict[str, Input]
+    outcomes: Input
+    """Its partition of what became of corrections."""
+
+    @property
+    def begin(self) -> dict[str, InputPosition]:
+        """Where its topics begin now."""
+        return {topic: given.at_start() for topic, given in self.inputs.items()}
+
+    @property
+    def logs(self) -> dict[str, LogNow]:
+        """What its topics hold now."""
+        return {topic: log_of(given) for topic, given in self.inputs.items()}
+
+
+Write = Callable[[int, Transaction], Awaitable[int]]
+"""Writes a task's transaction (partition first), and gives the offset of its marker."""
+
+
+class StoppedGroup:
+    """A group's tasks, `count` of them; `members` asks who is in the consumer group now."""
+
+    def __init__(
+        self,
+        definition: TaskDefinition,
+        connections: Connections,
+        members: Callable[[], Iterable[Member]],
+        count: int,
+    ) -> None:
+        self.definition, self.connections = definition, connections
+        self._members, self._count = members, count
+
+    async def standings(self) -> dict[int, Standing]:
+        """By partition; without tasks that have committed nothing, which begin where their topics do."""
+        partitions = range(self._count)
+        inputs = await inputs_of(self.connections.cluster, self.definition.topics, partitions, self._count)
+        corrected = names.corrected_topic(self.definition.application)
+        outcomes = await inputs_of(self.connections.cluster, [corrected], partitions, self._count)
+        markers = await last_markers(self.definition, self.connections, partitions)
+        return {p: Standing(markers[p], inputs[p], outcomes[p][corrected]) for p in sorted(markers)}
+
+    @asynccontextmanager
+    async def held(self) -> AsyncIterator[Write]:
+        """Holds every task as its owner would: whoever held one before can write no more.
+
+        WorkersRun if the group has members. What is asked inside is what stays until it is written.
+        """
+        await self._require_stopped()
+        writers = {partition: self._new_writer(partition) for partition in range(self._count)}
+        try:
+            await asyncio.gather(*(writer.fence() for writer in writers.values()))
+            yield lambda partition, transaction: writers[partition].write(transaction)
+        finally:
+            await asyncio.gather(*(writer.stop() for writer in writers.values()))
+
+    async def _require_stopped(self) -> None:
+        running = await asyncio.to_thread(lambda: sorted({f"{m.client_id} at {m.host}" for m in self._members()}))
+        if running:
+            application = self.definition.application
+            raise WorkersRun(
+                f"{len(running)} worker{'s are' if running[1:] else ' is'} in the group {application}: "
+                f"{', '.join(running)}. Stop {'them' if running[1:] else 'it'} first; one that was killed stays there "
+                "until its session has timed out"
+            )
+
+    def _new_writer(self, partition: int) -> TaskWriter:
+        application, name = self.definition.application, self.definition.name
+        task_id = names.transactional_id(application, name, partition)
+        changelog = names.changelog_topic(application, name)
+        return TaskWriter(self.connections.client, task_id, changelog, partition)

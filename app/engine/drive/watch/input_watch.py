@@ -1,0 +1,81 @@
+"""Looks again and again whether the topics that tasks read are still those that their states were made from.
+
+The fetcher goes by names and offsets: a topic that was deleted and made again between two fetches gives it other
+records at the same offsets, and partitions that were added give it nothing. A topic that is gone is told in time, too:
+the commit of its last offsets would be repeated for ever.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any
+
+import mode
+
+from app.base.kafka.cluster import Cluster, ClusterError, TopicFacts, TopicGone
+from app.domain.errors import FlagfallError
+from app.domain.records import TopicPartition
+from app.engine.drive.kafka.inputs import created_anew, other_count
+from app.engine.drive.runner import TaskRunner
+
+LOOK_SECONDS = 2.0
+"""So long at most may a task go on with another topic's records; its marker is refused from then on."""
+
+
+class InputWatch(mode.Service):
+    """`topics` are the inputs of a group, `runners` gives its tasks that run here; `end` is called once, in words."""
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        topics: Sequence[str],
+        runners: Callable[[], Mapping[int, TaskRunner]],
+        *,
+        partitions: int,
+        end: Callable[[FlagfallError], Awaitable[None]],
+        **options: Any,
+    ) -> None:
+        super().__init__(**options)
+        self._cluster, self._topics, self._runners = cluster, topics, runners
+        self._partitions, self._end = partitions, end
+        self._remembered: dict[str, tuple[TopicPartition, str]] = {}
+        """By topic, one place of it and the topic's id in that task's marker."""
+        self._is_gone = False
+
+    async def on_start(self) -> None:
+        self.add_future(self._watch())
+
+    async def _watch(self) -> None:
+        while not self.should_stop:
+            await self.sleep(LOOK_SECONDS)
+            error = await self._look()
+            if error is not None:
+                await self._end(error)
+                return
+
+    async def _look(self) -> FlagfallError | None:
+        self._remember()
+        try:
+            facts = await asyncio.to_thread(self._cluster.topics, self._topics)
+        except TopicGone as error:  # one broker may not know yet of a topic that was just made: two in a row
+            was_gone, self._is_gone = self._is_gone, True
+            return error if was_gone else None
+        except ClusterError:
+            return None
+        self._is_gone = False
+        return next(filter(None, (self._difference(topic, fact) for topic, fact in facts.items())), None)
+
+    def _remember(self) -> None:
+        """Also while no task runs, as a rebalance that goes over a topic that is gone may not come to its end."""
+        for partition, runner in self._runners().items():
+            for topic, position in runner.core.state.marker.inputs.items():
+                self._remembered[topic] = TopicPartition(topic, partition), position.topic_id
+
+    def _difference(self, topic: str, facts: TopicFacts) -> FlagfallError | None:
+        place, topic_id = self._remembered.get(topic, (None, ""))
+        if place is not None and facts.id != topic_id:
+            return created_anew(place, facts.id, topic_id)
+        if facts.partitions != self._partitions:
+            return other_count(topic, facts.partitions, self._partitions)
+        return None

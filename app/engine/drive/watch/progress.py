@@ -1,0 +1,140 @@
+"""Whether the tasks of a worker get on, and if not, why: what was seen at each look goes in, stalls come out.
+
+No I/O and no clock of its own. A topic-partition is behind while its log ends above the task's position. Behind
+and not moving for a while is a stall; its cause is the first thing on the way of a record that does not work.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from app.domain.records import TopicPartition
+from app.engine.drive.ownership.directory import Standing
+
+
+class Doing(StrEnum):
+    """What a task's runner is at."""
+
+    NOTHING = "nothing"
+    ASKING_REGISTRY = "asking_registry"
+    WRITING = "writing"
+
+
+class Cause(StrEnum):
+    """Why there is no progress, as far as the worker can see."""
+
+    BROKER_SILENT = "broker_silent"
+    NOT_READY = "not_ready"
+    NOT_FETCHED = "not_fetched"
+    WRITING = "writing"
+    REGISTRY = "registry"
+    FOREIGN_TRANSACTION = "foreign_transaction"
+
+    @property
+    def is_ours(self) -> bool:
+        """Whether a restart may help: all but waiting for what another must do."""
+        return self not in (Cause.REGISTRY, Cause.FOREIGN_TRANSACTION)
+
+
+IN_WORDS = {
+    Cause.BROKER_SILENT: "no broker answers when it is asked for the ends of the logs",
+    Cause.NOT_READY: "its tasks are not taken over, and nothing of their changelogs is read",
+    Cause.NOT_FETCHED: "records are there, and fetching gives none of them",
+    Cause.WRITING: "a transaction of this worker is open all the while; the broker does not complete it",
+    Cause.REGISTRY: "a record's schema must be known, and the registry does not answer",
+    Cause.FOREIGN_TRANSACTION: "another producer's open transaction hides what follows; end or abort that transaction",
+}
+_BY_DOING = {
+    Doing.ASKING_REGISTRY: Cause.REGISTRY,
+    Doing.WRITING: Cause.WRITING,
+    Doing.NOTHING: Cause.NOT_FETCHED,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """A task group as it was seen once. `recovered` grows while changelogs are read.
+
+    `not_due`: where the next record must wait for records of other topics, which may not have been written yet.
+    """
+
+    group: str
+    standing: Standing
+    recovered: int = 0
+    positions: Mapping[TopicPartition, int] = field(default_factory=dict)
+    doing: Mapping[int, Doing] = field(default_factory=dict)
+    not_due: Collection[TopicPartition] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Ends:
+    """Ends of logs: of all that was written, and of what may be read."""
+
+    written: Mapping[TopicPartition, int]
+    readable: Mapping[TopicPartition, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Stall:
+    """A group that has not got on for `seconds`. `where`: the topic-partition that tells, None if it is all of it."""
+
+    group: str
+    cause: Cause
+    seconds: float
+    where: TopicPartition | None = None
+    detail: str = ""
+
+    def __str__(self) -> str:
+        at = f" {self.where}" if self.where is not None else ""
+        detail = f" ({self.detail})" if self.detail else ""
+        return f"{self.group}:{at} no progress for {self.seconds:.0f} s: {IN_WORDS[self.cause]}{detail}"
+
+
+class GroupProgress:
+    """One group's history, as far as it matters: since when each thing is as it is."""
+
+    def __init__(self) -> None:
+        self._seen: dict[object, object] = {}
+        self._since: dict[object, float] = {}
+
+    def stalls(self, look: Look, ends: Ends | None, now_seconds: float) -> list[Stall]:
+        """What does not get on as of now, and for how long. `ends` None: the cluster did not answer."""
+        if look.standing is Standing.STOPPING:
+            return []
+        if ends is None:
+            self._forget_all_but([*look.positions, "broker"])
+            seconds = self._unchanged("broker", (look.recovered, *sorted(look.positions.items())), now_seconds)
+            return [Stall(look.group, Cause.BROKER_SILENT, seconds)]
+        if look.standing is not Standing.READY:
+            self._forget_all_but(["standing"])
+            seconds = self._unchanged("standing", (look.standing, look.recovered), now_seconds)
+            return [Stall(look.group, Cause.NOT_READY, seconds, detail=f"it is {look.standing}")]
+        behind = [p for p, at in look.positions.items() if ends.written.get(p, at) > at and p not in look.not_due]
+        self._forget_all_but(behind)
+        return [self._stall(look, place, ends, now_seconds) for place in behind]
+
+    def _stall(self, look: Look, place: TopicPartition, ends: Ends, now_seconds: float) -> Stall:
+        at, end = look.positions[place], ends.written[place]
+        seconds = self._unchanged(place, at, now_seconds)
+        detail = f"position {at}, the log ends at {end}"
+        if ends.readable.get(place, end) <= at:
+            return Stall(look.group, Cause.FOREIGN_TRANSACTION, seconds, place, detail)
+        cause = _BY_DOING[look.doing.get(place.partition, Doing.NOTHING)]
+        return Stall(look.group, cause, seconds, place, detail)
+
+    def _unchanged(self, what: object, value: object, now_seconds: float) -> float:
+        if self._seen.get(what) != value:
+            self._seen[what], self._since[what] = value, now_seconds
+        return now_seconds - self._since[what]
+
+    def _forget_all_but(self, kept: Iterable[object]) -> None:
+        wanted = set(kept)
+        for what in [w for w in self._seen if w not in wanted]:
+            del self._seen[what], self._since[what]
+
+
+def worst(stalls: Iterable[Stall]) -> Stall | None:
+    """The longest of those that a restart may help, else the longest."""
+    return max(stalls, key=lambda stall: (stall.cause.is_ours, stall.seconds), default=None)

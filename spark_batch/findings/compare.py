@@ -1,0 +1,83 @@
+"""Three sides of a view's rows, compared key by key; only what differs comes to the driver."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import reduce
+from typing import Any
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F  # noqa: N812 - as everywhere in Spark
+
+from app.domain.difference import Row
+from app.domain.fold import Cells, RowKey
+from app.domain.view import View
+from spark_batch.folds.recompute import cell_columns, key_columns
+
+MARKS = LIVE, CHANGELOG, RECOMPUTED = 0, 1, 2
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """How many rows each side has, how many keys differ, and the first of those in key order."""
+
+    live_rows: int
+    changelog_rows: int
+    recomputed_rows: int
+    differing_rows: int
+    first: list[Row]
+
+
+def compare(view: View, live: DataFrame, changelog: DataFrame, recomputed: DataFrame, limit: int) -> Comparison:
+    """Row by row, cell by cell, without tolerance; at most `limit` differing rows are brought."""
+    sides = ((LIVE, live), (CHANGELOG, changelog), (RECOMPUTED, recomputed))
+    together = reduce(DataFrame.unionByName, (side.withColumn("side", F.lit(mark)) for mark, side in sides))
+    keys = _judged_keys(view, together)
+    totals = [F.coalesce(F.sum(_held(mark)), F.lit(0)).alias(_held(mark)) for mark, _ in sides]
+    counted = keys.agg(*totals, F.count_if("differs").alias("differing")).collect()[0]
+    differing = keys.where("differs").select(*key_columns(view)).orderBy(*key_columns(view)).limit(limit)
+    first = _rows(view, together, differing) if counted["differing"] else []
+    live_rows, changelog_rows, recomputed_rows = (counted[_held(mark)] for mark in MARKS)
+    return Comparison(live_rows, changelog_rows, recomputed_rows, counted["differing"], first)
+
+
+def same_key(view: View, left: DataFrame, right: DataFrame) -> Column:
+    """Join condition over a row's key; nulls are equal."""
+    return reduce(Column.__and__, (left[name].eqNullSafe(right[name]) for name in key_columns(view)))
+
+
+def cells_of(view: View, row: Any) -> Cells:
+    """The cells of a collected row."""
+    return tuple(row[name] for name in cell_columns(view))
+
+
+def key_of(view: View, row: Any) -> RowKey:
+    """The key of a collected row."""
+    return RowKey(row["window_start_us"], tuple(row[name] for name in key_columns(view)[2:]))
+
+
+def _judged_keys(view: View, together: DataFrame) -> DataFrame:
+    """Every key with how often each side holds it, and whether they differ: not all hold it exactly once, or with
+    unequal cells. Least and greatest of three are equal only if all are, and both are plain hash aggregates."""
+    held = [F.count_if(F.col("side") == mark).alias(_held(mark)) for mark in MARKS]
+    least = [F.min(name).alias(f"least_{name}") for name in cell_columns(view)]
+    most = [F.max(name).alias(f"most_{name}") for name in cell_columns(view)]
+    grouped = together.groupBy(*key_columns(view)).agg(*held, *least, *most)
+    once = [F.col(_held(mark)) == 1 for mark in MARKS]
+    equal = [F.col(f"least_{name}") == F.col(f"most_{name}") for name in cell_columns(view)]
+    return grouped.withColumn("differs", ~reduce(Column.__and__, once + equal))
+
+
+def _held(mark: int) -> str:
+    return f"held_{mark}"
+
+
+def _rows(view: View, together: DataFrame, keys: DataFrame) -> list[Row]:
+    wanted = F.broadcast(keys)
+    held: dict[tuple[int, RowKey], dict[int, Cells]] = {}
+    for row in together.join(wanted, same_key(view, together, wanted), "leftsemi").collect():
+        held.setdefault((row["task"], key_of(view, row)), {})[row["side"]] = cells_of(view, row)
+    return [
+        Row(task, key, sides.get(LIVE), sides.get(CHANGELOG), sides.get(RECOMPUTED))
+        for (task, key), sides in sorted(held.items(), key=lambda item: repr(item[0]))
+    ]

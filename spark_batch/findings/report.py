@@ -1,0 +1,217 @@
+"""What a run found, as JSON that is written whole or not at all. docs/reconciliation.md lists the fields."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import orjson
+
+from app.base.files.verdicts import Begun, Finished, Verdict
+from app.base.files.whole_file import write_whole
+from app.domain import difference as d
+from app.domain.fold import Cells, contribution
+from app.domain.view import View
+from spark_batch.findings.ledgers import Entry
+from spark_batch.stored.cut import TaskCut
+
+LAYOUT = 1
+REPORT = "report.json"
+
+
+@dataclass
+class ViewReport:
+    """One view: its cut, what was compared, what differs. `differing_rows` beyond those named are residual.
+
+    `corrections`: how many were folded in.
+    """
+
+    view: View
+    cuts: Sequence[TaskCut]
+    live_rows: int
+    changelog_rows: int
+    recomputed_rows: int
+    differing_rows: int
+    named_rows: int
+    differences: Sequence[d.Difference]
+    ledger: Sequence[Entry]
+    corrections: int = 0
+
+    @property
+    def ledger_faults(self) -> list[Entry]:
+        return [entry for entry in self.ledger if entry.differs]
+
+    @property
+    def residual(self) -> int:
+        """Differences that no listed record explains; must be 0."""
+        return sum(one.is_residual for one in self.differences) + self.differing_rows - self.named_rows
+
+    @property
+    def is_right(self) -> bool:
+        return not self.differing_rows and not self.ledger_faults
+
+    @property
+    def verdict(self) -> Verdict:
+        return Verdict.MATCH if self.is_right else Verdict.MISMATCH
+
+    def as_json(self) -> dict[str, Any]:
+        kinds = [one.kind.value for one in self.differences]
+        return {
+            "view": self.view.name,
+            "version": self.view.version,
+            "cut": [_cut(cut) for cut in self.cuts],
+            "rows": {
+                "live": self.live_rows,
+                "changelog": self.changelog_rows,
+                "recomputed": self.recomputed_rows,
+            },
+            "corrections": self.corrections,
+            "differing_rows": self.differing_rows,
+            "classes": {kind: kinds.count(kind) for kind in sorted(set(kinds))},
+            "residual": self.residual,
+            "differences": [_difference(self.view, one) for one in self.differences],
+            "ledger": [asdict(entry) | {"differs": entry.differs} for entry in self.ledger],
+        }
+
+
+@dataclass
+class Report:
+    """One run. `reason` says in words why there is no verdict on the figures.
+
+    `usable_today`: records refused for what was so then (an unknown schema, say), and that could be used now.
+    """
+
+    run_id: str
+    application: str
+    started_at: datetime
+    versions: dict[str, str]
+    verdict: Verdict = Verdict.INVALID
+    reason: str | None = None
+    finished_at: datetime | None = None
+    views: list[ViewReport] = field(default_factory=list)
+    records: int = 0
+    usable_today: int = 0
+    seconds: dict[str, float] = field(default_factory=dict)
+    records_per_second: float | None = None
+
+    @property
+    def residual(self) -> int:
+        return sum(view.residual for view in self.views)
+
+    @property
+    def begun(self) -> Begun:
+        return Begun(run_id=self.run_id, begun_at=self.started_at)
+
+    def found(self, views: Sequence[View]) -> dict[str, Finished]:
+        """By the view's name, what a run that ended says of each. The run's own verdict is for those not compared."""
+        compared = {view.view.name: view for view in self.views}
+        return {view.name: self._found(compared.get(view.name)) for view in views}
+
+    def _found(self, view: ViewReport | None) -> Finished:
+        if self.finished_at is None:
+            raise ValueError(f"run {self.run_id} has not ended")
+        return Finished(
+            **self.begun.model_dump(),
+            finished_at=self.finished_at,
+            verdict=self.verdict if view is None else view.verdict,
+            residual=None if view is None else view.residual,
+            reason=self.reason if view is None else None,
+            report=f"{self.run_id}/{REPORT}",
+        )
+
+    @contextlib.contextmanager
+    def timed(self, step: str) -> Iterator[None]:
+        """Adds the seconds of a step."""
+        begun = perf_counter()
+        try:
+            yield
+        finally:
+            self.seconds[step] = round(self.seconds.get(step, 0.0) + perf_counter() - begun, 3)
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "layout": LAYOUT,
+            "run_id": self.run_id,
+            "application": self.application,
+            "verdict": self.verdict.value,
+            "reason": self.reason,
+            "started": self.started_at.isoformat(),
+            "finished": None if self.finished_at is None else self.finished_at.isoformat(),
+            "residual": self.residual,
+            "versions": self.versions,
+            "records": self.records,
+            "usable_today": self.usable_today,
+            "records_per_second": self.records_per_second,
+            "seconds": self.seconds,
+            "views": [view.as_json() for view in self.views],
+        }
+
+
+def write_report(report: Report, folder: Path) -> Path:
+    """`report.json` in the run's folder."""
+    file = folder / REPORT
+    write_whole(file, orjson.dumps(report.as_json(), option=orjson.OPT_INDENT_2))
+    return file
+
+
+def new_run_id(now: datetime) -> str:
+    """Sorts by time, and two runs of one second differ."""
+    return f"{now:%Y%m%dT%H%M%S}-{os.urandom(2).hex()}"
+
+
+def shown_key(view: View, row: d.Row) -> dict[str, Any]:
+    """A row's key in words: group names, window start as an instant."""
+    group = {g.name: value for g, value in zip(view.stored_groups, row.key.group, strict=True)}
+    start = row.key.window_start_us
+    window = None if start is None else datetime.fromtimestamp(start / 1_000_000, UTC).isoformat()
+    return {"partition": row.partition, **group, "window_start": window}
+
+
+def _difference(view: View, one: d.Difference) -> dict[str, Any]:
+    return {
+        "class": one.kind.value,
+        "partition": one.row.partition,
+        "window_start_us": one.row.key.window_start_us,
+        "group": {g.name: value for g, value in zip(view.stored_groups, one.row.key.group, strict=True)},
+        "cells": one.cells,
+        "live": _cells(view, one.row.live),
+        "changelog": _cells(view, one.row.changelog),
+        "recomputed": _cells(view, one.row.recomputed),
+        "record_count": one.record_count,
+        "records": [_witness(view, witness) for witness in one.records],
+        "unexplained_cells": one.unexplained,
+    }
+
+
+def _witness(view: View, witness: d.Witness) -> dict[str, Any]:
+    record = witness.record
+    return {
+        "topic": record.topic,
+        "partition": record.partition,
+        "offset": record.offset,
+        "id": record.values[view.source.id],
+        "fate": witness.fate.value,
+        "contribution": _cells(view, contribution(view, record)),
+    }
+
+
+def _cells(view: View, cells: Cells | None) -> dict[str, int] | None:
+    return None if cells is None else dict(zip(view.cells, cells, strict=True))
+
+
+def _cut(cut: TaskCut) -> dict[str, Any]:
+    spans = [
+        {"topic": s.topic, "topic_id": s.topic_id, "start_offset": s.start, "next_offset": s.end} for s in cut.spans
+    ]
+    return {
+        "partition": cut.partition,
+        "changelog_offset": cut.changelog_offset,
+        "sequence": cut.marker.sequence,
+        "inputs": spans,
+    }

@@ -1,0 +1,122 @@
+"""A run's report for a reader at a terminal: the verdict first, then what it rests on, then the first differences."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from rich.table import Table
+from rich.text import Text
+
+from app.base.files.verdicts import Verdict
+from app.base.printable import printable
+from app.base.terminal import Terminal
+from app.domain import difference as d
+from app.domain.fold import Cells
+from app.domain.view import View
+from spark_batch.findings.report import Report, ViewReport, shown_key
+
+SHOWN = 10
+"""Differing rows shown per view; the report has all that were looked into."""
+RECORDS_SHOWN = 3
+
+MEANING = {
+    Verdict.MATCH: "every row of the tables is what the records in the topics make it",
+    Verdict.MISMATCH: "the tables differ from what the records in the topics make them",
+    Verdict.INCONCLUSIVE: "no statement about the tables: mend the reason below, then run it again",
+    Verdict.INVALID: "no statement about the tables: they cannot be recomputed",
+}
+WORDS = {
+    d.Kind.LOST: "not applied",
+    d.Kind.DOUBLED: "applied twice",
+    d.Kind.LATE_APPLIED: "applied although late",
+    d.Kind.ALTERED: "same records applied, other values stored",
+    d.Kind.STORE: "live table and changelog differ",
+    d.Kind.UNNAMED: "unexplained",
+}
+
+
+def show(report: Report, folder: Path, console: Terminal | None = None) -> None:
+    """Print it."""
+    out = console or Terminal()
+    colour = {Verdict.MATCH: "green", Verdict.MISMATCH: "red"}.get(report.verdict, "yellow")
+    out.print(Text.assemble("\n", (report.verdict.value, f"bold {colour}"), f"  {MEANING[report.verdict]}"))
+    if report.reason:
+        out.print(report.reason)
+    if report.views:
+        out.print(_counts(report))
+    for view in report.views:
+        _show_ledger(out, view)
+        _show_differences(out, view)
+    if report.usable_today:
+        out.print(
+            f"\n{report.usable_today:,} records in quarantine named a schema that was unknown when they were read, or "
+            "were not foreseen, and can be used today: `flagfall late refeed --reason unknown_schema --reason "
+            "undecodable` adds those that it has not added",
+        )
+    rate = f", {report.records_per_second:,.0f} a second" if report.records_per_second else ""
+    out.print(f"\n{report.records:,} source records read{rate}; unexplained residual {report.residual}")
+    out.print(f"report: {folder / 'report.json'}", soft_wrap=True)
+
+
+def _counts(report: Report) -> Table:
+    table = Table(box=None, header_style="bold")
+    table.add_column("rows of", no_wrap=True)
+    for name in ("live", "changelog", "recomputed", "differ", "records applied", "late", "corrections"):
+        table.add_column(name, justify="right")
+    for view in report.views:
+        applied, late = (sum(e.recomputed for e in view.ledger if e.name == name) for name in ("applied", "late"))
+        figures = (
+            view.live_rows,
+            view.changelog_rows,
+            view.recomputed_rows,
+            view.differing_rows,
+            applied,
+            late,
+            view.corrections,
+        )
+        table.add_row(view.view.name, *(f"{figure:,}" for figure in figures))
+    return table
+
+
+def _show_ledger(out: Terminal, view: ViewReport) -> None:
+    for entry in view.ledger_faults[:SHOWN]:
+        out.print(
+            f"ledger of {view.view.name}, {entry.topic}-{entry.partition}: the worker says {entry.name} "
+            f"{entry.marker:,}, counted again {entry.recomputed:,}"
+        )
+
+
+def _show_differences(out: Terminal, view: ViewReport) -> None:
+    for one in view.differences[:SHOWN]:
+        what = f" {view.view.name} {_key(view.view, one.row)}: {WORDS[one.kind]}"
+        out.print(Text.assemble((one.kind.value, "bold red"), what))
+        for witness in one.records[:RECORDS_SHOWN]:
+            record = witness.record
+            name = printable(str(record.values[view.view.source.id]))
+            out.print(f"    {record.topic}-{record.partition} offset {record.offset}, {name}")
+        if one.record_count > RECORDS_SHOWN:
+            out.print(f"    … {one.record_count:,} records in all")
+        for name in one.cells[:SHOWN]:
+            out.print(f"    {_sides(view.view, one.row, name)}")
+    if len(view.differences) > SHOWN:
+        out.print(f"… and {view.differing_rows - SHOWN:,} more differing rows of {view.view.name}")
+
+
+def _key(view: View, row: d.Row) -> str:
+    key = shown_key(view, row).items()
+    return ", ".join(f"{name} {printable(str(value))}" for name, value in key if name != "window_start" or value)
+
+
+def _sides(view: View, row: d.Row, name: str) -> str:
+    if name not in view.cells:
+        return "the row is there on one side only"
+    at = view.cells.index(name)
+    told = [(side, cells[at] if cells else "–") for side, cells in zip(_SIDES, _cells(row), strict=True)]
+    return f"{name}: " + ", ".join(f"{side} {value}" for side, value in told)
+
+
+_SIDES = ("live", "changelog", "recomputed")
+
+
+def _cells(row: d.Row) -> tuple[Cells | None, ...]:
+    return row.live, row.changelog, row.recomputed

@@ -1,0 +1,129 @@
+"""Corrections as an input of the recomputation: state = fold(source records, corrections) (rule 23).
+
+What the tasks say they applied is taken from their outcomes; that each fits the recomputed row, and adds no record
+that the row holds already, is counted here.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F  # noqa: N812 - as everywhere in Spark
+
+from app.base import names
+from app.base.kafka.committed import committed
+from app.codecs.stored.corrections import Outcome, read_outcome
+from app.domain.corrections.corrected import Applied, fold_corrections
+from app.domain.difference import Fate
+from app.domain.fold import Cells, RowKey
+from app.domain.source import Source
+from app.domain.view import View
+from spark_batch.findings.compare import cells_of, key_of, same_key
+from spark_batch.findings.ledgers import Entry
+from spark_batch.folds.recompute import key_columns, row_schema
+from spark_batch.stored.cut import TaskCut
+
+_ORIGIN = ("topic_number", "partition", "offset")
+_ORIGIN_SCHEMA = "topic_number int, partition int, offset long"
+
+
+class Told(NamedTuple):
+    """A corrections topic, and what tasks told of each record in it."""
+
+    topic: str
+    outcomes: Sequence[Outcome]
+
+
+def read_told(client: Mapping[str, Any], application: str, source: Source, cuts: Sequence[TaskCut]) -> Told:
+    """The outcomes of all tasks that have judged a correction; `client`: librdkafka's options."""
+    topic = names.corrections_topic(application, source.name)
+    judged = sorted({cut.partition for cut in cuts if topic in cut.marker.inputs and _judged(cut, topic)})
+    told_in = names.corrected_topic(application)
+    messages = (message for partition in judged for message in committed(client, told_in, partition))
+    outcomes = (read_outcome(message.value() or b"") for message in messages)
+    return Told(topic, [outcome for outcome in outcomes if outcome.topic == topic])
+
+
+@dataclass(frozen=True)
+class Corrections:
+    """Those of one view at its cuts."""
+
+    view: View
+    cuts: Sequence[TaskCut]
+    told: Told
+
+    @cached_property
+    def applied(self) -> list[Applied]:
+        """What the tasks say they applied, below the view's cuts, and not to rows that it had before it began anew."""
+        ends = {cut.partition: _next_offset(cut, self.told.topic) for cut in self.cuts}
+        starts = {cut.partition: cut.marker.views[self.view.name].corrected_from for cut in self.cuts}
+        return [
+            Applied(one.partition, one.offset, one.correction)
+            for one in self.told.outcomes
+            if one.why is None
+            and starts.get(one.partition, 0) <= one.offset < ends.get(one.partition, 0)
+            and (one.correction.view, one.correction.version) == (self.view.name, self.view.version)
+        ]
+
+    def folded(self, made: DataFrame) -> tuple[DataFrame, list[Applied]]:
+        """Rows made of source records, with the corrections folded in, and those that expected another row."""
+        if not self.applied:
+            return made, []
+        touched = sorted({(one.partition, one.correction.key) for one in self.applied}, key=repr)
+        schema = ", ".join(row_schema(self.view).split(", ")[: len(key_columns(self.view))])
+        listed = [(task, key.window_start_us, *key.group) for task, key in touched]
+        keys = F.broadcast(made.sparkSession.createDataFrame(listed, schema))
+        found = made.join(keys, same_key(self.view, made, keys), "leftsemi").collect()
+        held: dict[tuple[int, RowKey], Cells] = {
+            (row["task"], key_of(self.view, row)): cells_of(self.view, row) for row in found
+        }
+        unfitting = fold_corrections(held, self.applied)
+        corrected = [(task, key.window_start_us, *key.group, *cells) for (task, key), cells in held.items()]
+        rest = made.join(keys, same_key(self.view, made, keys), "leftanti")
+        return rest.unionByName(made.sparkSession.createDataFrame(corrected, row_schema(self.view))), unfitting
+
+    def entries(self, judged: DataFrame, unfitting: Sequence[Applied]) -> list[Entry]:
+        """Whether every correction read was told of, those applied fit, and none added what the row held already."""
+        doubled = self._doubled(judged)
+        found = []
+        for cut in self.cuts:
+            if self.told.topic not in cut.marker.inputs:
+                continue
+            position = cut.marker.inputs[self.told.topic]
+            told = [o for o in self.told.outcomes if o.partition == cut.partition and o.offset < position.next_offset]
+            applied = sum(one.partition == cut.partition for one in self.applied)
+            fitting = applied - sum(one.partition == cut.partition for one in unfitting)
+            figures = (
+                ("corrections_judged", position.decoded, len(told)),
+                ("corrections_applied", applied, fitting),
+                ("added_twice", 0, doubled[cut.partition]),
+            )
+            found += [Entry(self.told.topic, cut.partition, name, marker, own) for name, marker, own in figures]
+        return found
+
+    def _doubled(self, judged: DataFrame) -> Counter[int]:
+        """By task, records that were added twice, or added to a row that the stream had put them into."""
+        numbers = {topic.name: topic.number for topic in self.view.source.topics}
+        added = Counter((numbers[p.topic], p.partition, p.offset) for a in self.applied for p in a.correction.adds)
+        again = Counter({origin: times - 1 for origin, times in added.items() if times > 1})
+        doubled = Counter(partition for _, partition, _ in again.elements())
+        if added:
+            origins = F.broadcast(judged.sparkSession.createDataFrame(list(added), _ORIGIN_SCHEMA))
+            in_rows = judged.where(F.col("fate") == Fate.APPLIED.value).join(origins, [*_ORIGIN], "leftsemi")
+            doubled.update(row["partition"] for row in in_rows.select("partition").collect())
+        return doubled
+
+
+def _judged(cut: TaskCut, topic: str) -> bool:
+    position = cut.marker.inputs[topic]
+    return position.next_offset > position.start_offset
+
+
+def _next_offset(cut: TaskCut, topic: str) -> int:
+    position = cut.marker.inputs.get(topic)
+    return 0 if position is None else position.next_offset

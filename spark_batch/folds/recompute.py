@@ -1,0 +1,117 @@
+"""A view in Spark: the third translator, beside `app.domain.fold` and the worker's.
+
+Rows are keyed by `task`, `window_start_us` and `group_<i>`, and hold `cell_<i>`, both in the view's order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import reduce
+from operator import or_
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F  # noqa: N812 - as everywhere in Spark
+
+from app.domain.difference import Fate
+from app.domain.measures import Op, Part, Take
+from app.domain.view import FIRST_WINDOW, AllTime, Session, View
+from app.domain.windows import Calendar
+from spark_batch.folds.mix import fingerprint, mixed_halves, packed_origin
+from spark_batch.folds.windows import WINDOW_END, WINDOW_START, first_window, last_end, window_start, with_calendar
+
+
+def is_recomputed(view: View) -> bool:
+    """Whether this translator knows the view's kind of window."""
+    return not isinstance(view.window, Session)
+
+
+def key_columns(view: View) -> list[str]:
+    """Names of a row's key columns."""
+    return ["task", "window_start_us", *(f"group_{i}" for i in range(len(view.stored_groups)))]
+
+
+def cell_columns(view: View) -> list[str]:
+    """Names of a row's cells, in the order of `view.cells`."""
+    return [f"cell_{i}" for i in range(len(view.cells))]
+
+
+def row_schema(view: View) -> str:
+    """A row frame's schema, as Spark writes it."""
+    groups = [f"group_{i} {'string' if text else 'bigint'}" for i, text in enumerate(view.texts)]
+    return ", ".join(
+        ["task int", "window_start_us bigint", *groups, *(f"{name} bigint" for name in cell_columns(view))]
+    )
+
+
+def judged(view: View, records: DataFrame) -> DataFrame:
+    """Records (with `watermark_us`) with the key of their row in this view and their `fate`."""
+    if isinstance(view.window, Calendar):
+        records = with_calendar(view, records)
+    keyed = records.withColumns({"task": F.col("partition"), "window_start_us": window_start(view)} | _groups(view))
+    return keyed.withColumn("fate", _fate(view)).drop(WINDOW_START, WINDOW_END)
+
+
+def rows(view: View, applied: DataFrame) -> DataFrame:
+    """The view's rows over records that were all applied, as `judged` gives them."""
+    upper, lower = mixed_halves(packed_origin())
+    prepared = applied.withColumns({"mixed_upper": upper, "mixed_lower": lower, "origin": packed_origin()})
+    cells = [column for part in view.parts for column in _cells(view, part)]
+    named = [cell.alias(name) for cell, name in zip(cells, cell_columns(view), strict=True)]
+    return _flat(view, prepared.groupBy(*key_columns(view)).agg(*named))
+
+
+def _groups(view: View) -> dict[str, Column]:
+    """Flags group as 0 and 1, as they are stored."""
+    types = ["string" if text else "bigint" for text in view.texts]
+    columns = [first_window(view) if g is FIRST_WINDOW else F.col(g.column) for g in view.stored_groups]
+    return {f"group_{i}": column.cast(types[i]) for i, column in enumerate(columns)}
+
+
+def _fate(view: View) -> Column:
+    left_out = reduce(or_, (F.col(rule) != 0 for rule in view.leaves_out), F.lit(False))
+    if isinstance(view.window, AllTime | Session):
+        return F.when(left_out, Fate.OUT_OF_SCOPE.value).otherwise(Fate.APPLIED.value)
+    closes = last_end(view) + view.grace_us
+    placed = F.when(F.col("window_start_us").isNull() | left_out, Fate.OUT_OF_SCOPE.value)
+    return placed.when(closes <= F.col("watermark_us"), Fate.LATE.value).otherwise(Fate.APPLIED.value)
+
+
+def _cells(view: View, part: Part) -> Sequence[Column]:
+    """The part as one aggregate; first and last as one struct, which `_flat` takes apart."""
+    if part.take is Take.ONE:
+        return [F.count(F.lit(1))]
+    if part.take is Take.FINGERPRINT:
+        return [fingerprint(F.col("mixed_upper"), F.col("mixed_lower"))]
+    assert part.column is not None  # every other part stands over a column
+    value = F.col(part.column)
+    if part.take is Take.STAMPED:
+        stamped = F.when(
+            value.isNotNull(),
+            F.struct(F.col(view.source.reported_at).alias("at"), F.col("origin"), value.alias("value")),
+        )
+        best = F.min(stamped) if part.op is Op.FIRST else F.max(stamped)
+        return [_or_neutral(part, best[name], i) for i, name in enumerate(("at", "origin", "value"))]
+    taken = _taken(part, value)
+    best = {Op.ADD: F.sum, Op.MIN: F.min, Op.MAX: F.max}[part.op](taken)
+    return [_or_neutral(part, best, 0)]
+
+
+def _taken(part: Part, value: Column) -> Column:
+    if part.take is Take.PRESENT:
+        return F.when(value.isNotNull(), F.lit(1).cast("bigint"))
+    if part.take is not Take.BIN:
+        return value.cast("bigint")
+    inside = value.isNotNull()
+    if part.low is not None:
+        inside = inside & (value >= part.low)
+    if part.high is not None:
+        inside = inside & (value < part.high)
+    return F.when(inside, F.lit(1).cast("bigint"))
+
+
+def _or_neutral(part: Part, aggregate: Column, at: int) -> Column:
+    return F.coalesce(aggregate, F.lit(part.op.neutral[at]).cast("bigint"))
+
+
+def _flat(view: View, grouped: DataFrame) -> DataFrame:
+    return grouped.select(*key_columns(view), *cell_columns(view))

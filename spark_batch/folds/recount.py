@@ -1,0 +1,112 @@
+"""One view at its cut: which records it covers, what became of them, and the rows they make."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F  # noqa: N812 - as everywhere in Spark
+
+from app.domain.corrections.corrected import Applied
+from app.domain.difference import Fate
+from app.domain.event_time import NO_WATERMARK, ended_below_us
+from app.domain.fold import Advance
+from app.domain.marker import Fates
+from app.domain.records import TopicPartition
+from app.domain.rules.obeyed import rules_of
+from app.domain.view import AllTime, Session, View
+from spark_batch.findings.ledgers import Counted, Entry
+from spark_batch.folds.corrections import Corrections, Told
+from spark_batch.folds.recompute import judged, rows
+from spark_batch.source.epochs import as_seen, floor_entries
+from spark_batch.stored.cut import TaskCut
+
+_AT = ("topic_number", "partition")
+
+
+QUARANTINED, BELOW_START = "quarantined", "below_start"
+"""Fates beside those of the domain: unusable, and read by the task before the view was added to it."""
+
+
+@dataclass(frozen=True)
+class Recount:
+    """`judged`: every record of the view's tasks below its cut, with the row it belongs to and its fate."""
+
+    view: View
+    cuts: Sequence[TaskCut]
+    judged: DataFrame
+    corrections: Corrections
+
+    @cached_property
+    def corrected(self) -> tuple[DataFrame, list[Applied]]:
+        """All rows, with corrections folded in, and those corrections that expected another row."""
+        return self.corrections.folded(rows(self.view, self.applied))
+
+    @property
+    def rows(self) -> DataFrame:
+        """The view's rows, less those whose windows have been expired."""
+        made, _ = self.corrected
+        bounds = {cut.partition: cut.marker.views[self.view.name].expired_to_us for cut in self.cuts}
+        for partition, to_us in bounds.items():
+            if to_us is not None and not isinstance(self.view.window, AllTime | Session):
+                ended = F.col("window_start_us") < ended_below_us(self.view, to_us)
+                made = made.where(~((F.col("task") == partition) & ended))
+        return made
+
+    @property
+    def covered(self) -> DataFrame:
+        """Usable records that the view covers."""
+        return self.judged.where(F.col("fate").isin([fate.value for fate in Fate]))
+
+    @property
+    def applied(self) -> DataFrame:
+        return self.judged.where(F.col("fate") == Fate.APPLIED.value)
+
+
+def recount(view: View, cuts: Sequence[TaskCut], records: DataFrame, told: Told) -> Recount:
+    """`records`: all of the source's, with `reason` and `watermark_us`; they and `told`, what became of corrections,
+    may reach beyond the view's cut."""
+    inside = records.join(F.broadcast(_bounds(view, cuts, records)), [*_AT]).where("offset < next_offset")
+    fate = F.when(F.col("reason").isNotNull(), QUARANTINED).when(F.col("offset") < F.col("view_start"), BELOW_START)
+    seen = as_seen(view, inside, rules_of(view, [cut.marker for cut in cuts]))
+    with_fates = judged(view, seen).withColumn("fate", fate.otherwise(F.col("fate")))
+    return Recount(view, cuts, with_fates, Corrections(view, cuts, told))
+
+
+def counted(recount: Recount) -> dict[TopicPartition, Counted]:
+    """Both ledgers, counted anew, in one pass."""
+    source = recount.view.source
+    names = {topic.number: topic.name for topic in source.topics}
+    usable = F.col("fate") != QUARANTINED
+    figures = recount.judged.groupBy(*_AT).agg(
+        F.count_if(usable).alias("decoded"),
+        F.count_if(~usable).alias(QUARANTINED),
+        F.max(F.when(usable, F.col(source.reported_at))).alias("highest_us"),
+        *(F.count_if(F.col("fate") == fate.value).alias(fate.value) for fate in Fate),
+    )
+    return {
+        TopicPartition(names[row["topic_number"]], row["partition"]): Counted(
+            row["decoded"],
+            row[QUARANTINED],
+            NO_WATERMARK if row["highest_us"] is None else row["highest_us"],
+            Fates(*(row[fate.value] for fate in Fate)),
+        )
+        for row in figures.collect()
+    }
+
+
+def epoch_floors(recount: Recount, advances: Sequence[Advance]) -> list[Entry]:
+    """What the view's epochs say of windows closed before them, against what was closed."""
+    rules = rules_of(recount.view, [cut.marker for cut in recount.cuts])
+    return [*floor_entries(recount.view, rules, recount.judged, F.col("fate") == QUARANTINED, advances)]
+
+
+def _bounds(view: View, cuts: Sequence[TaskCut], like: DataFrame) -> DataFrame:
+    told = [
+        (view.source.topic(topic).number, cut.partition, cut.view_start(topic), position.next_offset)
+        for cut in cuts
+        for topic, position in cut.source_inputs.items()
+    ]
+    return like.sparkSession.createDataFrame(told, "topic_number int, partition int, view_start long, next_offset long")

@@ -1,0 +1,118 @@
+"""Every record of a source below the cut, decoded or refused with a reason, in one pass over Kafka.
+
+The pass is stored as Parquet in the run's directory, as all that follows reads it several times. Only what
+the views read is kept, and the bytes of suspects.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - as everywhere in Spark
+
+from app.codecs.avro.schema import Schemas
+from app.codecs.avro.strict import Refusal, StrictDecoder
+from app.domain.fold import refusal
+from app.domain.records import Record, with_derived
+from app.domain.rules.epochs import AS_DECLARED, Rules
+from app.domain.source import Coalesce, Derived, Kind, Source
+from app.domain.view import View
+from spark_batch.source.decode_avro import decode, judge
+
+SUSPECTS_AT_ONCE = 20_000
+_PLACE = ("topic_number", "partition", "offset", "timestamp_ms")
+_ARROW = {Kind.TEXT: pa.string(), Kind.FLAG: pa.bool_()}
+
+
+def kept_columns(source: Source, views: Sequence[View]) -> list[str]:
+    """Columns that the views read, those that others are derived from, and the record's id and key as evidence."""
+    bases = {name for derived in source.derived for name in _bases(derived)}
+    return sorted({name for view in views for name in view.columns} | bases | {source.id, source.key})
+
+
+def read_source(
+    raw: DataFrame,
+    source: Source,
+    views: Sequence[View],
+    schemas: Schemas,
+    folder: Path,
+    rules: Rules = AS_DECLARED,
+) -> DataFrame:
+    """Place, kept columns and `reason` (null where usable) of every record in `raw`; stored below `folder`.
+
+    Of `rules` the skews count, which are the source's.
+    """
+    known = [schema for schema in schemas.values() if schema is not None]
+    columns = kept_columns(source, views)
+    full = judge(decode(raw, source, known), source, rules).withColumn("topic_number", _topic_number(source))
+    bytes_of_suspects = F.when(F.col("suspect"), F.col("value")).alias("value")
+    full.select(*_PLACE, "reason", *columns, "suspect", bytes_of_suspects).write.parquet(str(folder / "decoded"))
+    spark = raw.sparkSession
+    decoded = spark.read.parquet(str(folder / "decoded"))
+    judge_suspects(decoded.where("suspect"), views[0], columns, schemas, folder / "suspects.parquet", rules)
+    resolved = _load(spark, folder / "suspects.parquet", decoded)
+    return decoded.where("not suspect").drop("suspect", "value").unionByName(resolved)
+
+
+def judge_suspects(
+    suspects: DataFrame,
+    view: View,
+    columns: Sequence[str],
+    schemas: Schemas,
+    file: Path,
+    rules: Rules = AS_DECLARED,
+) -> None:
+    """Decode suspects strictly, one by one, and write what each is."""
+    schema = _suspect_schema(view.source, columns)
+    rows = suspects.select(*_PLACE, "value").toLocalIterator()
+    topics = {topic.number: topic.name for topic in view.source.topics}
+    with pq.ParquetWriter(file, schema) as writer:
+        judged = _judged(rows, topics, view, schemas, rules)
+        while some := list(islice(judged, SUSPECTS_AT_ONCE)):
+            picked = [{name: one[name] for name in schema.names} for one in some]
+            writer.write_table(pa.Table.from_pylist(picked, schema))
+
+
+def _judged(
+    rows: Iterator[Any], topics: dict[int, str], view: View, schemas: Schemas, rules: Rules
+) -> Iterator[dict[str, Any]]:
+    nothing, strict = dict.fromkeys(view.source.by_name), StrictDecoder(view.source.columns)
+    for number, partition, offset, timestamp_ms, value in rows:
+        place = dict(zip(_PLACE, (number, partition, offset, timestamp_ms), strict=True))
+        told = strict.decode(None if value is None else bytes(value), schemas)
+        if isinstance(told, Refusal):
+            yield nothing | place | {"reason": told.reason}
+            continue
+        record = Record(topics[number], partition, offset, timestamp_ms, told)
+        full = with_derived(view.source, told)
+        reason = refusal(view.source, record, full, rules)
+        yield (nothing if reason else full) | place | {"reason": reason}
+
+
+def _bases(derived: Derived) -> tuple[str, ...]:
+    return derived.columns if isinstance(derived, Coalesce) else (derived.left, derived.right)
+
+
+def _topic_number(source: Source) -> Column:
+    numbers = F.create_map(*(F.lit(x) for topic in source.topics for x in (topic.name, topic.number)))
+    return numbers[F.col("topic")]
+
+
+def _suspect_schema(source: Source, columns: Sequence[str]) -> pa.Schema:
+    place: list[pa.Field[Any]] = [pa.field("topic_number", pa.int32()), pa.field("partition", pa.int32())]
+    place += [
+        pa.field("offset", pa.int64()),
+        pa.field("timestamp_ms", pa.int64()),
+        pa.field("reason", pa.string()),
+    ]
+    return pa.schema(place + [pa.field(name, _ARROW.get(source.by_name[name].kind, pa.int64())) for name in columns])
+
+
+def _load(spark: SparkSession, file: Path, like: DataFrame) -> DataFrame:
+    return spark.read.schema(like.drop("suspect", "value").schema).parquet(str(file))

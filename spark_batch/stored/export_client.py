@@ -1,0 +1,113 @@
+"""Fetches the cut: each task's rows of a view, as the workers export them, with the marker they stand at."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pyspark.sql import DataFrame, SparkSession
+
+from app.base.patient_get import get_patiently
+from app.codecs.stored.export import ExportMetadata, check_digest, read_export
+from app.domain.errors import LayoutError
+from app.domain.view import View
+from spark_batch.errors import Inconclusive, Invalid
+from spark_batch.folds.recompute import cell_columns, key_columns, row_schema
+from spark_batch.stored.cut import TaskCut
+
+TIMEOUT_SECONDS = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Export:
+    """One task's rows of one view, saved as Parquet at `file`."""
+
+    cut: TaskCut
+    row_count: int
+    digest: int
+    file: Path
+
+
+def fetch_exports(client: httpx.Client, view: View, partitions: Sequence[int], folder: Path) -> list[Export]:
+    """All tasks' exports of a view, saved below `folder`.
+
+    Raises Inconclusive where the workers are not ready, Invalid where what they send is not what it says.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    return [_fetch(client, view, partition, folder) for partition in partitions]
+
+
+def live_rows(spark: SparkSession, view: View, exports: Sequence[Export]) -> DataFrame:
+    """The exported rows of all tasks."""
+    return spark.read.schema(row_schema(view)).parquet(*(str(export.file) for export in exports))
+
+
+def as_rows(view: View, partition: int, table: pa.Table) -> pa.Table:
+    """An export's table with the column names of a row frame."""
+    task = pa.repeat(pa.scalar(partition, pa.int32()), table.num_rows)
+    return pa.table([task, *table.columns], names=[*key_columns(view), *cell_columns(view)])
+
+
+def _fetch(client: httpx.Client, view: View, partition: int, folder: Path) -> Export:
+    path = f"/v1/views/{view.name}/export"
+    received = _get(client, path, partition)
+    try:
+        metadata, table = read_export(received)
+    except LayoutError as error:
+        raise Inconclusive(f"GET {path}?partition={partition}: {error}") from error
+    try:
+        check_digest(view, metadata, table)
+    except LayoutError as error:
+        raise Invalid(f"GET {path}?partition={partition}: {error}") from error
+    _check_marker(view, partition, metadata)
+    rows = as_rows(view, partition, table)
+    if (keys := rows.group_by(key_columns(view)).aggregate([]).num_rows) != rows.num_rows:
+        raise Invalid(f"the export of {view.name} partition {partition} has {rows.num_rows} rows for {keys} keys")
+    file = folder / f"task-{partition}.parquet"
+    pq.write_table(rows, file)
+    cut = TaskCut(view, partition, metadata.marker, metadata.changelog_offset)
+    return Export(cut, metadata.row_count, metadata.digest, file)
+
+
+def _check_marker(view: View, partition: int, metadata: ExportMetadata) -> None:
+    """The export is the one asked for, and its marker speaks of it."""
+    marker = metadata.marker
+    if (metadata.partition, marker.partition, marker.source) != (partition, partition, view.source.number):
+        raise Invalid(
+            f"export of {view.name} partition {partition} came with the marker of source {marker.source} "
+            f"partition {marker.partition}: the worker mixed up its tasks"
+        )
+    position = marker.views.get(view.name)
+    if position is None or position.version != view.version:
+        raise Invalid(f"the marker of partition {partition} does not hold {view.name} version {view.version}")
+    if position.state != "live":
+        raise Inconclusive(f"{view.name} partition {partition} is still {position.state}; run it again when it is live")
+
+
+def _get(client: httpx.Client, path: str, partition: int) -> bytes:
+    where = f"{client.base_url}{path.lstrip('/')}?partition={partition}"
+    try:
+        answer = get_patiently(
+            lambda: client.get(path, params={"partition": partition}, follow_redirects=True), TIMEOUT_SECONDS
+        )
+    except httpx.HTTPError as error:
+        raise Inconclusive(f"{where}: {type(error).__name__} {error}; is a worker running there?") from error
+    if answer.status_code == httpx.codes.OK:
+        return answer.content
+    raise Inconclusive(
+        f"{where} answered {answer.status_code}: {_detail(answer)}; run it again when the workers are ready"
+    )
+
+
+def _detail(answer: httpx.Response) -> str:
+    """What a problem document (RFC 9457) says, or the beginning of anything else."""
+    try:
+        problem: Any = answer.json()
+        return str(problem.get("detail") or problem.get("title"))
+    except (ValueError, AttributeError):
+        return answer.text[:200]

@@ -1,0 +1,73 @@
+"""A worker that keeps warm copies takes over without reading the changelog again, and is no owner before."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from app.base import names
+from app.base.settings import Settings
+from app.rides.ride import RIDES
+from tests.support.machine.cluster import write_rides
+from tests.support.machine.waiting import wait_for
+from tests.support.machine.workers import Worker
+from tests.support.machine.world import assert_exact, covers, log_ends_of, ready_worker, tasks_of, worker
+
+ALL = [0, 1, 2, 3]
+
+
+def test_tasks_of_a_killed_worker_go_on_from_the_copies(world: Settings, tmp_path: Path) -> None:
+    write_rides(world, 0, 20_000)
+    with ready_worker(world, tmp_path, "first") as first:
+        wait_for(lambda: covers(world, first), "all rides are folded", [first])
+        with worker(world, tmp_path, "second", FLAGFALL_WORKER_STANDBY=True) as second:
+            both = [first, second]
+            wait_for(lambda: _share(both), "the tasks are shared", both)
+            others = tasks_of(first)
+            wait_for(lambda: _standby(second) == _ends(world, others), "the copies are whole", both)
+            assert not set(tasks_of(second)) & set(others)
+            first.kill()
+            wait_for(lambda: tasks_of(second) == ALL, "the second has all tasks", [second])
+            assert {task: _last_read(second)[task] for task in others} == dict.fromkeys(others, 0)
+            write_rides(world, 20_000, 2_000)
+            wait_for(lambda: covers(world, second), "the rides after that are folded", [second])
+            assert_exact(world, [second])
+
+
+def test_a_copy_follows_its_owner_while_rides_come_in(world: Settings, tmp_path: Path) -> None:
+    write_rides(world, 0, 2_000)
+    with (
+        ready_worker(world, tmp_path, "first") as first,
+        worker(world, tmp_path, "second", FLAGFALL_WORKER_STANDBY=True) as second,
+    ):
+        both = [first, second]
+        wait_for(lambda: _share(both), "the tasks are shared", both)
+        others = tasks_of(first)
+        for begin in range(2_000, 8_000, 2_000):
+            write_rides(world, begin, 2_000)
+            wait_for(lambda: covers(world, first) or covers(world, second), "the rides are folded", both)
+            wait_for(lambda: _standby(second) == _ends(world, others), "the copies follow", both)
+        first.kill()
+        wait_for(lambda: tasks_of(second) == ALL, "the second has all tasks", [second])
+        assert_exact(world, [second])
+
+
+def _share(workers: list[Worker]) -> bool:
+    parts = [tasks_of(one) for one in workers]
+    return all(parts) and sorted(task for part in parts for task in part) == ALL
+
+
+def _standby(started: Worker) -> dict[int, int]:
+    told = started.get("/readyz").json()["groups"][RIDES.name]["standby"]
+    return {int(task): next_offset for task, next_offset in told.items()}
+
+
+def _ends(settings: Settings, tasks: list[int]) -> dict[int, int]:
+    changelog = names.changelog_topic(settings.app_id, RIDES.name)
+    return {p: end for (_, p), end in log_ends_of(settings, [changelog]).items() if p in tasks}
+
+
+def _last_read(started: Worker) -> dict[int, int]:
+    """How many changelog records each task's last take-over read."""
+    told = re.findall(r"task (\d+): (\d+) changelog records read", started.log.read_text())
+    return {int(task): int(count) for task, count in told}

@@ -1,0 +1,88 @@
+"""A task's writer against a real broker: whoever was fenced is told so, however far it had come."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+from aiokafka import TopicPartition
+
+from app.base import names
+from app.base.kafka.clients import aiokafka_options
+from app.base.settings import Settings
+from app.domain.marker import Marker
+from app.engine.core.batch import Changes, Output, Transaction
+from app.engine.drive.kafka.writer import Fenced, Sent, TaskWriter
+from app.rides.ride import RIDES
+
+
+@pytest.mark.parametrize("late_records", [0, 60_000])
+async def test_a_fenced_writer_says_so_whatever_it_was_about_to_send(world: Settings, late_records: int) -> None:
+    """Many outputs are sent in steps: the refusal of the first comes while the others are being put together."""
+    late = names.late_topic(world.app_id)
+    transaction = _transaction(world, [Output(late, b"%d" % n, b"late", partition=n % 4) for n in range(late_records)])
+    former, present = (_writer(world) for _ in range(2))
+    with _complaints() as complaints:
+        try:
+            await former.fence()
+            assert await former.write(transaction) == 1
+            await present.fence()
+            with pytest.raises(Fenced):
+                await former.write(transaction)
+            assert await present.write(transaction) > 1
+        finally:
+            await asyncio.gather(former.stop(), present.stop())
+        del former
+    assert complaints == []
+
+
+async def test_a_fenced_writer_says_so_though_none_of_its_batches_was_told(world: Settings) -> None:
+    """aiokafka ends a transaction first and tells its batches a turn of the event loop later."""
+    former, present = _writer(world, _Ended), _writer(world)
+    with _complaints() as complaints:
+        try:
+            await former.fence()
+            await present.fence()
+            with pytest.raises(Fenced):
+                await former.write(_transaction(world, []))
+        finally:
+            await asyncio.gather(former.stop(), present.stop())
+        del former
+    assert complaints == []
+
+
+@contextmanager
+def _complaints() -> Iterator[list[str]]:
+    """What the event loop logs as an error that nobody asked for, once what is gone has been collected."""
+    loop, said = asyncio.get_running_loop(), list[str]()
+    loop.set_exception_handler(lambda _, context: said.append(f"{context['message']}: {context.get('exception')!r}"))
+    try:
+        yield said
+        gc.collect()
+    finally:
+        loop.set_exception_handler(None)
+
+
+def _transaction(world: Settings, outputs: list[Output]) -> Transaction:
+    marker = Marker(world.app_id, RIDES.number, 0, 0, {}, {})
+    return Transaction(marker, Changes.of([(b"key", b"value"), (b"marker", b"{}")]), outputs, [])
+
+
+def _writer(world: Settings, kind: type[TaskWriter] = TaskWriter) -> TaskWriter:
+    """One of the same task each time: who fences last is its owner."""
+    changelog = names.changelog_topic(world.app_id, RIDES.name)
+    return kind(aiokafka_options(world.kafka), f"{world.app_id}-task", changelog, 0)
+
+
+class _Ended(TaskWriter):
+    """Its transaction is ended from outside between two batches: here, before the first."""
+
+    async def _send_changelog(self, transaction: Transaction) -> list[Sent]:
+        known = self._producer._txn_manager
+        known.maybe_add_partition_to_txn(TopicPartition(self._changelog, self._partition))
+        while known.is_in_transaction():
+            await asyncio.sleep(0)
+        return await super()._send_changelog(transaction)

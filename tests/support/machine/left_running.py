@@ -1,0 +1,27 @@
+"""Processes that something has left running."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import psutil
+
+from tests.support.machine.waiting import wait_for
+
+
+def await_nothing_left(folder: Path) -> None:
+    """Wait until no process has to do with the directory."""
+    wait_for(lambda: not _left(folder), f"nothing runs that has to do with {folder}; there were {_left(folder)}")
+
+
+def _left(folder: Path) -> list[psutil.Process]:
+    """Processes with the directory in their command line, or as the place of flagfall's data."""
+    found = []
+    for process in psutil.process_iter():
+        try:
+            told = " ".join(process.cmdline()) + process.environ().get("FLAGFALL_DATA_DIR", "")
+        except psutil.Error:
+            continue
+        if str(folder) in told and process.status() != psutil.STATUS_ZOMBIE:
+            found.append(process)
+    return found

@@ -1,0 +1,43 @@
+"""Real services for tests: own directory, own ports, gone with the test process even if that is killed."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from pydantic import SecretStr
+
+from app.base.services.local import supervised
+from app.base.settings import ServicesSettings, Settings, WorkerSettings
+from tests.support.machine.ports import free_ports
+from tests.support.machine.waiting import patient
+from tests.support.truth import cluster_of
+
+
+def local_settings(tmp_dir: Path, *, sasl: bool = False, **overrides: Any) -> Settings:
+    """Settings for services of a test's own; jars come from the user's cache."""
+    kafka, controller, registry, worker, sasl_port = free_ports(5)
+    services = ServicesSettings(
+        kafka_port=kafka,
+        kafka_controller_port=controller,
+        registry_port=registry,
+        sasl_port=sasl_port if sasl else None,
+        sasl_password=SecretStr('a "quoted" \\ password' if sasl else ""),
+        start_timeout_seconds=patient(60),
+        stop_timeout_seconds=patient(10),
+    )
+    fast = WorkerSettings(http_port=worker, session_timeout_seconds=patient(3), heartbeat_interval_seconds=0.5)
+    return Settings.load(**{"data_dir": tmp_dir, "services": services, "worker": fast, **overrides})
+
+
+@contextlib.contextmanager
+def running_services(tmp_dir: Path, *, sasl: bool = False, **overrides: Any) -> Iterator[Settings]:
+    """A broker and a registry that answer, with the settings that reach them."""
+    settings = local_settings(tmp_dir, sasl=sasl, **overrides)
+    with supervised(settings):
+        try:
+            yield settings
+        finally:
+            cluster_of.cache_clear()  # a client outlives its broker, and looks for it ten times a second

@@ -1,0 +1,103 @@
+"""What a cluster says of its topics while its brokers do not know the same ones yet."""
+
+from __future__ import annotations
+
+from concurrent.futures import Future
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from confluent_kafka import KafkaError, KafkaException
+
+from app.base.errors import KafkaUnavailable
+from app.base.kafka import topic_admin
+from app.base.kafka.topic import Topic
+from app.base.settings import KafkaSettings
+
+YELLOW = Topic("rides.yellow", "zone", "ride", partitions=2, replication_factor=1, cleanup="delete", help="rides")
+
+
+class Brokers:
+    """The first knows the topic; those that are asked to describe it fail with these codes first."""
+
+    def __init__(self, *codes: int, more: dict[str, str] | None = None) -> None:
+        self.codes, self.settings = list(codes), YELLOW.settings | (more or {})
+
+    def list_topics(self, timeout: float) -> Any:
+        return SimpleNamespace(topics={YELLOW.name: None})
+
+    def describe_topics(self, _: object) -> dict[str, Future[Any]]:
+        return {YELLOW.name: self._answer(SimpleNamespace(partitions=[SimpleNamespace(replicas=[1])] * 2))}
+
+    def describe_configs(self, resources: list[Any]) -> dict[Any, Future[Any]]:
+        future: Future[Any] = Future()
+        future.set_result({name: SimpleNamespace(value=value) for name, value in self.settings.items()})
+        return dict.fromkeys(resources, future)
+
+    def _answer(self, told: object) -> Future[Any]:
+        future: Future[Any] = Future()
+        if self.codes:
+            future.set_exception(KafkaException(KafkaError(self.codes.pop(0))))
+        else:
+            future.set_result(told)
+        return future
+
+
+def test_a_topic_that_another_broker_does_not_know_yet_is_asked_for_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    brokers = Brokers(KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError.NOT_CONTROLLER)
+    monkeypatch.setattr(topic_admin, "admin_client", lambda _: brokers)
+    (state,) = topic_admin.topic_states(KafkaSettings(), [YELLOW])
+    assert (state.exists, state.differences, brokers.codes) == (True, (), [])
+
+
+def test_what_else_a_broker_answers_is_told_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    brokers = Brokers(KafkaError.TOPIC_AUTHORIZATION_FAILED)
+    monkeypatch.setattr(topic_admin, "admin_client", lambda _: brokers)
+    with pytest.raises(KafkaUnavailable, match="does not describe its topics: "):
+        topic_admin.topic_states(KafkaSettings(), [YELLOW])
+
+
+@pytest.mark.parametrize(
+    ("least", "differs"),
+    [(604_800_000, ()), (1, ()), (604_800_001, ("has segment.ms=604800000, not 604800001 or more",))],
+)
+def test_what_may_be_more_differs_only_where_it_is_less(
+    least: int, differs: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(topic_admin, "admin_client", lambda _: Brokers(more={"segment.ms": "604800000"}))
+    (state,) = topic_admin.topic_states(KafkaSettings(), [replace(YELLOW, at_least={"segment.ms": least})])
+    assert state.differences == differs
+
+
+class Making:
+    """Knows no topic until it has made it, which fails with these codes first."""
+
+    def __init__(self, *codes: int) -> None:
+        self.codes = list(codes)
+
+    def create_topics(self, requests: list[Any], operation_timeout: float) -> dict[str, Future[Any]]:
+        future: Future[Any] = Future()
+        if self.codes:
+            future.set_exception(KafkaException(KafkaError(self.codes.pop(0))))
+        else:
+            future.set_result(None)
+        return {request.topic: future for request in requests}
+
+
+@pytest.mark.parametrize(
+    ("codes", "made"),
+    [
+        ([KafkaError.NOT_CONTROLLER], [YELLOW.name]),
+        ([KafkaError.REQUEST_TIMED_OUT, KafkaError.TOPIC_ALREADY_EXISTS], []),
+    ],
+)
+def test_a_topic_is_made_when_what_was_in_the_way_has_passed(codes: list[int], made: list[str]) -> None:
+    assert topic_admin._create(Making(*codes), [YELLOW]) == made  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("code", "seconds"), [(KafkaError.POLICY_VIOLATION, 30.0), (KafkaError.NOT_CONTROLLER, 0.0)])
+def test_a_topic_that_cannot_be_made_is_told(code: int, seconds: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(topic_admin, "REQUEST_TIMEOUT_SECONDS", seconds)
+    with pytest.raises(KafkaUnavailable, match=r"topic rides\.yellow could not be created: "):
+        topic_admin._create(Making(code), [YELLOW])  # type: ignore[arg-type]

@@ -1,0 +1,114 @@
+"""`latest.json`: one entry a view, written by the reconciliation and read by page, metrics and status."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from app.base.files.verdicts import LATEST, LatestUnreadable, Verdict, read_latest
+from app.base.settings import Settings
+from app.domain.view import View
+from app.edge.cli.tables.status import _verdict
+from app.edge.http.context import Edge, ServedGroup
+from app.edge.http.page.verdicts import NONE_YET, UNREADABLE, card
+from app.rides.views import VENDOR_TRIPS, VIEWS, ZONE_DEMAND
+from spark_batch import reconcile
+from spark_batch.errors import Inconclusive
+from tests.support.material.runs import NOON, wrote
+from tests.support.material.tables import ready_directory
+
+SPARK: Any = SimpleNamespace(catalog=SimpleNamespace(clearCache=lambda: None))
+EARLY = NOON - timedelta(days=1)
+
+
+def edge_of(data_dir: Path, *views: View) -> Edge:
+    return Edge([ServedGroup("rides", ready_directory([], partitions=1), views or VIEWS)], data_dir)
+
+
+def run_that(fails_with: Exception, output: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(settings: Settings) -> None:
+        raise fails_with
+
+    monkeypatch.setattr(reconcile, "_require_cluster", fail)
+    reconcile.reconcile(Settings.load(), SPARK, VIEWS, worker_url="http://nowhere", output=output, work=output / "work")
+
+
+def test_a_run_of_one_view_leaves_the_verdicts_of_the_others(tmp_path: Path) -> None:
+    wrote(tmp_path, {ZONE_DEMAND: 3, VENDOR_TRIPS: 0}, EARLY)
+    wrote(tmp_path, {VENDOR_TRIPS: 1}, NOON)
+    views = read_latest(tmp_path / "reconciliation").views
+    found = {name: (one.finished.verdict, one.finished.residual) for name, one in views.items() if one.finished}
+    assert found == {ZONE_DEMAND.name: (Verdict.MISMATCH, 3), VENDOR_TRIPS.name: (Verdict.MISMATCH, 1)}
+    told = card(edge_of(tmp_path))
+    assert told.headline == "MISMATCH"
+    assert [note.split(" · ")[:2] for note in told.notes] == [
+        ["vendor_trips MISMATCH", "1 unexplained rows"],
+        ["zone_demand MISMATCH", "3 unexplained rows"],
+    ]
+
+
+def test_a_view_that_was_compared_has_its_own_verdict_whatever_stopped_the_run(tmp_path: Path) -> None:
+    wrote(tmp_path, {ZONE_DEMAND: 0}, NOON, stopped=VENDOR_TRIPS)
+    views = read_latest(tmp_path / "reconciliation").views
+    verdicts = {name: (one.finished.verdict, one.finished.residual) for name, one in views.items() if one.finished}
+    assert verdicts == {ZONE_DEMAND.name: (Verdict.MATCH, 0), VENDOR_TRIPS.name: (Verdict.INVALID, None)}
+    assert card(edge_of(tmp_path)).headline == "INVALID"
+
+
+def test_a_crashed_run_leaves_yesterdays_verdict_with_its_date_and_is_told_beside_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wrote(tmp_path, dict.fromkeys(VIEWS, 0), NOON)
+    with pytest.raises(RuntimeError, match="crash"):
+        run_that(RuntimeError("crash"), tmp_path / "reconciliation", monkeypatch)
+    told = card(edge_of(tmp_path))
+    assert (told.headline, len(told.notes)) == ("MATCH", 2)
+    assert told.notes[0].startswith("0 unexplained rows · 2026-01-05 12:01 UTC · run ")
+    assert told.notes[1].startswith("run 2")
+    assert told.notes[1].endswith("and has not ended")
+    of_view = read_latest(tmp_path / "reconciliation").views[ZONE_DEMAND.name]
+    assert _verdict(of_view).startswith("MATCH at 2026-01-05 12:01 UTC; a run that began ")
+
+
+def test_a_run_without_a_verdict_on_the_figures_says_so_of_every_view(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run_that(Inconclusive("no broker"), tmp_path, monkeypatch)
+    ended = [one.finished for one in read_latest(tmp_path).views.values()]
+    assert [(one.verdict, one.residual, one.reason) for one in ended if one] == [
+        (Verdict.INCONCLUSIVE, None, "no broker")
+    ] * len(VIEWS)
+    assert all((tmp_path / one.report).is_file() for one in ended if one)
+
+
+def test_a_run_that_ends_after_a_later_one_began_does_not_hide_that(tmp_path: Path) -> None:
+    end = wrote(tmp_path, {ZONE_DEMAND: 0}, EARLY, ends=False)
+    wrote(tmp_path, {ZONE_DEMAND: 0}, NOON, ends=False)
+    end()
+    one = read_latest(tmp_path / "reconciliation").views[ZONE_DEMAND.name]
+    assert one.unfinished is not None
+    assert one.unfinished.begun_at == NOON
+    assert one.finished is not None
+    assert one.finished.begun_at == EARLY
+
+
+@pytest.mark.parametrize("content", [b"{", b'{"run_id": "r1", "verdict": "MATCH"}', b'{"layout": 3, "views": {}}'])
+def test_a_file_that_makes_no_sense_is_told_and_written_anew(tmp_path: Path, content: bytes) -> None:
+    runs = tmp_path / "reconciliation"
+    runs.mkdir()
+    (runs / LATEST).write_bytes(content)
+    with pytest.raises(LatestUnreadable, match="writes it anew"):
+        read_latest(runs)
+    assert card(edge_of(tmp_path)).headline == UNREADABLE
+    wrote(tmp_path, {ZONE_DEMAND: 0}, datetime(2026, 1, 5, tzinfo=UTC))
+    assert card(edge_of(tmp_path)).headline == "MATCH"
+
+
+def test_a_view_that_is_gone_and_one_never_checked_are_not_told_of(tmp_path: Path) -> None:
+    assert (card(edge_of(tmp_path)), _verdict(None)) == ((NONE_YET, []), "never reconciled")
+    wrote(tmp_path, {VENDOR_TRIPS: 3}, NOON)
+    assert card(edge_of(tmp_path, ZONE_DEMAND)).headline == NONE_YET

@@ -1,0 +1,105 @@
+"""What `flagfall late` prints: every record named, reasons in words, wrong options told."""
+
+from __future__ import annotations
+
+import pytest
+from click.testing import CliRunner
+
+from app.codecs.batches.carrying import Original
+from app.domain.corrections.correction import Correction, Place
+from app.domain.fold import RowKey
+from app.edge.cli.main import cli
+from app.edge.cli.records.selecting import selection_of
+from app.edge.late.cost import Compared, Cost
+from app.edge.late.refeed import APPLIED, LEFT, WOULD_APPLY, Changed, Refeeding, Told
+from app.edge.late.telling import echo_costs, echo_refused, echo_run, refused_as_json, run_as_json
+from app.rides.views import VENDOR_TRIPS, ZONE_DEMAND
+from tests.unit.domain.test_refused_records import SCHEMAS, refused
+
+PLACE = Place("rides.yellow", 1, 5)
+
+
+def a_run() -> Refeeding:
+    run = Refeeding.__new__(Refeeding)  # what it would need to reach a broker is not needed to tell what it did
+    neutral = ZONE_DEMAND.neutral
+    row = (3, *neutral[1:])
+    correction = Correction("r", ZONE_DEMAND.name, "v", RowKey(300_000_000, (7,)), neutral, row, (PLACE,))
+    run.run, run.changes = "refeed-1", [Changed(ZONE_DEMAND, 1, correction)]
+    return run
+
+
+def test_records_are_listed_with_what_they_say_and_counted_by_reason(capsys: pytest.CaptureFixture[str]) -> None:
+    records = [refused(), refused("bad_magic", b"\x01damaged")]
+    echo_refused(records, {("late", ZONE_DEMAND.name): 12, ("bad_magic", ""): 1}, SCHEMAS)
+    told = capsys.readouterr().out
+    assert "rides.yellow-1" in told
+    assert "ride_id=r vendor=1" in told
+    assert "(bad_magic)" in told
+    assert [line.split() for line in told.splitlines()[-2:]] == [["bad_magic", "1"], ["late", ZONE_DEMAND.name, "12"]]
+
+
+def test_json_has_values_only_where_they_are_asked_for_and_can_be_read() -> None:
+    listed = refused_as_json([refused(), refused("bad_magic", b"\x01damaged")], {}, SCHEMAS)["records"]
+    assert [(one["values"] is None, one["unreadable"]) for one in listed] == [(False, None), (True, "bad_magic")]
+    (plain,) = refused_as_json([refused()], {}, None)["records"]
+    assert "values" not in plain
+    assert (plain["topic"], plain["partition"], plain["offset"]) == PLACE
+
+
+def test_json_says_which_records_were_shortened_and_reads_them_whole() -> None:
+    (told,) = refused_as_json([refused()], {}, SCHEMAS)["records"]
+    assert (told["shortened"], told["value_bytes"]) == (False, len(refused().value or b""))
+    kept = refused(value=b"\0", original=Original(4_000_000, "", 1, 0))
+    (told,) = refused_as_json([kept], {}, SCHEMAS)["records"]
+    assert (told["shortened"], told["value_bytes"], told["unreadable"]) == (True, 4_000_000, "original_gone")
+    (told,) = refused_as_json([kept], {}, SCHEMAS, lambda _: refused())["records"]
+    assert (told["shortened"], told["values"]["vendor"]) == (True, "1")
+
+
+def test_what_became_of_each_record_is_told_in_words(capsys: pytest.CaptureFixture[str]) -> None:
+    told = [Told(PLACE, ZONE_DEMAND.name, APPLIED), Told(PLACE, VENDOR_TRIPS.name, LEFT, "all_time")]
+    echo_run(a_run(), told, limit=1)
+    out = capsys.readouterr().out
+    assert "an all-time view is repaired by building it anew" in out
+    assert "refeed-1: rows changed: 1" in out
+    echo_run(a_run(), [Told(PLACE, ZONE_DEMAND.name, WOULD_APPLY)], limit=1)
+    assert "rows that would change: 1" in capsys.readouterr().out
+    (row,) = run_as_json(a_run(), told)["rows"]
+    assert (row["count_before"], row["count_after"], row["group"]) == (0, 3, [7])
+
+
+def test_costs_stand_side_by_side(capsys: pytest.CaptureFixture[str]) -> None:
+    measures = [Compared("fare_cents", 1234.5, None), Compared("duration_minutes", (None, 5), (5, None))]
+    echo_costs([Cost(ZONE_DEMAND, 999, 1, 0, measures), Cost(VENDOR_TRIPS, 0, 0, 0, [])])
+    out = capsys.readouterr().out
+    for told in ("0.1000%", "1,234.50", "no value", "[ … 5)", "[5 … )"):
+        assert told in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["--offsets", "7"], "FIRST:END"),
+        (["--offsets", "a:b"], "FIRST:END"),
+        (["--from", "2026-01-05T08:00"], "no time zone"),
+        (["--to", "noon"], "--to"),
+    ],
+)
+def test_a_selection_that_cannot_be_read_is_wrong_usage(arguments: list[str], told: str) -> None:
+    ran = CliRunner().invoke(cli, ["late", "show", *arguments])
+    assert ran.exit_code == 2
+    assert told in ran.output
+
+
+def test_offsets_and_times_are_half_open_and_either_end_may_lack() -> None:
+    nothing: dict[str, tuple[str, ...]] = {"reasons": (), "views": (), "topics": (), "partitions": ()}
+    chosen = selection_of(**nothing, offsets="5:", from_=None, to="1970-01-01T00:00:01+00:00")  # type: ignore[arg-type]
+    assert (chosen.offsets, chosen.times_ms) == ((5, None), (None, 1000))
+    whole = selection_of(**nothing, offsets=":9", from_=None, to=None)  # type: ignore[arg-type]
+    assert whole.offsets == (None, 9)
+
+
+def test_a_view_that_does_not_exist_is_answered_with_those_that_do() -> None:
+    ran = CliRunner().invoke(cli, ["late", "refeed", "--view", "zones"])
+    assert ran.exit_code == 2
+    assert "there are: zone_demand" in ran.output

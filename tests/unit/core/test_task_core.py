@@ -1,0 +1,506 @@
+"""A task's core: what it writes for refused and late records, how it takes advances, and that its ledgers add up."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+import orjson
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.codecs.stored.changelog import BLOCK, BLOCK_SIZE, MARKER, ROW, decode_block, kind_of, view_of
+from app.codecs.stored.marker import decode_marker
+from app.domain.errors import StateError
+from app.domain.event_time import NO_WATERMARK
+from app.domain.fingerprint import Origin, mix, pack, signed
+from app.domain.fold import Advance, Folded, RowKey, fold
+from app.domain.marker import MOST_SCHEMAS, InputPosition
+from app.domain.records import Record, Value
+from app.domain.rules.epochs import GraceEpoch, SkewEpoch
+from app.domain.source import MAX_TEXT_BYTES
+from app.engine.core.advances import LogEnds
+from app.engine.core.batch import Batch, Headers, Output, Transaction
+from app.engine.core.definition import TaskDefinition
+from app.engine.core.restore import new_state
+from app.engine.core.task import TaskCore
+from app.rides.ride import HOUR_US, RIDE_COLUMNS, RIDES, YEAR_2000_US, YEAR_2100_US
+from app.rides.views import VENDOR_TRIPS, ZONE_DEMAND
+from tests.agreement.test_worker_and_oracle import new_core, rows_of, run
+from tests.support.material.histories import (
+    SCHEMA,
+    SCHEMAS,
+    START_US,
+    TOPIC_NAMES,
+    Log,
+    encode,
+    random_log,
+    random_splits,
+)
+from tests.support.material.views import ALL_VIEWS
+
+YELLOW, GREEN = TOPIC_NAMES[:2]
+REQUESTS = "flagfall.rides.advance-requests"
+PARTITION = 3
+
+
+def ride(reported_us: int = START_US, **values: Value) -> dict[str, Value]:
+    """A ride that took ten minutes."""
+    told: dict[str, Value] = {column.name: None for column in RIDE_COLUMNS}
+    told |= {"ride_id": "r", "vendor": "1", "pickup_zone": 132}
+    return told | {"pickup_at_us": reported_us - 600_000_000, "dropoff_at_us": reported_us} | values
+
+
+def batch_of(
+    topic: str,
+    values: Sequence[bytes | None],
+    *,
+    base: int = 0,
+    timestamp_ms: int = START_US // 1000 + 10**9,
+    keys: Sequence[bytes | None] = (),
+    headers: Sequence[Headers] = (),
+) -> Batch:
+    """These values at consecutive offsets."""
+    count = len(values)
+    return Batch(
+        topic=topic,
+        partition=PARTITION,
+        base_offset=base,
+        next_offset=base + count,
+        offsets=np.arange(base, base + count),
+        timestamps_ms=np.full(count, timestamp_ms),
+        keys=keys or [None] * count,
+        values=values,
+        headers=headers or [()] * count,
+    )
+
+
+def request(
+    topic: str = YELLOW, watermark_us: object = START_US, partition: object = PARTITION, **more: object
+) -> bytes:
+    return json.dumps({"topic": topic, "partition": partition, "watermark_us": watermark_us, **more}).encode()
+
+
+def take(core: TaskCore, batch: Batch) -> Transaction:
+    transaction = core.plan(batch, SCHEMAS)
+    assert transaction is not None
+    core.commit(transaction, 0)
+    return transaction
+
+
+def to(topic: str, transaction: Transaction) -> list[Output]:
+    return [output for output in transaction.outputs if output.topic == topic]
+
+
+def test_a_quarantined_record_keeps_its_bytes_and_headers_and_says_where_it_stood_and_why() -> None:
+    damaged = encode(ride())[:-1]
+    batch = batch_of(
+        YELLOW,
+        [encode(ride()), damaged],
+        base=0,
+        keys=[b"1", b"132"],
+        headers=[(), (("trace", b"\xff\x00"),)],
+        timestamp_ms=START_US // 1000,
+    )
+    (output,) = take(new_core(PARTITION), batch).outputs
+    assert output == Output(
+        "flagfall.quarantine",
+        b"132",
+        damaged,
+        (
+            ("trace", b"\xff\x00"),
+            ("flagfall-topic", YELLOW.encode()),
+            ("flagfall-partition", b"3"),
+            ("flagfall-offset", b"1"),
+            ("flagfall-timestamp-ms", str(START_US // 1000).encode()),
+            ("flagfall-reason", b"undecodable"),
+        ),
+    )
+
+
+def test_the_marker_tells_by_which_schemas_records_were_read() -> None:
+    """Those that the registry has: another worker, and Spark, must find the same ones."""
+    core = new_core(PARTITION)
+    unknown = b"\0\0\0\0\x63" + encode(ride())[5:]
+    take(core, batch_of(YELLOW, [encode(ride()), unknown, b"\x01"], base=0))
+    assert core.state.marker.schemas == {str(SCHEMA.id): SCHEMA.fingerprint}
+    before = core.state.marker
+    take(core, batch_of(YELLOW, [encode(ride())], base=3))
+    assert core.state.marker.schemas is before.schemas
+
+
+def test_a_marker_has_room_for_some_schemas() -> None:
+    marker = new_core(PARTITION).state.marker
+    many = {str(number): "f" for number in range(2 * MOST_SCHEMAS)}
+    full = marker.with_schemas({"7": "a"}).with_schemas(many)
+    assert (len(full.schemas), full.schemas["7"]) == (MOST_SCHEMAS, "a")
+    assert full.with_schemas({"4711": "b"}) is full
+
+
+def test_a_tombstone_is_quarantined_without_key_and_value() -> None:
+    (output,) = take(new_core(PARTITION), batch_of(YELLOW, [None])).outputs
+    assert (output.key, output.value, output.headers[-1]) == (None, None, ("flagfall-reason", b"null_value"))
+
+
+def test_each_refused_record_is_written_with_its_own_reason_in_the_order_of_the_log() -> None:
+    values = [
+        b"",
+        encode(ride(passenger_count=256)),
+        encode(ride()),
+        encode(ride(START_US + 10**9 * 1000 + 600_000_001)),
+        encode(ride(vendor="x" * (MAX_TEXT_BYTES + 1))),
+        encode(ride(dropoff_at_us=-(2**63))),
+        b"\x00\x00\x00\x00\x63x",
+    ]
+    outputs = to("flagfall.quarantine", take(new_core(PARTITION), batch_of(YELLOW, values)))
+    assert [(dict(o.headers)["flagfall-offset"], dict(o.headers)["flagfall-reason"]) for o in outputs] == [
+        (b"0", b"too_short"),
+        (b"1", b"out_of_bounds:passenger_count"),
+        (b"3", b"skewed"),
+        (b"4", b"out_of_bounds:vendor"),
+        (b"5", b"out_of_bounds:dropoff_at_us"),
+        (b"6", b"unknown_schema"),
+    ]
+
+
+@pytest.mark.parametrize("timestamp_ms", [2**62, 2**63 - 1])
+def test_a_kafka_timestamp_far_ahead_does_not_make_a_record_skewed(timestamp_ms: int) -> None:
+    """A product of it with 1000 would wrap around, and the record look stamped long ago."""
+    core = new_core(PARTITION)
+    assert take(core, batch_of(YELLOW, [encode(ride())], timestamp_ms=timestamp_ms)).outputs == []
+    told = Record(YELLOW, PARTITION, 0, timestamp_ms, ride())
+    assert rows_of(core, ZONE_DEMAND) == dict(fold(ZONE_DEMAND, [told]).rows[PARTITION])
+
+
+def test_a_late_record_is_written_once_with_all_the_views_it_was_late_for() -> None:
+    """Late for the views by window; the running totals take it. Damage before it shifts no index."""
+    on_time, late = encode(ride(START_US)), encode(ride(START_US - 24 * HOUR_US))
+    batch = batch_of(GREEN, [on_time, b"", late], base=0, keys=[b"a", b"b", b"c"])
+    transaction = take(new_core(PARTITION), batch)
+    (output,) = to("flagfall.late", transaction)
+    headers = dict(output.headers)
+    assert (output.key, output.value, headers["flagfall-offset"]) == (b"c", late, b"2")
+    assert headers["flagfall-views"] == b"zone_demand,everything,tidy,shifted,hours,hopping,uneven"
+    assert headers["flagfall-topic"] == GREEN.encode()
+    assert "flagfall-reason" not in headers
+
+
+def test_a_record_late_for_some_views_only_names_those() -> None:
+    """Hours with graces of a minute to an hour; zone_demand has three hours of it, the day is still on."""
+    values = [encode(ride(START_US)), encode(ride(START_US - 2 * HOUR_US))]
+    (output,) = to("flagfall.late", take(new_core(PARTITION), batch_of(YELLOW, values)))
+    assert dict(output.headers)["flagfall-views"] == b"everything,tidy,shifted,hours,hopping"
+
+
+def test_the_marker_is_the_last_record_of_the_changelog_and_the_only_one_of_its_kind() -> None:
+    core = new_core(PARTITION)
+    transaction = take(core, batch_of(YELLOW, [encode(ride())]))
+    kinds = [kind_of(key) for key, _ in transaction.changelog]
+    assert sorted(set(kinds)) == [ROW, MARKER, BLOCK]
+    assert [at for at, kind in enumerate(kinds) if kind == MARKER] == [len(kinds) - 1]
+    value = transaction.changelog[-1][1]
+    assert value is not None
+    assert decode_marker(value) == transaction.marker == core.state.marker
+    assert core.state.marker.sequence == 1
+
+
+def test_a_batch_of_control_records_only_still_moves_the_position() -> None:
+    empty = replace(batch_of(YELLOW, []), next_offset=4)
+    core = new_core(PARTITION)
+    assert [kind_of(key) for key, _ in take(core, empty).changelog] == [MARKER]
+    position = core.state.marker.inputs[YELLOW]
+    assert (position.next_offset, position.not_records, position.adds_up) == (4, 4, True)
+
+
+def test_a_batch_across_the_end_of_a_block_adds_to_both_blocks() -> None:
+    """offsets  65,535 | 65,536 65,537"""
+    core = new_core(PARTITION)
+    inputs = core.state.marker.inputs
+    start = InputPosition("id", BLOCK_SIZE - 1, BLOCK_SIZE - 1)
+    core.state.marker = replace(core.state.marker, inputs={**inputs, YELLOW: start})
+    transaction = take(core, batch_of(YELLOW, [encode(ride())] * 3, base=BLOCK_SIZE - 1))
+    found = [decode_block(k, v) for k, v in transaction.changelog if v is not None and kind_of(k) == BLOCK]
+    mixes = [mix(pack(Origin(1, PARTITION, BLOCK_SIZE - 1 + n))) for n in range(3)]
+    assert [(key.block, count, total) for key, count, total in found if key.view_number == VENDOR_TRIPS.number] == [
+        (0, 1, mixes[0]),
+        (1, 2, signed(mixes[1] + mixes[2])),
+    ]
+
+
+def test_a_gap_before_a_batch_is_refused_with_both_offsets() -> None:
+    core = new_core(PARTITION)
+    take(core, batch_of(YELLOW, [encode(ride())] * 2))
+    with pytest.raises(StateError, match="begins at offset 3, but the state covers only what is below 2"):
+        core.plan(batch_of(YELLOW, [encode(ride())], base=3), SCHEMAS)
+
+
+def test_an_advance_holds_from_the_task_s_own_position_and_is_written_down_so() -> None:
+    core = new_core(PARTITION)
+    take(core, batch_of(YELLOW, [encode(ride())] * 5))
+    transaction = take(core, batch_of(REQUESTS, [request(YELLOW, START_US + HOUR_US)]))
+    (output,) = transaction.outputs
+    assert (output.topic, output.key) == ("flagfall.advances", f"{YELLOW}-3".encode())
+    assert orjson.loads(output.value or b"") == {
+        "topic": YELLOW,
+        "partition": PARTITION,
+        "at_offset": 5,
+        "watermark_us": START_US + HOUR_US,
+    }
+    marker = core.state.marker
+    assert marker.inputs[YELLOW].watermark_us == START_US + HOUR_US
+    assert (marker.inputs[YELLOW].next_offset, marker.inputs[REQUESTS].next_offset) == (5, 1)
+    assert marker.inputs[GREEN].watermark_us == NO_WATERMARK
+
+
+@pytest.mark.parametrize("lower_by", [0, 1])
+def test_a_request_at_or_below_the_watermark_changes_nothing_but_its_own_position(lower_by: int) -> None:
+    core = new_core(PARTITION)
+    take(core, batch_of(YELLOW, [encode(ride())]))
+    before = core.state.marker.inputs[YELLOW]
+    transaction = take(core, batch_of(REQUESTS, [request(YELLOW, START_US - lower_by)]))
+    assert transaction.outputs == []
+    assert core.state.marker.inputs[YELLOW] == before
+    assert core.state.marker.inputs[REQUESTS] == InputPosition("id", 0, 1, decoded=1)
+
+
+def test_of_several_requests_in_a_batch_each_that_raises_is_written() -> None:
+    core = new_core(PARTITION)
+    wanted = [START_US + 5, START_US + 3, START_US + 9]
+    transaction = take(core, batch_of(REQUESTS, [request(YELLOW, at) for at in wanted]))
+    assert [orjson.loads(o.value or b"")["watermark_us"] for o in transaction.outputs] == [START_US + 5, START_US + 9]
+
+
+@pytest.mark.parametrize(
+    ("value", "reason"),
+    [
+        (None, "undecodable"),
+        (b"", "undecodable"),
+        (b"not JSON", "undecodable"),
+        (b"[1]", "undecodable"),
+        (b"5", "undecodable"),
+        (b"[" * 4_000, "undecodable"),
+        (request() + b" " * 5_000, "undecodable"),
+        (b'{"topic": "rides.yellow", "partition": 3}', "undecodable"),
+        (b'{"topic": ["rides.yellow"], "partition": 3, "watermark_us": 1}', "undecodable"),
+        (request(watermark_us="soon"), "undecodable"),
+        (request(watermark_us=1.5), "undecodable"),
+        (request(watermark_us=True), "undecodable"),
+        (request(watermark_us=2**64), "undecodable"),
+        (request(not_before_offset="last"), "undecodable"),
+        (request("rides.nowhere"), "out_of_bounds:topic"),
+        (request(REQUESTS), "out_of_bounds:topic"),
+        (request(partition=4), "out_of_bounds:partition"),
+        (request(watermark_us=2**63), "out_of_bounds:watermark_us"),
+        (request(watermark_us=START_US * 1000), "out_of_bounds:watermark_us"),
+        (request(watermark_us=YEAR_2100_US), "out_of_bounds:watermark_us"),
+        (request(watermark_us=YEAR_2000_US - 1), "out_of_bounds:watermark_us"),
+        (request(not_before_offset=-1), "out_of_bounds:not_before_offset"),
+        (request(not_before_offset=2**44), "out_of_bounds:not_before_offset"),
+    ],
+)
+def test_a_request_that_is_not_admitted_is_quarantined_and_the_next_one_taken(value: bytes | None, reason: str) -> None:
+    """One for the requests' own topic would put the task back to the position before it, for ever."""
+    core = new_core(PARTITION)
+    transaction = take(core, batch_of(REQUESTS, [value, request()]))
+    refused, taken = transaction.outputs
+    assert (refused.topic, refused.value) == ("flagfall.quarantine", value)
+    assert dict(refused.headers)["flagfall-reason"] == reason.encode()
+    assert taken.topic == "flagfall.advances"
+    assert core.state.marker.inputs[REQUESTS] == InputPosition("id", 0, 2, decoded=1, quarantined=1)
+    assert core.state.marker.inputs[YELLOW].watermark_us == START_US
+
+
+@pytest.mark.parametrize("watermark_us", [YEAR_2000_US, YEAR_2100_US - 1])
+def test_the_bounds_of_a_source_s_instants_are_watermarks(watermark_us: int) -> None:
+    core = new_core(PARTITION)
+    (taken,) = take(core, batch_of(REQUESTS, [request(watermark_us=watermark_us)])).outputs
+    assert taken.topic == "flagfall.advances"
+
+
+def test_a_request_for_an_offset_that_the_log_does_not_have_is_refused_once_the_log_s_end_is_known() -> None:
+    """While it is not known, or was asked for before the request was there, the request waits."""
+    core = new_core(PARTITION)
+    beyond, reachable = request(not_before_offset=8), request(not_before_offset=7)
+    both = batch_of(REQUESTS, [beyond, reachable], base=0)
+    core.log_ends = LogEnds(0, {YELLOW: 7, GREEN: 0})
+    assert core.wants_log_ends(both)
+    assert not core.is_due(both)
+    core.log_ends = LogEnds(2, {YELLOW: 7, GREEN: 0})
+    assert not core.wants_log_ends(both)
+    assert core.is_due(both.until(1))
+    assert not core.is_due(both)  # the log has offset 7, the task has not
+    take(core, batch_of(YELLOW, [encode(ride())] * 7))
+    assert core.is_due(both)
+    (refused,) = take(core, both).outputs  # the rides have brought the watermark that the other asks for
+    assert dict(refused.headers)["flagfall-reason"] == b"unreachable_offset"
+    assert core.state.marker.inputs[REQUESTS] == InputPosition("id", 0, 2, decoded=1, quarantined=1)
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=5,
+)
+FIELDS = {
+    "topic": st.sampled_from([YELLOW, REQUESTS, ""]) | JSON,
+    "partition": st.just(PARTITION) | JSON,
+    "watermark_us": st.integers(START_US - 10**9, START_US + 10**9) | st.integers() | JSON,
+    "not_before_offset": st.integers(-1, 9) | st.integers() | JSON,
+}
+
+
+@given(
+    value=st.binary()
+    | st.fixed_dictionaries({}, optional=FIELDS).map(lambda told: json.dumps(told).encode())
+    | JSON.map(lambda told: json.dumps(told).encode()),
+    end=st.integers(0, 10),
+)
+def test_whatever_a_request_says_it_is_taken_refused_or_waits_for_records_that_are_there(
+    value: bytes, end: int
+) -> None:
+    core = new_core(PARTITION)
+    batch = batch_of(REQUESTS, [value])
+    if core.wants_log_ends(batch):
+        core.log_ends = LogEnds(1, dict.fromkeys(TOPIC_NAMES, end))
+    assert not core.wants_log_ends(batch)
+    if not core.is_due(batch):
+        assert json.loads(value)["not_before_offset"] <= end
+        return
+    for advance in advances_written([take(core, batch)]):
+        assert json.loads(value).get("not_before_offset", 0) <= advance.at_offset == 0
+    position = core.state.marker.inputs[REQUESTS]
+    assert position.adds_up
+    assert position.next_offset == 1
+    for topic in TOPIC_NAMES:
+        at_us = core.state.marker.inputs[topic].watermark_us
+        assert at_us == NO_WATERMARK or YEAR_2000_US <= at_us < YEAR_2100_US
+
+
+def advances_written(transactions: list[Transaction]) -> list[Advance]:
+    return [
+        Advance(**orjson.loads(output.value or b""))
+        for transaction in transactions
+        for output in to("flagfall.advances", transaction)
+    ]
+
+
+@given(seed=st.integers(0, 2**32))
+def test_advances_between_batches_are_what_the_naive_fold_makes_of_them(seed: int) -> None:
+    """The fold is given what was written down, as a recomputation would be."""
+    rng = random.Random(seed)
+    logs = [random_log(rng, topic, PARTITION, 60) for topic in (YELLOW, GREEN)]
+    core, transactions, asked = new_core(PARTITION), list[Transaction](), 0
+    for log in logs:
+        for base, until in random_splits(rng, log.next_offset):
+            if rng.random() < 0.5:
+                wanted = request(rng.choice((YELLOW, GREEN)), START_US + rng.randint(-2, 12) * HOUR_US)
+                transactions.append(take(core, batch_of(REQUESTS, [wanted], base=asked)))
+                asked += 1
+            transactions.append(take(core, log.batch(base, until)))
+    records = [record for log in logs for record in log.records]
+    for view in ALL_VIEWS:
+        expected = fold(view, records, advances_written(transactions))
+        assert rows_of(core, view) == dict(expected.rows[PARTITION])
+        _assert_fates(core, view.name, expected)
+    assert_ledgers(core)
+
+
+def _assert_fates(core: TaskCore, view: str, expected: Folded) -> None:
+    for topic, fates in core.state.marker.views[view].fates.items():
+        told = (fates.applied, fates.late, fates.out_of_scope)
+        kinds = (expected.applied, expected.late, expected.out_of_scope)
+        assert told == tuple(sum(record.topic == topic for record in kind) for kind in kinds)
+
+
+def assert_ledgers(core: TaskCore) -> None:
+    """Rule 15: every offset is told of once, and every decoded record once per view."""
+    marker = core.state.marker
+    for topic, position in marker.inputs.items():
+        assert position.adds_up
+        if topic == REQUESTS or not position.next_offset:
+            continue
+        for view in marker.views.values():
+            assert view.fates[topic].total == position.decoded
+
+
+@given(seed=st.integers(0, 2**32))
+def test_both_ledgers_add_up_and_the_outputs_are_what_they_count(seed: int) -> None:
+    rng = random.Random(seed)
+    core, transactions = new_core(PARTITION), list[Transaction]()
+    log = random_log(rng, YELLOW, PARTITION, 80)
+    for base, until in random_splits(rng, log.next_offset):
+        transactions.append(take(core, log.batch(base, until)))
+        assert_ledgers(core)
+    outputs = [output for transaction in transactions for output in transaction.outputs]
+    quarantined = [output for output in outputs if output.topic == "flagfall.quarantine"]
+    late = [dict(output.headers) for output in outputs if output.topic == "flagfall.late"]
+    assert len(quarantined) == core.state.marker.inputs[YELLOW].quarantined
+    assert len({headers["flagfall-offset"] for headers in late}) == len(late)
+    for view in ALL_VIEWS:
+        named = sum(view.name.encode() in headers["flagfall-views"].split(b",") for headers in late)
+        assert named == core.state.marker.views[view.name].fates[YELLOW].late
+
+
+def test_blocks_hold_what_all_views_applied_and_no_more() -> None:
+    """Over many batches: a view's blocks have the count and the fingerprint of its rows."""
+    core, log = new_core(PARTITION), random_log(random.Random(5), YELLOW, PARTITION, 200)
+    for base in range(0, log.next_offset, 20):
+        take(core, log.batch(base, base + 20))
+    for view in ALL_VIEWS:
+        blocks = [total for key, total in core.state.blocks.items() if view_of(key) == (view.number, view.version)]
+        rows = rows_of(core, view).values()
+        assert sum(count for count, _ in blocks) == core.state.marker.views[view.name].fates[YELLOW].applied
+        assert signed(sum(total for _, total in blocks)) == signed(sum(cells[1] for cells in rows))
+
+
+def test_an_empty_state_begins_where_its_topics_do_and_names_the_rules_it_obeys() -> None:
+    definition = TaskDefinition("flagfall", (RIDES,), (ZONE_DEMAND,))
+    assert definition.topics == (*TOPIC_NAMES, REQUESTS, "flagfall.rides.corrections")
+    state = new_state(definition, 1, {topic: InputPosition("id", 40, 40) for topic in definition.topics})
+    assert state.partition == 1
+    assert state.marker_offset == -1
+    assert state.marker.views["zone_demand"].start == dict.fromkeys(TOPIC_NAMES, 40)
+    assert {state.marker.inputs[topic].skews for topic in TOPIC_NAMES} == {(SkewEpoch(40, 600),)}
+    assert set(state.marker.views["zone_demand"].graces.values()) == {(GraceEpoch(40, 3 * 3600),)}
+    assert not state.is_ahead
+
+
+def test_a_row_s_key_is_found_again_whichever_batch_touches_it() -> None:
+    core = new_core(PARTITION)
+    take(core, batch_of(YELLOW, [encode(ride(vendor=None))]))
+    take(core, batch_of(GREEN, [encode(ride(vendor=None))]))
+    assert {key: cells[0] for key, cells in rows_of(core, VENDOR_TRIPS).items()} == {RowKey(None, (None,)): 2}
+
+
+def test_a_schema_that_is_asked_for_must_be_there() -> None:
+    """The runner fetches them first; a missing entry is its fault and never a reason to quarantine."""
+    with pytest.raises(KeyError):
+        new_core(PARTITION).plan(batch_of(YELLOW, [encode(ride())]), {SCHEMA.id + 1: None})
+
+
+def test_logs_of_the_tests_hold_what_they_should() -> None:
+    """Else the laws above might be proved over logs without damage, late records or gaps."""
+    log: Log = random_log(random.Random(1), YELLOW, PARTITION, 400)
+    core = new_core(PARTITION)
+    run(core, [log], random.Random(2))
+    position, fates = core.state.marker.inputs[YELLOW], core.state.marker.views["everything"].fates[YELLOW]
+    assert min(position.decoded, position.quarantined, position.not_records) > 0
+    assert min(fates.applied, fates.late) > 0
+
+
+def test_a_request_is_due_once_the_task_stands_at_the_offset_that_it_names() -> None:
+    core = new_core(PARTITION)
+    asked = batch_of(REQUESTS, [request(not_before_offset=2)])
+    assert not core.is_due(asked)
+    take(core, batch_of(YELLOW, [encode(ride())] * 2))
+    assert core.is_due(asked)
+
+
+def test_rides_and_unreadable_requests_are_always_due() -> None:
+    core = new_core(PARTITION)
+    assert core.is_due(batch_of(YELLOW, [encode(ride())]))
+    assert core.is_due(batch_of(REQUESTS, [b"?", request(not_before_offset="soon"), request()]))

@@ -1,0 +1,374 @@
+"""The definition file: the example of the docs is what it says, and every mistake is named with its place."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from app.base.settings import Settings
+from app.definitions.load import catalogue_of
+from app.definitions.read import read_definitions
+from app.definitions.rules import RuleShape
+from app.definitions.shapes import shape_of
+from app.definitions.sources import ColumnShape, SourceShape
+from app.definitions.views import MEASURES, WINDOWS, ViewShape
+from app.domain.catalogue import Catalogue
+from app.domain.errors import DefinitionError
+from app.domain.measures import Count, Histogram, Max, Sum
+from app.domain.source import Action, Column, Difference, Kind, Rule
+from app.domain.view import AllTime, Group, Session, Tumbling
+from app.edge.cli.main import cli
+from app.rides.ride import RIDES
+from app.rides.shipped import SHIPPED
+from app.topics import topics, value_schemas
+
+EXAMPLE = Path(__file__).parents[3] / "docs" / "definitions.example.toml"
+PAGE = EXAMPLE.with_name("definitions.md")
+Read = Callable[..., Catalogue]
+
+
+@pytest.fixture(scope="module")
+def catalogue() -> Catalogue:
+    return catalogue_of(Settings.load(definitions=EXAMPLE))
+
+
+@pytest.fixture
+def read(tmp_path: Path) -> Read:
+    """Reads the example with one text replaced by another, or with lines added."""
+
+    def read_changed(old: str = "", new: str = "", added: str = "") -> Catalogue:
+        text = EXAMPLE.read_text("utf-8")
+        assert old in text
+        file = tmp_path / "definitions.toml"
+        file.write_text((text.replace(old, new) if old else text) + added, "utf-8")
+        return read_definitions(file, SHIPPED)
+
+    return read_changed
+
+
+def test_without_a_file_there_is_what_is_shipped() -> None:
+    assert catalogue_of(Settings.load()) == SHIPPED
+
+
+def test_the_source_of_the_example_is_as_it_is_written(catalogue: Catalogue) -> None:
+    trips = catalogue.group("bike_trips").sources[0]
+    assert (trips.number, trips.record, trips.skew_seconds) == (100, "BikeTrip", 600)
+    assert [(topic.number, topic.name) for topic in trips.topics] == [(100, "bikes.trips")]
+    assert trips.by_name["end_station"] == Column("end_station", Kind.IDENTIFIER, True, 1, 9_999)
+    assert trips.by_name["ended_at_us"].low == RIDES.by_name["pickup_at_us"].low
+    (duration,) = trips.derived
+    assert isinstance(duration, Difference)
+    assert (duration.left, duration.right, duration.column.nullable) == ("ended_at_us", "started_at_us", False)
+
+
+def test_the_rules_of_the_example_are_as_they_are_written(catalogue: Catalogue) -> None:
+    backwards, round_trip, endless = catalogue.group("bike_trips").sources[0].rules
+    assert backwards == Rule("backwards", Action.MARK, "duration_us < 0", "the stations' clocks disagree")
+    assert (round_trip.action, endless.action) == (Action.COUNT, Action.QUARANTINE)
+    assert catalogue.view("bike_routes").leaves_out == ("backwards",)
+
+
+def test_the_views_of_the_example_are_as_they_are_written(catalogue: Catalogue) -> None:
+    starts = catalogue.view("bike_starts")
+    assert (starts.number, starts.grace_seconds, starts.retention_seconds) == (100, 7_200, 34_560_000)
+    assert starts.groups == (Group("station", "start_station"),)
+    assert starts.window == Tumbling("started_at_us", 300)
+    assert starts.measures[:2] == (
+        Count("trips", "trips begun"),
+        Sum("price_cents", "price_cents", "prices charged"),
+    )
+    assert starts.measures[3] == Max("longest_us", "duration_us")
+    assert isinstance(starts.measures[4], Histogram)
+    assert starts.measures[4].edges == (0, 600_000_000, 1_800_000_000, 3_600_000_000)
+    assert catalogue.view("bike_members").window == AllTime()
+
+
+def test_a_view_over_the_rides_joins_their_tasks_and_changes_none_of_their_views(catalogue: Catalogue) -> None:
+    rides = catalogue.group("rides")
+    assert [view.name for view in rides.views] == ["zone_demand", "vendor_trips", "tips_by_payment"]
+    assert rides.views[:2] == SHIPPED.views
+
+
+def test_topics_and_schemas_follow_the_file(catalogue: Catalogue) -> None:
+    settings = Settings.load(app_id="cabs")
+    names = [topic.name for topic in topics(settings, catalogue)]
+    own = {"bikes.trips", "cabs-bike_trips-changelog", "cabs.bike_trips.advance-requests", "windows.bike_starts"}
+    assert own < set(names)
+    assert len(set(names)) == len(names)
+    schema = value_schemas(settings, catalogue)["bikes.trips-value"]
+    assert {"name": "end_station", "type": ["null", "long"], "default": None, "doc": ""} in schema["fields"]
+
+
+def test_a_topic_that_the_application_writes_is_no_source(read: Read) -> None:
+    clashing = read('"bikes.trips" = 100', '"windows.zone_demand" = 100')
+    with pytest.raises(DefinitionError, match=r"windows\.zone_demand"):
+        topics(Settings.load(), clashing)
+
+
+def test_sessions_are_read(read: Read) -> None:
+    window = 'window = { kind = "session", column = "ended_at_us", gap_seconds = 300 }'
+    session = read('window = { kind = "tumbling", column = "ended_at_us", size_seconds = 3_600 }', window)
+    assert session.view("bike_routes").window == Session("ended_at_us", 300)
+
+
+MISTAKES = [
+    ("number = 100\nrecord", "nummer = 100\nrecord", "sources.bike_trips.nummer: there is no such key; did you mean"),
+    ("number = 100\nrecord", "record", "sources.bike_trips.number: is missing"),
+    ("number = 100\nrecord", "number = 1\nrecord", "sources: bike_trips and rides are both 1: numbers and names"),
+    ("number = 100\nrecord", "number = 0\nrecord", "sources.bike_trips: number 0 is not in 1..65535"),
+    ('record = "BikeTrip"', 'record = "bike trip"', "sources.bike_trips: record 'bike trip' is no name of an Avro"),
+    ('"bikes.trips" = 100', '"bikes.trips" = 1', "topics: bikes.trips and rides.yellow are both 1"),
+    ('"bikes.trips" = 100', '"rides.fhv" = 100', "topics: rides.fhv and rides.fhv are both 'rides.fhv'"),
+    ('"bikes.trips" = 100', '"bikes.trips" = 500', "sources.bike_trips: topic numbers must be distinct, 1 to 127"),
+    (
+        '"bikes.trips" = 100',
+        '"bikes.trips" = "x"',
+        "sources.bike_trips.topics.bikes.trips: input should be a valid int",
+    ),
+    ('{ "bikes.trips" = 100 }', "{}", "sources.bike_trips: it has no topic"),
+    ('key = "start_station"', 'key = "station"', "key column 'station' is not among its columns; did you mean"),
+    ('= "ended_at_us"\nid', '= "price_cents"\nid', "reported_at column 'price_cents' is integer, not an instant"),
+    ('= "ended_at_us"\nid', '= "end_at"\nid', "reported_at column 'end_at' is not among its columns; did you mean"),
+    ("skew_seconds = 600", "skew_seconds = -1", "sources.bike_trips.skew_seconds: input should be greater than or"),
+    ("skew_seconds = 600", 'skew_seconds = "600"', "sources.bike_trips.skew_seconds: input should be a valid integer"),
+    ("skew_seconds = 600", "skew_seconds = 6.5", "sources.bike_trips.skew_seconds: input should be a valid integer"),
+    ('{ kind = "flag" }', '{ kind = "bool" }', "sources.bike_trips.columns.member.kind: input should be 'integer', "),
+    ('{ kind = "flag" }', "{}", "sources.bike_trips.columns.member.kind: is missing"),
+    ('{ kind = "flag" }', '"flag"', "sources.bike_trips.columns.member: expected a table (it is 'flag')"),
+    (
+        '{ kind = "flag" }',
+        '{ kind = "flag", low = 0 }',
+        "column 'member': low and high are for numbers, and it is flag",
+    ),
+    ('{ kind = "flag" }', '{ kind = "flag", nulable = true }', "columns.member.nulable: there is no such key; did you"),
+    ("low = 0, high = 200_000", "low = 9, high = 0", "column 'distance_m': low 9 is above high 0"),
+    ("low = 0, high = 200_000", "low = -9_223_372_036_854_775_808", "do not fit into 64 bits"),
+    (
+        '{ kind = "instant", help = "bicycle lo',
+        '{ kind = "instant", high = 999_999_999_999_999_999, help = "lo',
+        "years 3 to 99",
+    ),
+    ("bike = {", "offset = {", "sources.bike_trips: column 'offset': a record's place is called so"),
+    ("bike = {", '"my bike" = {', "sources.bike_trips: column 'my bike': no name of an Avro field"),
+    ("bike = {", "Trip_Id = {", "sources.bike_trips: two columns are called 'trip_id'"),
+    ('["ended_at_us", "started_at_us"]', '["ended_at", "bike"]', "derived.duration_us: no column 'ended_at'; did you"),
+    ('["ended_at_us", "started_at_us"]', '["ended_at_us", "bike"]', "a difference of instant 'ended_at_us' and text"),
+    ('["ended_at_us", "started_at_us"]', '["ended_at_us"]', "sources.bike_trips.derived.duration_us.difference.1:"),
+    (
+        'difference = ["ended_at_us", "started_at_us"]',
+        'coalesce = ["bike", "trip_id"]',
+        "two or more numbers or instant",
+    ),
+    ('"duration_us < 0"', '"duration < 0"', "rules.backwards.when: no column 'duration'; did you mean 'duration_us'?"),
+    ('"duration_us < 0"', '"duration_us <"', "sources.bike_trips.rules.backwards.when: 'duration_us <' is not underst"),
+    ('"duration_us < 0"', '"trip_id < 0"', "rules.backwards.when: column 'trip_id' is text: it is null or not"),
+    ('"duration_us < 0"', "0", "rules.backwards.when: input should be a valid string (it is 0)"),
+    (', when = "duration_us < 0"', "", "sources.bike_trips.rules.backwards.when: is missing"),
+    ('action = "mark"', 'action = "drop"', "rules.backwards.action: input should be 'count', 'mark' or 'quarantine'"),
+    ("round_trip = {", '"round trip" = {', "sources.bike_trips: rule 'round trip': no name of an Avro field"),
+    ("round_trip = {", "bike = {", "sources.bike_trips: two columns are called 'bike'"),
+    ('["backwards"]', '["backward"]', "views.bike_routes: leaves_out 'backward': no rule of source 'bike_trips'; did"),
+    ('["backwards"]', '["round_trip"]', "leaves_out 'round_trip': its action is 'count', only what a rule marks"),
+    ('["backwards"]', '"backwards"', "views.bike_routes.leaves_out: input should be"),
+    ("[views.bike_starts]\nnumber = 100", "[views.bike_starts]\nnumber = 1", "views: bike_starts and zone_demand are"),
+    ("[views.tips_by_payment]", "[views.vendor_trips]", "views: vendor_trips and vendor_trips are both"),
+    ("[views.tips_by_payment]", '[views."tips by payment"]', "name 'tips by payment': it stands in topics and addr"),
+    ("number = 103", "number = 0", "views.tips_by_payment: number 0 is not in 1..65535"),
+    ("number = 103", "number = 70_000", "views.tips_by_payment: number 70000 is not in 1..65535"),
+    ('source = "rides"', 'source = "ride"', "views.tips_by_payment.source: no source is called 'ride'; did you"),
+    ('source = "rides"', "sauce = 1", "views.tips_by_payment.source: is missing"),
+    ('payment = "payment_type"', 'payment = "pay_type"', "no column 'pay_type' in source 'rides'; did you mean"),
+    ('"dropoff_at_us", size', '"fare_cents", size', "window column 'fare_cents' is integer, not an instant"),
+    (
+        '"dropoff_at_us", size',
+        '"dropoff_us", size',
+        "window column 'dropoff_us' is not in source 'rides'; did you mean",
+    ),
+    ("size_seconds = 300 }", "size_seconds = 0 }", "views.bike_starts: window of 0 seconds"),
+    ("size_seconds = 300 }", "size_seconds = true }", "views.bike_starts.window.size_seconds: input should be a valid"),
+    ("size_seconds = 300 }", "size = 300 }", "views.bike_starts.window.size_seconds: is missing"),
+    ("size_seconds = 300 }", "size = 300 }", "views.bike_starts.window.size: there is no such key; there are: column,"),
+    ('{ kind = "all_time" }', '{ kind = "alltime" }', "views.bike_members.window.kind: there is no 'alltime'; did you"),
+    ('{ kind = "all_time" }', "{}", "views.bike_members.window.kind: is missing; it is one of tumbling, all_time"),
+    ('{ kind = "all_time" }', '"all_time"', "views.bike_members.window: expected a table (it is 'all_time')"),
+    ('window = { kind = "all_time" }\n', "", "views.bike_members.window: is missing"),
+    ("grace_seconds = 900\n", "", "views.tips_by_payment.grace_seconds: is missing"),
+    ("grace_seconds = 900", "grace_seconds = -1", "views.tips_by_payment.grace_seconds: input should be greater"),
+    (
+        "grace_seconds = 900",
+        "grace_seconds = 99_999_999_999",
+        "views.tips_by_payment.grace_seconds: input should be less",
+    ),
+    ("measures.fare_cents", "measures.payment", "views.tips_by_payment: the name 'payment' is used twice"),
+    ('{ kind = "sum", column = "tip_cents" }', '{ kind = "add" }', "measures.tip_cents.kind: there is no 'add'"),
+    ('{ kind = "sum", column = "tip_cents" }', '{ kind = "sum" }', "measures.tip_cents.column: is missing"),
+    (
+        'column = "tip_cents"',
+        'column = "tips"',
+        "measure 'tip_cents': no column 'tips' in source 'rides'; did you mean",
+    ),
+    ('column = "tip_cents"', 'column = "vendor"', "measure 'tip_cents': column 'vendor' is text, measures are over"),
+    ('column = "distance_m" }', 'column = "duration_us" }', "column 'duration_us' needs bounds within 2**30"),
+    ("low = 0, high = 100_000", "low = 0", "measure 'price_cents': column 'price_cents' needs bounds within 2**30"),
+    ("edges = [0, ", "edges = [9, 5, ", "histogram edges must be given in rising order"),
+    ("edges = [0, ", 'edges = ["0", ', "views.bike_starts.measures.minutes.edges.0: input should be a valid integer"),
+]
+
+TOGETHER = [
+    "nummer",
+    "'bike trip'",
+    "columns.member.nulable",
+    "'distance_m': low 9",
+    "'my bike'",
+    "derived.duration_us: no column",
+    "views.bike_starts.window.size_seconds: is missing",
+    "window.kind: there is no 'alltime'",
+    "grace_seconds: input should be less",
+    "measure 'tip_cents': no column 'tips'",
+    "'pay_type'",
+    "edges must be given",
+]
+
+
+@pytest.mark.parametrize(("old", "new", "problem"), MISTAKES)
+def test_a_mistake_is_named_with_its_place(read: Read, old: str, new: str, problem: str) -> None:
+    with pytest.raises(DefinitionError) as refused:
+        read(old, new)
+    assert any(problem in told for told in refused.value.problems), refused.value.problems
+
+
+def test_every_mistake_is_named_at_once(tmp_path: Path) -> None:
+    text = EXAMPLE.read_text("utf-8")
+    chosen = [mistake for mistake in MISTAKES if any(word in mistake[2] for word in TOGETHER)]
+    assert len(chosen) == len(TOGETHER)
+    for old, new, _ in chosen:
+        text = text.replace(old, new, 1)
+    file = tmp_path / "definitions.toml"
+    file.write_text(text + "\n[wiews]\n", "utf-8")
+    with pytest.raises(DefinitionError) as refused:
+        read_definitions(file, SHIPPED)
+    for problem in [*(problem for _, _, problem in chosen), "wiews: there is no such table; did you mean 'views'?"]:
+        assert any(problem in told for told in refused.value.problems), problem
+
+
+def test_one_mistake_is_told_once(read: Read) -> None:
+    for old, new, _ in [MISTAKES[0], MISTAKES[9], MISTAKES[10], MISTAKES[16], MISTAKES[23]]:
+        with pytest.raises(DefinitionError) as refused:
+            read(old, new)
+        assert len(refused.value.problems) <= 2, refused.value.problems
+
+
+def test_a_mistake_in_a_rule_is_not_told_of_the_views_over_it_again(read: Read) -> None:
+    for old, new in (('"duration_us < 0"', '"duration < 0"'), ('action = "mark"', 'action = "drop"')):
+        with pytest.raises(DefinitionError) as refused:
+            read(old, new)
+        assert len(refused.value.problems) == 1, refused.value.problems
+
+
+def test_a_file_that_is_no_toml_is_refused_with_the_line(read: Read) -> None:
+    with pytest.raises(DefinitionError, match=r"no TOML: .*line"):
+        read(added="\n[views.bike_starts]\n")
+
+
+def test_a_file_that_is_not_there_is_named_with_its_variable(tmp_path: Path) -> None:
+    with pytest.raises(DefinitionError, match=r"No such file.*FLAGFALL_DEFINITIONS"):
+        read_definitions(tmp_path / "none.toml", SHIPPED)
+
+
+def test_check_names_every_mistake_and_ends_with_2(tmp_path: Path) -> None:
+    file = tmp_path / "definitions.toml"
+    text = EXAMPLE.read_text("utf-8").replace('{ kind = "flag" }', '{ kind = "bool" }')
+    file.write_text(text.replace("number = 103", "number = 1"), "utf-8")
+    result = CliRunner().invoke(cli, ["views", "check", str(file)])
+    assert result.exit_code == 2
+    assert "columns.member.kind" in result.output
+    assert "tips_by_payment and zone_demand are both 1" in result.output
+    result = CliRunner().invoke(cli, ["views", "check", str(file), "--json"], standalone_mode=False)
+    assert (result.return_value, len(json.loads(result.output)["problems"])) == (2, 2)
+
+
+def test_check_refuses_a_group_that_could_not_be_asked_for(tmp_path: Path) -> None:
+    file = tmp_path / "definitions.toml"
+    file.write_text(EXAMPLE.read_text("utf-8").replace("{ station =", "{ limit ="), "utf-8")
+    result = CliRunner().invoke(cli, ["views", "check", str(file)])
+    assert "group 'limit': a query parameter has that name" in result.output
+    assert result.exit_code == 2
+
+
+def test_the_page_explains_every_key_and_kind() -> None:
+    page = PAGE.read_text("utf-8")
+    shapes = (
+        SourceShape,
+        ColumnShape,
+        RuleShape,
+        ViewShape,
+        *(shape_of(made, ("name",)) for made in MEASURES.values()),
+    )
+    keys = {key for shape in shapes for key in shape.model_fields} | {
+        "window",
+        "measures",
+        "difference",
+        "coalesce",
+        "rules",
+    }
+    windows = {key for made in WINDOWS.values() for key in shape_of(made, ()).model_fields}
+    assert keys | windows | set(WINDOWS) | set(MEASURES) | set(Kind) | set(Action) <= told_as_code(page)
+
+
+def test_the_page_tells_how_long_definitions_are() -> None:
+    lines: dict[str, list[int]] = {"views": [], "sources": []}
+    for line in EXAMPLE.read_text("utf-8").splitlines():
+        if line.startswith("["):
+            what, *below = line.strip("[]").split(".")
+            if len(below) == 1:
+                lines[what].append(0)
+        if line and not line.startswith("#"):
+            lines[what][-1] += 1
+    of_views, of_sources = lines["views"], lines["sources"]
+    told = f"A view takes {min(of_views)} to {max(of_views)} lines, the source of nine columns {of_sources[0]}."
+    assert told in PAGE.read_text("utf-8")
+
+
+def told_as_code(page: str) -> set[str]:
+    """Words between backticks, those of longer pieces of code among them."""
+    return {word for code in page.split("`")[1::2] for word in re.findall(r"[a-z_]+", code)}
+
+
+def test_check_says_what_a_sound_file_adds() -> None:
+    result = CliRunner().invoke(cli, ["views", "check", str(EXAMPLE)])
+    assert result.exit_code == 0
+    assert "source  bike_trips: bikes.trips" in result.output
+    assert "over rides: 3600 s by dropoff_at_us" in result.output
+
+
+def test_a_view_that_spark_does_not_recompute_is_refused_by_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "definitions.toml"
+    window = '{ kind = "session", column = "ended_at_us", gap_seconds = 300 }'
+    tumbling = '{ kind = "tumbling", column = "ended_at_us", size_seconds = 3_600 }'
+    file.write_text(EXAMPLE.read_text("utf-8").replace(tumbling, window), "utf-8")
+    monkeypatch.setenv("FLAGFALL_DEFINITIONS", str(file))
+    result = CliRunner().invoke(cli, ["reconcile", "--view", "bike_starts", "--view", "bike_routes"])
+    assert result.exit_code == 2
+    assert "does not recompute windows of this kind: bike_routes" in result.output
+    assert "sessions of ended_at_us, gap 300 s" in CliRunner().invoke(cli, ["views", "describe", "bike_routes"]).output
+
+
+def test_commands_know_the_views_of_the_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FLAGFALL_DEFINITIONS", str(EXAMPLE))
+    listed = CliRunner().invoke(cli, ["views", "list", "--json"], catch_exceptions=False)
+    assert [view["view"] for view in json.loads(listed.output)][2:] == [
+        "tips_by_payment",
+        "bike_starts",
+        "bike_routes",
+        "bike_members",
+    ]
+    assert "longest_us" in CliRunner().invoke(cli, ["views", "describe", "bike_starts"]).output
+    assert "bikes.trips " in CliRunner().invoke(cli, ["topics", "list"]).output
+    assert "BikeTrip" in CliRunner().invoke(cli, ["schemas", "list"]).output

@@ -1,0 +1,94 @@
+"""What is said of a task that fails again and again, over the lives of its workers."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+
+import pytest
+from aiokafka.errors import KafkaConnectionError, MessageSizeTooLargeError
+
+from app.base.kafka.cluster import NotNow
+from app.engine.core.batch import Batch
+from app.engine.drive.watch.failures import Failures
+from tests.support.material.histories import TOPIC_NAMES
+from tests.unit.core.test_task_core import PARTITION, batch_of
+
+YELLOW, GREEN = TOPIC_NAMES[:2]
+TOO_LARGE = MessageSizeTooLargeError()
+
+
+@pytest.fixture
+def loud(caplog: pytest.LogCaptureFixture) -> pytest.LogCaptureFixture:
+    caplog.set_level(logging.CRITICAL)
+    return caplog
+
+
+def fail(
+    folder: Path, offset: int, error: BaseException = TOO_LARGE, *, records: int = 1, also: tuple[Batch, ...] = ()
+) -> None:
+    """A new worker, which takes a batch at that offset and fails."""
+    taken = [batch_of(YELLOW, [b"value"] * records, base=offset), *also]
+    Failures(folder, "app").note("rides", PARTITION, error, taken, {YELLOW: offset, GREEN: 5})
+
+
+def test_the_third_start_that_fails_at_the_same_record_names_it(tmp_path: Path, loud: pytest.LogCaptureFixture) -> None:
+    for _ in range(2):
+        fail(tmp_path, 41)
+    assert loud.messages == []
+    fail(tmp_path, 41)
+    (said,) = loud.messages
+    assert "has failed 3 times at the same place with MessageSizeTooLargeError" in said
+    assert f"the record of {YELLOW}-{PARTITION} at offset 41." in said
+    assert "docs/operations.md" in said
+
+
+def test_of_a_batch_it_is_said_how_far_it_reaches(tmp_path: Path, loud: pytest.LogCaptureFixture) -> None:
+    for _ in range(3):
+        fail(tmp_path, 41, records=10)
+    assert "at offset 41, or one behind it up to 50." in loud.messages[0]
+
+
+def test_of_several_topics_the_one_that_has_not_moved_is_named(tmp_path: Path, loud: pytest.LogCaptureFixture) -> None:
+    for offset in (7, 8, 9):
+        fail(tmp_path, 41, also=(batch_of(GREEN, [b"value"], base=offset),))
+    assert YELLOW in loud.messages[0]
+    assert GREEN not in loud.messages[0]
+
+
+def test_another_place_or_another_failure_begins_anew(tmp_path: Path, loud: pytest.LogCaptureFixture) -> None:
+    for offset, error in ((1, TOO_LARGE), (1, TOO_LARGE), (2, TOO_LARGE), (2, ValueError()), (2, TOO_LARGE)):
+        fail(tmp_path, offset, error)
+    assert loud.messages == []
+
+
+def test_a_silent_cluster_is_no_records_fault(tmp_path: Path, loud: pytest.LogCaptureFixture) -> None:
+    for error in (KafkaConnectionError(), NotNow("rides.yellow-0")):
+        for _ in range(3):
+            fail(tmp_path, 41, error)
+    assert loud.messages == []
+
+
+def test_a_task_that_was_at_something_else_is_told_by_its_positions(
+    tmp_path: Path, loud: pytest.LogCaptureFixture
+) -> None:
+    for _ in range(3):
+        Failures(tmp_path, "app").note("rides", PARTITION, ValueError(), [], {YELLOW: 41})
+    assert f"{YELLOW}-{PARTITION} at offset 41." in loud.messages[0]
+
+
+@pytest.mark.parametrize("content", ["", "{", "[]", '{"kind": 1}', '{"kind": "a", "times": "x", "places": {}}'])
+def test_a_damaged_file_counts_as_none(tmp_path: Path, loud: pytest.LogCaptureFixture, content: str) -> None:
+    (tmp_path / f"app-rides-{PARTITION}.json").write_text(content)
+    for _ in range(2):
+        fail(tmp_path, 41)
+    assert loud.messages == []
+    fail(tmp_path, 41)
+    assert len(loud.messages) == 1
+
+
+def test_a_folder_that_cannot_be_made_is_passed_over(tmp_path: Path, loud: pytest.LogCaptureFixture) -> None:
+    (tmp_path / "file").write_text("")
+    for _ in range(3):
+        fail(tmp_path / "file" / "failures", 41)
+    assert loud.messages == []

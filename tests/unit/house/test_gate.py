@@ -1,0 +1,141 @@
+"""The gate: what makes it red, what gets a second chance, and what it says."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from app.base.services.errors import StartFailed
+from scripts.gate.machine import LEAST_PATIENCE, MOST_LANES, MOST_PATIENCE, environment_of_tests, lanes, patience
+from scripts.gate.stages import Stage, run
+from scripts.gate.tests_stage import keep_logs
+from scripts.gate.verdict import LINES, Failure, read_told, red_lines
+from tests.support.machine.waiting import NotInTime
+from tests.support.told import PATIENTLY, facts_of
+
+CHECKOUT = Path(__file__).parents[3]
+
+
+def told(*events: dict[str, object]) -> list[str]:
+    return [json.dumps(event) for event in events]
+
+
+def failed(test: str, *, not_in_time: bool) -> dict[str, object]:
+    return {"test": test, "event": "failed", "phase": "call", "not_in_time": not_in_time, "error": f"{test} failed"}
+
+
+def test_what_came_too_late_is_tried_again() -> None:
+    found = read_told(told(failed("a", not_in_time=True), failed("b", not_in_time=True)))
+    assert [failure.test for failure in found.second_chances] == ["a", "b"]
+    assert found.red == []
+
+
+def test_a_difference_leaves_no_second_chance_to_anybody() -> None:
+    found = read_told(told(failed("a", not_in_time=True), failed("b", not_in_time=False)))
+    assert found.second_chances == []
+    assert [failure.test for failure in found.red] == ["b"]
+
+
+def test_four_that_come_too_late_are_no_chance() -> None:
+    found = read_told(told(*(failed(name, not_in_time=True) for name in "abcd")))
+    assert found.second_chances == []
+
+
+def test_a_test_that_differs_in_any_phase_is_red() -> None:
+    both = told(failed("a", not_in_time=True), failed("a", not_in_time=False))
+    assert [failure.test for failure in read_told(both).red] == ["a"]
+    assert [failure.test for failure in read_told(both[::-1]).red] == ["a"]
+
+
+def test_what_began_and_did_not_end_is_where_a_run_hung() -> None:
+    lines = told({"test": "a", "event": "began"}, {"test": "b", "event": "began"}, {"test": "a", "event": "ended"})
+    assert read_told(lines).running == ["b"]
+
+
+@pytest.mark.parametrize(
+    ("level", "error", "expected"),
+    [
+        ("end_to_end", NotInTime("not within 5 s"), True),
+        ("integration", StartFailed("silent"), True),
+        ("end_to_end", AssertionError("1 != 2"), False),
+        ("end_to_end", TimeoutError("of the product's own"), False),
+        ("agreement", NotInTime("not within 5 s"), False),
+        ("batch", StartFailed("silent"), False),
+    ],
+)
+def test_only_waiting_in_vain_on_real_parts_is_forgiven(level: str, error: Exception, expected: bool) -> None:
+    assert facts_of(level, error, "said")["not_in_time"] is expected
+    assert (level in PATIENTLY) or not expected
+
+
+def test_the_last_words_of_a_red_run_fit_the_screen_and_name_the_command() -> None:
+    failures = [Failure(f"tests/unit/test_x.py::test_{i}", "first line\nsecond line", False) for i in range(50)]
+    lines = red_lines(failures)
+    assert len(lines) <= LINES
+    assert lines[:3] == [
+        "  tests/unit/test_x.py::test_0",
+        "    first line",
+        "    again: .venv/bin/pytest 'tests/unit/test_x.py::test_0'",
+    ]
+    assert lines[-1].startswith("  and ")
+
+
+def test_variables_that_change_the_product_do_not_reach_the_tests() -> None:
+    environ = {
+        "PATH": "/bin",
+        "FLAGFALL_DATA_DIR": "/tmp",
+        "FLAGFALL_TEST_TLC_DATA": "/data",
+        "https_proxy": "p",
+        "PYTEST_ADDOPTS": "-x",
+    }
+    assert environment_of_tests(environ, 3.0) == {
+        "PATH": "/bin",
+        "FLAGFALL_TEST_TLC_DATA": "/data",
+        "FLAGFALL_TEST_PATIENCE": "3.0",
+    }
+
+
+def test_patience_is_bounded() -> None:
+    assert LEAST_PATIENCE <= patience() <= MOST_PATIENCE
+
+
+@pytest.mark.parametrize(("gigabytes", "expected"), [(2, 1), (8, 2), (11, 2), (16, MOST_LANES), (512, MOST_LANES)])
+def test_lanes_are_as_many_as_memory_holds(gigabytes: int, expected: int) -> None:
+    assert lanes(gigabytes * 1_000_000_000) == expected
+
+
+def test_a_stage_is_tried_as_often_as_it_may_be(tmp_path: Path) -> None:
+    flag = tmp_path / "flag"
+    program = f"from pathlib import Path; p = Path({str(flag)!r}); there = p.exists(); p.touch(); exit(not there)"
+    once = Stage("once", 1, (sys.executable, "-c", program))
+    assert run(once, tmp_path).code == 1
+    flag.unlink()
+    assert run(Stage("twice", 1, once.command, attempts=2), tmp_path).code == 0
+
+
+def test_a_stage_that_hangs_is_ended_though_its_children_hold_its_output(tmp_path: Path) -> None:
+    program = "import subprocess, sys; print('began', flush=True); subprocess.run(['sleep', '600'])"
+    ran = run(Stage("hangs", 1, (sys.executable, "-c", program), limit_seconds=1.0), tmp_path)
+    assert ran.code < 0
+    assert (tmp_path / "hangs.log").read_text() == "began\n"
+
+
+def test_logs_are_kept_and_the_brokers_data_is_not(tmp_path: Path) -> None:
+    for name in ("t/services0/logs/kafka.log", "t/test_a0/worker-1.log", "t/services0/kafka/data/rides.yellow-0/0.log"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(name)
+    keep_logs(tmp_path / "t", tmp_path / "kept")
+    kept = {path.relative_to(tmp_path / "kept").as_posix() for path in (tmp_path / "kept").rglob("*.log")}
+    assert kept == {"services0/logs/kafka.log", "test_a0/worker-1.log"}
+
+
+def test_wrong_usage_is_told() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "scripts.gate", "everything"], cwd=CHECKOUT, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 2
+    assert "python3 -m scripts.gate" in done.stderr

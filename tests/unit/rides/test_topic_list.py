@@ -1,0 +1,127 @@
+"""The list of topics says what the rules ask for."""
+
+from __future__ import annotations
+
+import pytest
+
+from app.base.kafka.demands import entry_demands
+from app.base.settings import Settings
+from app.rides.branches import AMOUNTS
+from app.rides.ride import RIDES
+from app.rides.shipped import shipped
+from app.topics import (
+    application_topics,
+    needed_topics,
+    source_topics,
+    topic_named,
+    topics,
+    value_schemas,
+    written_topics,
+    zones_topic,
+)
+from tables import groups
+
+
+@pytest.fixture
+def settings() -> Settings:
+    return Settings.load(topics={"partitions": 6, "replication_factor": 3}, app_id="cabs")
+
+
+def test_every_topic_is_there_once(settings: Settings) -> None:
+    names = [topic.name for topic in topics(settings)]
+    assert sorted(set(names)) == sorted(names)
+    assert {topic.name for topic in RIDES.topics} < set(names)
+
+
+def test_all_inputs_of_a_task_have_equal_partitions(settings: Settings) -> None:
+    assert {topic.partitions for topic in needed_topics(settings)} == {6}
+
+
+def test_names_of_zones_lie_in_one_partition_and_no_worker_needs_them(settings: Settings) -> None:
+    assert [topic for topic in topics(settings) if topic not in needed_topics(settings)] == [zones_topic(settings)]
+    assert (zones_topic(settings).partitions, zones_topic(settings).settings["cleanup.policy"]) == (1, "compact")
+
+
+def test_rides_stay_however_old_they_are(settings: Settings) -> None:
+    for topic in source_topics(settings):
+        assert topic.settings["retention.ms"] == topic.settings["retention.bytes"] == "-1"
+        assert topic.settings["message.timestamp.type"] == "CreateTime"
+        assert topic.settings["cleanup.policy"] == "delete"
+
+
+def test_the_changelog_is_compacted_late_enough_for_a_cut_to_be_copied(settings: Settings) -> None:
+    changelog = topic_named(settings, "cabs-rides-changelog").settings
+    assert changelog["cleanup.policy"] == "compact"
+    assert changelog["min.compaction.lag.ms"] == "3600000"
+    assert changelog["delete.retention.ms"] == "86400000"
+
+
+def test_what_a_recomputation_needs_is_never_deleted(settings: Settings) -> None:
+    kept = {topic.name for topic in application_topics(settings) if topic.retention_ms == -1}
+    assert {"cabs.advances", "cabs.quarantine", "cabs.late"} <= kept
+
+
+def test_every_topic_that_tasks_write_takes_the_largest_record_that_they_carry(settings: Settings) -> None:
+    on = settings.model_copy(update={"lifecycle": True, "branches": True})
+    written = {topic for group in shipped(on).groups for topic in map(str, (t.name for t in written_topics(on, group)))}
+    bounded = {topic.name for topic in topics(on) if topic.settings.get("max.message.bytes") == "1048588"}
+    assert bounded == written
+
+
+def test_with_three_copies_a_write_waits_for_two(settings: Settings) -> None:
+    assert all(topic.settings["min.insync.replicas"] == "2" for topic in topics(settings))
+    single = topics(Settings.load(topics={"replication_factor": 1}))
+    assert all("min.insync.replicas" not in topic.settings for topic in single)
+
+
+def test_each_ride_topic_has_a_subject_with_the_ride_schema(settings: Settings) -> None:
+    schemas = value_schemas(settings)
+    assert list(schemas) == [f"{topic.name}-value" for topic in RIDES.topics]
+    assert all(schema["name"] == RIDES.record for schema in schemas.values())
+
+
+def test_a_topic_that_is_not_in_the_list_is_answered_with_those_that_are(settings: Settings) -> None:
+    with pytest.raises(KeyError, match=r"rides\.yellow"):
+        topic_named(settings, "rides.purple")
+
+
+def test_branches_have_topics_only_if_the_settings_say_so(settings: Settings) -> None:
+    assert not set(AMOUNTS.outputs) & {topic.name for topic in topics(settings)}
+    on = settings.model_copy(update={"branches": True})
+    assert {topic.name for topic in topics(on)} - {topic.name for topic in topics(settings)} == {*AMOUNTS.outputs}
+    defined = [groups.define(shipped(each).group("rides"), each).branches for each in (settings, on)]
+    assert defined == [(), (AMOUNTS,)]
+
+
+def test_the_view_of_cleanliness_is_there_only_if_the_settings_say_so(settings: Settings) -> None:
+    on = settings.model_copy(update={"cleanliness": True})
+    assert [view.name for view in shipped(settings).views] == ["zone_demand", "vendor_trips"]
+    assert [view.name for view in shipped(on).views] == ["zone_demand", "vendor_trips", "cleanliness"]
+
+
+def test_life_cycles_have_topics_only_if_the_settings_say_so(settings: Settings) -> None:
+    on = settings.model_copy(update={"lifecycle": True})
+    lives = {"ride_events", "fares", "rides.fared", "rides.long", "cabs.unmatched", "cabs-ride_events-changelog"}
+    assert not lives & {topic.name for topic in topics(settings)}
+    assert lives < {topic.name for topic in topics(on)}
+
+
+@pytest.mark.parametrize(
+    ("total_cents", "fare_cents", "topic"),
+    [
+        (4_000, 1, "amounts.high"),
+        (3_999, 9_000, "amounts.low"),
+        (None, 4_000, "amounts.high"),
+        (None, None, "amounts.low"),
+        (-4_000, -4_000, "amounts.low"),
+    ],
+)
+def test_a_ride_of_40_dollars_is_high(total_cents: int | None, fare_cents: int | None, topic: str) -> None:
+    assert AMOUNTS.topic_of({"total_cents": total_cents, "fare_cents": fare_cents}) == topic
+
+
+def test_a_changelog_may_keep_its_history_for_longer_than_it_must(settings: Settings) -> None:
+    """Reconcile advises it where its copy takes longer."""
+    asked = {demand.name: demand for demand in entry_demands(topic_named(settings, "cabs-rides-changelog"))}
+    assert asked["min.compaction.lag.ms"].admits("7200000")
+    assert not asked["delete.retention.ms"].admits("3600000")
