@@ -19,9 +19,8 @@ from app.engine.core.batch import Transaction
 from app.engine.core.restore import Restorer
 from app.engine.core.task import TaskCore
 from app.testkit.encoding import schema_of
-from tests.agreement.test_restore import as_batches
+from tests.support.batches import as_batches
 from tests.support.material.calls import (
-    BILLED,
     BILLS,
     CALLS,
     EVENTS,
@@ -37,14 +36,10 @@ from tests.support.material.calls import (
     play,
     random_log,
 )
+from tests.support.material.two_logs import two_logs
 
 SEEDS = st.integers(0, 2**32)
 KINDS = st.sampled_from(JoinKind)
-
-
-def two_logs(draws: random.Random, least: int = 0) -> list[CallLog]:
-    events, bills = least + draws.randint(0, 70), least + draws.randint(0, 50)
-    return [random_log(draws, CALLS, EVENTS, events), random_log(draws, BILLED, BILLS, bills)]
 
 
 def told(of: Join | Alert, done: list[Transaction]) -> list[dict[str, Any]]:

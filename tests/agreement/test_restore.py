@@ -4,43 +4,24 @@ from __future__ import annotations
 
 import random
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from app.domain.errors import LayoutError, StateError
 from app.domain.view import View
-from app.engine.core.batch import Batch, Transaction
+from app.engine.core.batch import Transaction
 from app.engine.core.definition import TaskDefinition
 from app.engine.core.restore import Restorer
 from app.engine.core.task import TaskCore
 from app.engine.core.task_state import TaskState
 from app.rides.ride import RIDES
-from tests.agreement.test_worker_and_oracle import new_core
+from tests.support.batches import as_batches
+from tests.support.cores import new_core
 from tests.support.material.histories import SCHEMAS, TOPIC_NAMES, random_log, random_splits
 from tests.support.material.views import ALL_VIEWS
 
 DEFINITION = TaskDefinition("flagfall", (RIDES,), ALL_VIEWS)
-CHANGELOG = "flagfall-rides-changelog"
-
-
-def as_batches(written: list[tuple[bytes, bytes | None]], rng: random.Random) -> list[Batch]:
-    """Changelog records as fetches give them, cut at random."""
-    return [
-        Batch(
-            topic=CHANGELOG,
-            partition=0,
-            base_offset=base,
-            next_offset=until,
-            offsets=np.arange(base, until),
-            timestamps_ms=np.zeros(until - base, np.int64),
-            keys=[key for key, _ in written[base:until]],
-            values=[value for _, value in written[base:until]],
-            headers=[()] * (until - base),
-        )
-        for base, until in random_splits(rng, len(written))
-    ]
 
 
 def write_all(rng: random.Random, *, batches: int = 120) -> tuple[TaskCore, list[Transaction]]:

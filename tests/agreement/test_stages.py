@@ -7,7 +7,6 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
 
-import numpy as np
 import orjson
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -21,20 +20,19 @@ from app.domain.event_time import NO_WATERMARK, ends_at_us
 from app.domain.fold import Advance, Cells, RowKey, fold, merge_rows
 from app.domain.marker import BUILDING, LIVE, InputPosition
 from app.domain.measures import Count, First, Max, Min, Sum
-from app.domain.pairs.join import LEFT_ORIGIN, RIGHT_ORIGIN, Half, Join, Side, Taken
+from app.domain.pairs.join import LEFT_ORIGIN, RIGHT_ORIGIN
 from app.domain.pairs.join_fold import fold_join
-from app.domain.source import SourceTopic
 from app.domain.view import AllTime, Group, Session, Tumbling, View
-from app.engine.core.batch import Batch, Output, Transaction
+from app.engine.core.batch import Output, Transaction
 from app.engine.core.definition import TaskDefinition
 from app.engine.core.restore import Restorer, new_state
 from app.engine.core.task import TaskCore
 from app.rides.ride import HOUR_US, RIDES
-from tests.agreement.test_restore import as_batches
-from tests.agreement.test_worker_and_oracle import rows_of
-from tests.support.material.histories import SCHEMAS, START_US, TOPIC_NAMES, Log, random_log, random_splits
+from tests.support.batches import as_batches
+from tests.support.cores import rows_of
+from tests.support.material.histories import SCHEMAS, START_US, Log, random_log, random_splits
+from tests.support.staged_core import GREEN, MEETING, YELLOW, batch_of_outputs, close, core_of, outputs, settle
 
-YELLOW, GREEN = TOPIC_NAMES[:2]
 MEASURES = (
     Count("rides"),
     Sum("fare", "fare_cents"),
@@ -46,24 +44,6 @@ BY_VENDOR = (Group("vendor", "vendor"), Group("zone", "pickup_zone"))
 SHIFTS = View(50, "shifts", RIDES, BY_VENDOR[:1], Session("pickup_at_us", 1800), MEASURES, 3600, 7200, "sessions")
 HOURS = View(51, "hours", RIDES, BY_VENDOR, Tumbling("pickup_at_us", 3600), MEASURES, 1800, 7200, "hours")
 TOTAL = View(52, "total", RIDES, BY_VENDOR, AllTime(), MEASURES, 0, 0, "all time")
-MEETING = Join(
-    number=1,
-    name="meeting",
-    left=Half(RIDES, YELLOW, "ride_id", "pickup_at_us"),
-    right=Half(RIDES, GREEN, "ride_id", "pickup_at_us"),
-    bound_seconds=3600,
-    grace_seconds=1800,
-    columns=(
-        Taken("ride_id", Side.LEFT, "ride_id"),
-        Taken("left_at_us", Side.LEFT, "pickup_at_us"),
-        Taken("right_at_us", Side.RIGHT, "pickup_at_us"),
-        Taken("vendor", Side.RIGHT, "vendor"),
-    ),
-    key="ride_id",
-    reported_at="left_at_us",
-    output=SourceTopic(60, "rides.met"),
-    help="the same ride, told twice",
-)
 MET_ID = 77
 TASKS = 2
 WHOLE = TaskDefinition(
@@ -77,21 +57,6 @@ WHOLE = TaskDefinition(
 )
 
 
-def core_of(definition: TaskDefinition, partition: int = 0) -> TaskCore:
-    inputs = {topic: InputPosition("id", 0, 0) for topic in definition.topics}
-    return TaskCore(definition, new_state(definition, partition, inputs))
-
-
-def settle(core: TaskCore, transaction: Transaction | None) -> list[Transaction]:
-    """Commit a transaction, and all the upkeep that follows."""
-    done = []
-    while transaction is not None:
-        core.commit(transaction, 0)
-        done.append(transaction)
-        transaction = core.keep_up()
-    return done
-
-
 def play(core: TaskCore, logs: Sequence[Log], rng: random.Random) -> list[Transaction]:
     """Fold logs in random pieces, topics interleaved at random; gives the transactions."""
     pieces = [[log.batch(base, until) for base, until in random_splits(rng, log.next_offset)] for log in logs]
@@ -101,20 +66,8 @@ def play(core: TaskCore, logs: Sequence[Log], rng: random.Random) -> list[Transa
     return done
 
 
-def outputs(transactions: Sequence[Transaction], topic: str) -> list[Output]:
-    return [output for transaction in transactions for output in transaction.outputs if output.topic == topic]
-
-
 def two_logs(rng: random.Random, partition: int = 0, count: int = 80) -> list[Log]:
     return [random_log(rng, topic, partition, rng.randint(0, count)) for topic in (YELLOW, GREEN)]
-
-
-def close(core: TaskCore, to_us: int) -> list[Transaction]:
-    """Raise every watermark."""
-    done: list[Transaction] = []
-    for topic in core.definition.by_topic:
-        done += settle(core, core.advance(topic, to_us))
-    return done
 
 
 def unexpired(view: View, core: TaskCore, rows: dict[RowKey, Cells]) -> dict[RowKey, Cells]:
@@ -199,7 +152,7 @@ def test_finals_are_the_closed_rows_of_all_tasks_merged_each_once(seed: int) -> 
     finals = []
     for core in cores:
         for base, until in random_splits(rng, len(inputs[core.state.partition])):
-            batch = _batch(closing, core.state.partition, base, inputs[core.state.partition][base:until])
+            batch = batch_of_outputs(closing, core.state.partition, base, inputs[core.state.partition][base:until])
             made = settle(core, core.plan(batch, SCHEMAS))
             finals += outputs(made, "windows.hours")
             everything += made
@@ -232,20 +185,6 @@ def _closed_rows(cores: Sequence[TaskCore], logs: Sequence[Sequence[Log]]) -> di
     return {(key.window_start_us, *key.group): merge_rows(HOURS, cells) for key, cells in rows.items()}
 
 
-def _batch(topic: str, partition: int, base: int, given: Sequence[Output]) -> Batch:
-    return Batch(
-        topic=topic,
-        partition=partition,
-        base_offset=base,
-        next_offset=base + len(given),
-        offsets=np.arange(base, base + len(given)),
-        timestamps_ms=np.zeros(len(given), np.int64),
-        keys=[output.key for output in given],
-        values=[output.value for output in given],
-        headers=[()] * len(given),
-    )
-
-
 @given(seed=st.integers(0, 2**32))
 def test_expired_rows_are_gone_and_all_others_are_there(seed: int) -> None:
     rng = random.Random(seed)
@@ -271,7 +210,11 @@ def test_all_that_a_task_holds_is_restored_from_its_changelog(seed: int) -> None
     done += close(core, START_US + rng.randint(0, 30) * HOUR_US)
     given = outputs(done, names.closing_topic("app", "rides"))
     mine = [output for output in given if output.partition == 0]
-    done += settle(core, core.plan(_batch(names.closing_topic("app", "rides"), 0, 0, mine), SCHEMAS)) if mine else []
+    done += (
+        settle(core, core.plan(batch_of_outputs(names.closing_topic("app", "rides"), 0, 0, mine), SCHEMAS))
+        if mine
+        else []
+    )
     written = [record for transaction in done for record in transaction.changelog]
     restorer = Restorer(WHOLE)
     for batch in as_batches(written, rng):
@@ -348,7 +291,7 @@ def test_corrections_are_judged_one_by_one_and_set_or_refused(seed: int) -> None
     given = [Output(topic, None, _told(correction)) for correction in corrections]
     made = []
     for base, until in random_splits(rng, len(given)):
-        made += settle(core, core.plan(_batch(topic, 0, base, given[base:until]), SCHEMAS))
+        made += settle(core, core.plan(batch_of_outputs(topic, 0, base, given[base:until]), SCHEMAS))
     told = [orjson.loads(output.value or b"") for output in outputs(made, names.corrected_topic("app"))]
     assert [t["offset"] for t in told] == list(range(12))
     lowest_us = core.state.marker.lowest_watermark_us(core.definition.by_topic)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from app.domain.errors import StateError
 from app.engine.core.batch import Batch
 from app.engine.core.task import TaskCore
-from tests.agreement.test_worker_and_oracle import new_core, rows_of
+from tests.support.cores import new_core, rows_of
 from tests.support.material.histories import SCHEMAS, TOPIC_NAMES, random_log, random_splits
 from tests.support.material.views import ALL_VIEWS
 

@@ -26,9 +26,9 @@ from app.engine.core.task import TaskCore
 from app.engine.core.views.hopping import by_window as rows_by_window
 from app.rides.ride import RIDES
 from app.testkit.received import stored_rows
-from tests.agreement.test_stages import _batch, close, core_of, outputs, settle
 from tests.support.material.histories import SCHEMAS, START_US, TOPIC_NAMES, Log, random_log, random_splits
 from tests.support.material.views import DAYS, HOPPING, HOURS, ODD_WINDOWS, SHIFTED, UNEVEN
+from tests.support.staged_core import batch_of_outputs, close, core_of, outputs, settle
 
 HOUR_US = 3_600_000_000
 CLOCK_CHANGES_US = (1_772_953_200_000_000, 1_793_512_800_000_000)
@@ -149,7 +149,7 @@ def merged_finals(
     for core in cores:
         mine = [output for output in sent if output.partition == core.state.partition]
         for base, until in random_splits(rng, len(mine)):
-            batch = _batch(topic, core.state.partition, base, mine[base:until])
+            batch = batch_of_outputs(topic, core.state.partition, base, mine[base:until])
             finals += outputs(settle(core, core.plan(batch, SCHEMAS)), names.finals_topic(view.name))
     return [orjson.loads(final.value or b"") for final in finals]
 

@@ -10,38 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.codecs.stored.changelog import NULL_INTEGER
-from app.codecs.stored.row_keys import decode_key
 from app.domain.fold import fold
-from app.domain.marker import InputPosition
 from app.domain.records import TopicPartition
-from app.domain.view import View
-from app.engine.core.definition import TaskDefinition
-from app.engine.core.restore import new_state
-from app.engine.core.task import TaskCore
 from app.rides.ride import RIDES
-from tests.support.material.histories import SCHEMAS, TOPIC_NAMES, Log, random_log, random_splits
+from tests.support.cores import new_core, rows_of, run
+from tests.support.material.histories import SCHEMAS, TOPIC_NAMES, random_log
 from tests.support.material.views import ALL_VIEWS
-
-
-def new_core(partition: int) -> TaskCore:
-    definition = TaskDefinition("flagfall", (RIDES,), ALL_VIEWS)
-    inputs = {topic: InputPosition("id", 0, 0) for topic in definition.topics}
-    return TaskCore(definition, new_state(definition, partition, inputs))
-
-
-def rows_of(core: TaskCore, view: View) -> dict[object, tuple[int, ...]]:
-    state = core.state.views[view.name]
-    keys, _ = state.stored()
-    cells = state.select().cells
-    return {decode_key(view, key): tuple(int(c) for c in row) for key, row in zip(keys, cells, strict=True)}
-
-
-def run(core: TaskCore, logs: list[Log], rng: random.Random) -> None:
-    for log in logs:
-        for base, until in random_splits(rng, log.next_offset):
-            transaction = core.plan(log.batch(base, until), SCHEMAS)
-            assert transaction is not None
-            core.commit(transaction, marker_offset=0)
 
 
 @given(seed=st.integers(0, 2**32), count=st.integers(0, 150))

@@ -17,14 +17,7 @@ from app.engine.core.definition import TaskDefinition
 from app.testkit.harness import Harness
 from app.testkit.simulation.parcels import HUB_LOAD, PARCELS, WEIGHED
 from app.testkit.simulation.samples import START_US
-
-AIR, ROAD = (topic.name for topic in PARCELS.topics)
-HEAVY, LIGHT = WEIGHED.outputs
-
-
-def parcel(weight_grams: int | None, transit_us: int | None = None) -> dict[str, object]:
-    delivered = None if transit_us is None else START_US + transit_us
-    return {"parcel_id": "p", "scanned_at_us": START_US, "delivered_at_us": delivered, "weight_grams": weight_grams}
+from tests.support.material.roads import AIR, HEAVY, LIGHT, ROAD, parcel
 
 
 @pytest.mark.parametrize(

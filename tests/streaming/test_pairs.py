@@ -10,20 +10,8 @@ from app.domain.measures import Count, Sum
 from app.domain.pairs.join import JoinKind
 from app.domain.view import AllTime, Group, Tumbling, View
 from app.testkit.harness import Harness, HarnessError
+from tests.support.material.bills import at, bill, event
 from tests.support.material.calls import BILLS, EVENTS, LONG, PAID, SECOND_US, START_US, WHOLE, of_kind
-
-
-def at(second: float) -> int:
-    return START_US + round(second * SECOND_US)
-
-
-def event(what: str, second: float, name: str = "a", *, sent: float | None = None, place: int | None = None) -> Any:
-    sent_us = at(second if sent is None else sent)
-    return {"call_id": name, "what": what, "at_us": at(second), "sent_at_us": sent_us, "place": place}
-
-
-def bill(second: float, name: str = "a", cents: int = 5) -> Any:
-    return {"call_id": name, "billed_at_us": at(second), "cents": cents}
 
 
 def alerts_after(*events: Any) -> list[tuple[int, int | None, int]]:

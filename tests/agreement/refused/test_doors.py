@@ -9,12 +9,12 @@ import pytest
 from pyspark.sql import SparkSession
 
 from spark_batch.source.read_source import read_source
-from tests.agreement.spark.test_spark_and_oracle import as_kafka
 from tests.fuzz.door import Door, try_door
 from tests.fuzz.doors import DOORS
 from tests.fuzz.records import SCHEMAS, TOPIC, draw_record, naive
 from tests.support.material.histories import Log
 from tests.support.material.views import ALL_VIEWS
+from tests.support.spark_logs import as_kafka
 
 INPUTS = 20_000
 RECORDS = 2_000

@@ -18,11 +18,11 @@ from app.domain.fold import refusal
 from app.domain.records import Reason, Record, Value, with_derived
 from app.rides.ride import RIDES, avro_schema
 from spark_batch.source.read_source import kept_columns, read_source
-from tests.agreement.spark.test_spark_and_oracle import as_kafka
 from tests.support.material.foreign_schemas import FOREIGN, encode_as, with_type
 from tests.support.material.histories import START_US, TOPIC_NAMES, Log, random_ride
 from tests.support.material.ride_versions import RIDE_VERSIONS
 from tests.support.material.views import ALL_VIEWS
+from tests.support.spark_logs import as_kafka
 
 LIST_OF_NUMBERS = {"name": "more", "type": {"type": "array", "items": "double"}}
 OTHER_RECORDS = (

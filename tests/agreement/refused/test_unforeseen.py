@@ -23,8 +23,8 @@ from app.testkit.encoding import filled, schema_of
 from app.testkit.harness import Harness
 from spark_batch.source.read_source import read_source
 from spark_batch.source.refused_then import with_refused_then
-from tests.agreement.spark.test_spark_and_oracle import as_kafka
 from tests.support.material.histories import SCHEMAS, START_US, TOPIC_NAMES, Log, encode, random_ride
+from tests.support.spark_logs import as_kafka
 
 TOPIC, COUNT = TOPIC_NAMES[0], 40
 BAD = {7, 8, 31}

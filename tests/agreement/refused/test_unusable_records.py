@@ -16,11 +16,11 @@ from app.codecs.avro.schema import Schemas, WriterSchema
 from app.domain.records import Value
 from app.rides.ride import RIDES, avro_schema
 from spark_batch.source.read_source import read_source
-from tests.agreement.spark.test_spark_and_oracle import as_kafka
 from tests.fuzz.records import Sent, naive, told_by_worker
 from tests.support.material.foreign_schemas import encode_as, with_type
 from tests.support.material.histories import START_US, TOPIC_NAMES, Log, random_ride
 from tests.support.material.views import ALL_VIEWS
+from tests.support.spark_logs import as_kafka
 
 USED = "used"
 SECOND_US, DAY_US, YEAR_US = 1_000_000, 86_400_000_000, 365 * 86_400_000_000

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import SparkSession
 
 from app.codecs.avro.strict import Refusal, StrictDecoder
 from app.domain.event_time import NO_WATERMARK, ends_at_us
@@ -37,23 +37,13 @@ from tests.support.material.histories import (
     random_ride,
 )
 from tests.support.material.views import ALL_VIEWS, ODD_WINDOWS, PLAIN_VIEWS, UNGROUPED
+from tests.support.spark_logs import as_kafka
 
 pytestmark = pytest.mark.spark
 
 PARTITIONS = (0, 3)
 EXPIRED_TO_US = {3: START_US + 30 * HOUR_US + 1}
 """By partition; no window of any kind ends there."""
-
-
-def as_kafka(spark: SparkSession, logs: list[Log]) -> DataFrame:
-    """The logs as Spark's Kafka source would give them."""
-    told = [
-        (log.topic, log.partition, offset, timestamp_ms, None, None if value is None else bytearray(value))
-        for log in logs
-        for offset, timestamp_ms, value in log.entries
-    ]
-    schema = "topic string, partition int, offset long, timestamp_ms long, key binary, value binary"
-    return spark.createDataFrame(told, schema)
 
 
 def cuts_of(view: View, logs: list[Log]) -> list[TaskCut]:

@@ -25,8 +25,8 @@ from spark_batch.folds.recount import recount
 from spark_batch.source.read_source import read_source
 from spark_batch.source.watermark import with_watermark
 from spark_batch.stored.cut import TaskCut
-from tests.agreement.spark.test_spark_and_oracle import as_kafka
 from tests.support.material.histories import SCHEMAS, TOPIC_NAMES, random_log
+from tests.support.spark_logs import as_kafka
 
 pytestmark = pytest.mark.spark
 

@@ -14,7 +14,7 @@ from app.edge.late.cost import Compared, Cost
 from app.edge.late.refeed import APPLIED, LEFT, WOULD_APPLY, Changed, Refeeding, Told
 from app.edge.late.telling import echo_costs, echo_refused, echo_run, refused_as_json, run_as_json
 from app.rides.views import VENDOR_TRIPS, ZONE_DEMAND
-from tests.unit.domain.test_refused_records import SCHEMAS, refused
+from tests.support.material.refused import SCHEMAS, refused
 
 PLACE = Place("rides.yellow", 1, 5)
 

@@ -18,8 +18,8 @@ from app.domain.measures import INT64_MAX, INT64_MIN, Count
 from app.domain.records import Value
 from app.domain.source import MAX_TEXT_BYTES, Column, Kind
 from app.domain.view import AllTime, Group, Tumbling, View
+from tests.support.material.trips import TRIPS
 from tests.support.material.views import UNGROUPED
-from tests.unit.domain.test_view import TRIPS
 
 HOUR_US = 3_600_000_000
 EVERY_KIND = replace(TRIPS, columns=(*TRIPS.columns, Column("name", Kind.TEXT, True)))

@@ -10,16 +10,7 @@ from app.codecs.avro.fit import misfits
 from app.codecs.avro.record_schema import record_schema
 from app.rides.ride import RIDES
 from app.testkit.simulation.parcels import PARCELS
-
-OWN = record_schema(RIDES)
-
-
-def with_type(name: str, avro_type: Any) -> dict[str, Any]:
-    return {**OWN, "fields": [f | {"type": avro_type} if f["name"] == name else f for f in OWN["fields"]]}
-
-
-def without(name: str) -> dict[str, Any]:
-    return {**OWN, "fields": [field for field in OWN["fields"] if field["name"] != name]}
+from tests.support.material.ride_schemas import OWN, with_type, without
 
 
 @pytest.mark.parametrize("source", [RIDES, PARCELS])

@@ -14,7 +14,7 @@ from app.engine.core.rows import piece_bounds, table
 from app.engine.core.rows.columns import Rows, ViewChange
 from app.engine.core.rows.state import ViewState
 from app.engine.core.views.ended import next_ended
-from tests.unit.core.test_state import VIEW
+from tests.support.material.zone_rows import VIEW
 
 SIZE_US = 10_000_000
 INTEGERS: View = replace(VIEW, groups=(Group("zone", "zone"),), window=Tumbling("begun_us", 10))

@@ -10,34 +10,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.codecs.stored.row_keys import decode_key, encode_keys
+from app.codecs.stored.row_keys import encode_keys
 from app.domain.fold import Cells, RowKey
-from app.domain.measures import Count
 from app.domain.records import Value
-from app.domain.view import AllTime, Group, Tumbling, View, Window
+from app.domain.view import AllTime, Tumbling, Window
 from app.domain.windows import Calendar, Unit
 from app.engine.core.rows import asked_keys
-from app.engine.core.rows.state import Rows, ViewChange, ViewState
+from app.engine.core.rows.state import ViewChange, ViewState
 from tests.support.material.tables import state_of
-from tests.unit.domain.test_view import TRIPS
+from tests.support.material.zone_rows import NAMES, PANE_US, TOTAL, VIEW, ZONES, as_table, many
 
-PANE_US = 10_000_000
 BASE_US = 360_000_000_000_000
-VIEW = View(
-    1, "by_zone", TRIPS, (Group("zone", "zone"), Group("who", "id")), Tumbling("begun_us", 10), (Count("n"),), 0, 0, ""
-)
-TOTAL = replace(VIEW, window=AllTime(), groups=())
-ZONES, NAMES = (1, 265, None), ("a", "", "é", None)
 KEYS = st.builds(
     RowKey, st.integers(-3, 3).map(lambda n: n * PANE_US), st.tuples(st.sampled_from(ZONES), st.sampled_from(NAMES))
 )
 TABLES = st.dictionaries(KEYS, st.tuples(st.integers(1, 9), st.integers(-9, 9)), max_size=12)
-
-
-def as_table(view: View, rows: Rows) -> dict[RowKey, Cells]:
-    """Rows as a test writes them down."""
-    keys = encode_keys(view, rows.windows, rows.groups, len(rows))
-    return {decode_key(view, key): tuple(cells) for key, cells in zip(keys, rows.cells.tolist(), strict=True)}
 
 
 TABLE: dict[RowKey, Cells] = {
@@ -176,14 +163,6 @@ def test_what_is_stored_is_what_is_held_and_the_index_finds_it(table: dict[RowKe
     assert len(state) == len(keys) == len(values) == len(table)
     assert as_table(VIEW, state.select()) == table
     assert state.find_slots(state.select()).tolist() == state.find().tolist()
-
-
-def many(first: int, count: int) -> Rows:
-    """Rows of consecutive windows; the cells name the row."""
-    numbers = np.arange(first, first + count)
-    who = np.empty(count, object)
-    who[:] = [None if n % 3 else str(n) for n in numbers]
-    return Rows(numbers * PANE_US, [numbers % 265 + 1, who], np.stack([numbers, -numbers], axis=1))
 
 
 @pytest.mark.parametrize("steps", [[1023, 1, 1], [1024, 1], [1025], [5000, 5000], [1] * 3 + [4096] * 3])

@@ -18,7 +18,7 @@ from app.domain.view import SESSION_END, Session, View
 from app.engine.core.rows.spans import Group, Span, Spans, spans_of
 from app.engine.core.rows.state import ViewState
 from app.engine.core.rows.stored_rows import take_rows
-from tests.unit.core.test_state import PANE_US, TOTAL, VIEW
+from tests.support.material.zone_rows import PANE_US, TOTAL, VIEW
 
 INTEGERS = replace(VIEW, groups=VIEW.groups[:1])
 SESSIONS = replace(INTEGERS, window=Session("begun_us", 10))

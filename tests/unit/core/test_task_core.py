@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Sequence
 from dataclasses import replace
 
-import numpy as np
 import orjson
 import pytest
 from hypothesis import given
@@ -20,17 +18,17 @@ from app.domain.event_time import NO_WATERMARK
 from app.domain.fingerprint import Origin, mix, pack, signed
 from app.domain.fold import Advance, Folded, RowKey, fold
 from app.domain.marker import MOST_SCHEMAS, InputPosition
-from app.domain.records import Record, Value
+from app.domain.records import Record
 from app.domain.rules.epochs import GraceEpoch, SkewEpoch
 from app.domain.source import MAX_TEXT_BYTES
 from app.engine.core.advances import LogEnds
-from app.engine.core.batch import Batch, Headers, Output, Transaction
+from app.engine.core.batch import Batch, Output, Transaction
 from app.engine.core.definition import TaskDefinition
 from app.engine.core.restore import new_state
 from app.engine.core.task import TaskCore
-from app.rides.ride import HOUR_US, RIDE_COLUMNS, RIDES, YEAR_2000_US, YEAR_2100_US
+from app.rides.ride import HOUR_US, RIDES, YEAR_2000_US, YEAR_2100_US
 from app.rides.views import VENDOR_TRIPS, ZONE_DEMAND
-from tests.agreement.test_worker_and_oracle import new_core, rows_of, run
+from tests.support.cores import new_core, rows_of, run
 from tests.support.material.histories import (
     SCHEMA,
     SCHEMAS,
@@ -42,47 +40,7 @@ from tests.support.material.histories import (
     random_splits,
 )
 from tests.support.material.views import ALL_VIEWS
-
-YELLOW, GREEN = TOPIC_NAMES[:2]
-REQUESTS = "flagfall.rides.advance-requests"
-PARTITION = 3
-
-
-def ride(reported_us: int = START_US, **values: Value) -> dict[str, Value]:
-    """A ride that took ten minutes."""
-    told: dict[str, Value] = {column.name: None for column in RIDE_COLUMNS}
-    told |= {"ride_id": "r", "vendor": "1", "pickup_zone": 132}
-    return told | {"pickup_at_us": reported_us - 600_000_000, "dropoff_at_us": reported_us} | values
-
-
-def batch_of(
-    topic: str,
-    values: Sequence[bytes | None],
-    *,
-    base: int = 0,
-    timestamp_ms: int = START_US // 1000 + 10**9,
-    keys: Sequence[bytes | None] = (),
-    headers: Sequence[Headers] = (),
-) -> Batch:
-    """These values at consecutive offsets."""
-    count = len(values)
-    return Batch(
-        topic=topic,
-        partition=PARTITION,
-        base_offset=base,
-        next_offset=base + count,
-        offsets=np.arange(base, base + count),
-        timestamps_ms=np.full(count, timestamp_ms),
-        keys=keys or [None] * count,
-        values=values,
-        headers=headers or [()] * count,
-    )
-
-
-def request(
-    topic: str = YELLOW, watermark_us: object = START_US, partition: object = PARTITION, **more: object
-) -> bytes:
-    return json.dumps({"topic": topic, "partition": partition, "watermark_us": watermark_us, **more}).encode()
+from tests.support.task_batches import GREEN, PARTITION, REQUESTS, YELLOW, batch_of, request, ride
 
 
 def take(core: TaskCore, batch: Batch) -> Transaction:

@@ -13,7 +13,7 @@ from app.domain.measures import Count, First, Histogram, Last, Max, Sum
 from app.domain.records import Record, TopicPartition, Value, by_offset
 from app.domain.source import MAX_TEXT_BYTES
 from app.domain.view import AllTime, Group, Tumbling, View
-from tests.unit.domain.test_view import TRIPS
+from tests.support.material.trips import TRIPS
 
 SECOND_US = 1_000_000
 VIEW = View(

@@ -25,19 +25,11 @@ from app.edge.late.refeed import APPLIED, NOT_SENT, UNANSWERED, Refeeding, views
 from app.edge.late.refused import LATE, RefusedRecord, Selection, refused_record
 from app.rides.ride import RIDES
 from app.rides.views import VENDOR_TRIPS, VIEWS, ZONE_DEMAND
-from app.testkit.encoding import encode, schema_of
+from app.testkit.encoding import encode
 from tests.support.material.histories import START_US
+from tests.support.material.refused import RIDE, SCHEMAS, refused
 
-SCHEMAS = {7: schema_of(RIDES, 7), 8: None}
-RIDE: dict[str, Any] = {"ride_id": "r", "vendor": "1", "pickup_at_us": START_US, "dropoff_at_us": START_US + 1}
 OWN = [("flagfall-topic", b"rides.green"), ("kind", b"x")]
-
-
-def refused(reason: str = LATE, value: bytes | None = None, **changed: Any) -> RefusedRecord:
-    views = {ZONE_DEMAND.name: ZONE_DEMAND.version} if reason == LATE else {}
-    place = Place("rides.yellow", 1, 5)
-    told = {"place": place, "timestamp_ms": START_US // 1000, "key": b"k", "value": value or encode(RIDES, 7, RIDE)}
-    return RefusedRecord(**{**told, "headers": (), "reason": reason, "views": views, **changed})
 
 
 class Message:

@@ -9,41 +9,13 @@ from collections.abc import Callable
 import pytest
 
 from app.engine.drive.logs import Folding
+from tests.support.captured_log import Clock, Log
 
 pytestmark = pytest.mark.unit
 
 
-class Clock:
-    now = 0.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
 def said(name: str, text: str, *args: object) -> logging.LogRecord:
     return logging.LogRecord(name, logging.ERROR, "", 1, text, args, None)
-
-
-class Log:
-    """What is shown of what was said; `look` is what the filter wants to do later."""
-
-    def __init__(self) -> None:
-        self.clock, self.shown, self.due = Clock(), list[str](), list[Callable[[], None]]()
-        self.folding = Folding(self._tell, self.clock, lambda _, call: self.due.append(call))
-
-    def say(self, at: float, record: logging.LogRecord) -> None:
-        self.clock.now = at
-        if self.folding.filter(record):
-            self._tell(record)
-
-    def look(self, at: float) -> None:
-        self.clock.now = at
-        due, self.due = self.due, []
-        for call in due:
-            call()
-
-    def _tell(self, record: logging.LogRecord) -> None:
-        self.shown.append(record.getMessage())
 
 
 def test_what_a_client_says_again_and_again_is_told_when_it_begins_once_a_minute_and_when_it_ends() -> None:

@@ -12,18 +12,18 @@ from app.engine.core.restore import Restorer
 from app.engine.core.task import TaskCore
 from app.engine.drive.kafka.schemas import SchemaCache
 from app.engine.drive.runner import TaskRunner
-from tests.unit.tasks.test_runner import (
+from tests.support.cores import new_core
+from tests.support.runners import (
     HOLD_RECORDS,
-    PARTITION,
     FakeWriter,
     LogEndsAsked,
     Registry,
     RegistryDownError,
     Turns,
-    _never,
-    new_core,
+    never,
     yellow,
 )
+from tests.support.task_batches import PARTITION
 
 
 @pytest.fixture
@@ -65,7 +65,7 @@ def _runner(core: TaskCore, writer: FakeWriter, schemas: SchemaCache) -> TaskRun
         core,
         writer,  # type: ignore[arg-type]
         schemas,
-        reread=_never,
+        reread=never,
         ask_log_ends=LogEndsAsked(),
         budget=Turns(),
         hold_records=HOLD_RECORDS,

@@ -30,6 +30,17 @@ def test_a_package_imports_nothing(path: Path) -> None:
     assert list(_imported(path)) == []
 
 
+def test_no_test_file_imports_another() -> None:
+    """What two tests share stands in tests/support: a test may be renamed, moved or taken out."""
+    borrowed = {
+        f"{path.relative_to(CHECKOUT)}: {name}"
+        for path in (CHECKOUT / "tests").rglob("*.py")
+        for name in _imported(path)
+        if name.startswith("tests.") and ".test_" in name
+    }
+    assert borrowed == set()
+
+
 def _imported(path: Path) -> Iterator[str]:
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Import):

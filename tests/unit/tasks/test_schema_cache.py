@@ -13,7 +13,7 @@ from app.codecs.avro.schema import WriterSchema
 from app.engine.drive import logs
 from app.engine.drive.kafka import schemas
 from app.engine.drive.kafka.schemas import AT_ONCE, AT_ONCE_FOR_ONE, UNKNOWN_SECONDS, SchemaCache
-from tests.unit.drive.test_logs import Log
+from tests.support.captured_log import Log
 
 
 class AwayError(Exception):
