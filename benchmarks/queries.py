@@ -24,7 +24,7 @@ import numpy as np
 from aiohttp import ClientSession, web
 from prometheus_client import CollectorRegistry
 
-from app.base.settings import HttpSettings
+from app.base.setting_groups import HttpSettings
 from app.domain.marker import InputPosition, Marker, ViewPosition
 from app.edge.http.application import create_app, create_runner
 from app.edge.http.context import ServedGroup

@@ -10,12 +10,9 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal
-from urllib.parse import urlsplit
+from typing import Any
 
 from pydantic import (
-    BaseModel,
-    ConfigDict,
     Field,
     SecretStr,
     ValidationError,
@@ -25,210 +22,21 @@ from pydantic import (
 from pydantic_settings import BaseSettings, SettingsConfigDict
 from pydantic_settings import SettingsError as NotJson
 
-PREFIX = "FLAGFALL_"
-LOOPBACK = "127.0.0.1"
-EVERY_ADDRESS = {"0.0.0.0": LOOPBACK, "::": "::1", "": LOOPBACK}
-"""What stands for all of a machine's addresses when listening, and by which of them it reaches itself."""
-
-Port = Annotated[int, Field(ge=1, le=65535)]
-SecurityProtocol = Literal["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"]
-SaslMechanism = Literal["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"]
-
-
-def _in_url(host: str) -> str:
-    return f"[{host}]" if ":" in host else host
+from app.base.setting_groups import (
+    LOOPBACK,
+    PREFIX,
+    HttpSettings,
+    KafkaSettings,
+    ServicesSettings,
+    SettingsGroup,
+    TopicSettings,
+    WorkerSettings,
+    variable,
+)
 
 
 class SettingsError(ValueError):
     """A setting cannot be used. The message names the variable; correct it and start again."""
-
-
-class _Group(BaseModel):
-    """Refuses what it does not know: a mistyped security setting must not be silently ignored."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class KafkaSettings(_Group):
-    """How every client reaches the cluster; :mod:`app.base.kafka.clients` translates it for each library."""
-
-    bootstrap_server: str = ""
-    """``host:port[,host:port]``. Default: the broker of ``flagfall services``."""
-    security_protocol: SecurityProtocol = "PLAINTEXT"
-    sasl_mechanism: SaslMechanism = "PLAIN"
-    """Used with ``SASL_*`` only."""
-    sasl_username: str = ""
-    sasl_password: SecretStr = SecretStr("")
-    ssl_ca_file: Path | None = None
-    """PEM file of the brokers' certificate authorities. Default: the ones that the system trusts."""
-    ssl_cert_file: Path | None = None
-    """PEM file of this client's certificate, for brokers that ask for one; together with ``ssl_key_file``."""
-    ssl_key_file: Path | None = None
-    """PEM file of the certificate's private key, PKCS#8 (what Java reads)."""
-    ssl_key_password: SecretStr = SecretStr("")
-
-    @field_validator("bootstrap_server")
-    @classmethod
-    def _has_ports(cls, value: str) -> str:
-        for address in filter(None, value.split(",")):
-            host, _, port = address.strip().rpartition(":")
-            if not host or not port.isdigit():
-                raise ValueError(f"{address!r} is not host:port")
-        return value
-
-    @model_validator(mode="after")
-    def _is_complete(self) -> KafkaSettings:
-        if self.security_protocol.startswith("SASL_") and not (
-            self.sasl_username and self.sasl_password.get_secret_value()
-        ):
-            raise ValueError(f"{self.security_protocol} needs sasl_username and sasl_password")
-        if (self.ssl_cert_file is None) != (self.ssl_key_file is None):
-            raise ValueError("ssl_cert_file and ssl_key_file come together")
-        return self
-
-
-class WorkerSettings(_Group):
-    """One Faust worker: its HTTP address and how it fetches."""
-
-    http_host: str = LOOPBACK
-    """Address to listen on. Loopback, as the queries ask for no password."""
-    http_port: Port = 18081
-    """A second worker on the same machine needs another one."""
-    advertised_url: str = Field(default="", pattern=r"^(https?://[^/?#\s]+(/[^?#\s]*)?)?$")
-    """Where workers and callers elsewhere reach this one, as ``http://worker-1:18081``. Default: where it listens."""
-    session_timeout_seconds: float = Field(default=10.0, gt=0)
-    """A dead worker's tasks are given away after this time; a shorter one takes a pause for a death."""
-    heartbeat_interval_seconds: float = Field(default=3.0, gt=0)
-    """A third of the session time, so that two lost heartbeats do no harm."""
-    rebalance_timeout_seconds: float = Field(default=30.0, gt=0)
-    """Time in which every worker must answer a rebalance; longer than the longest batch."""
-    group_instance_id: str = ""
-    """A name that is this worker's own, and stays with it and its address: back within the session time, it causes no
-    rebalance."""
-    fetch_max_wait_ms: int = Field(default=40, ge=1)
-    """How long the broker gathers records before it answers: most of a ride's delay, and of a quiet worker's cost."""
-    fetch_min_bytes: int = Field(default=250_000, ge=1)
-    """Bytes for which the broker answers at once: 50,000 rides a second and more; then batches are large anyway."""
-    hold_records: int = Field(default=40_000, ge=1)
-    """Records in the largest batch. More is no faster, and holds back queries and rebalances."""
-    transactions_per_second: float = Field(default=100.0, ge=0)
-    """So many at most, all tasks of the worker together, unless they are large: many quiet tasks share them. 0: any."""
-    idle_after_seconds: float = Field(default=0.0, ge=0)
-    """A topic-partition that was quiet for this long no longer holds back final results; 0: it does for ever."""
-    standby: bool = False
-    """Keep a warm copy of the tasks that other workers own, in as much memory as they take: taken over at once."""
-    stalled_seconds: float = Field(default=30.0, gt=0)
-    """A worker that has input and gets nowhere for this long says so: in the log, in ``/metrics``, at ``/livez``."""
-    stalled_exit_seconds: float = Field(default=120.0, ge=0)
-    """And after this long it ends, with exit code 75, to be started again; 0: never."""
-    stop_timeout_seconds: float = Field(default=10.0, gt=0)
-    """A worker told to stop that has not managed it by then, as nobody answers it, ends with exit code 74."""
-
-    @property
-    def url(self) -> str:
-        """What others are told: in redirects, and by the group's leader as the owner of this worker's tasks."""
-        return (self.advertised_url or f"http://{_in_url(self.http_host)}:{self.http_port}").rstrip("/")
-
-    @property
-    def local_host(self) -> str:
-        """By which address a process on this machine reaches the worker."""
-        return EVERY_ADDRESS.get(self.http_host, self.http_host)
-
-    @property
-    def local_url(self) -> str:
-        """Where a process on this machine finds the worker, whatever others are told."""
-        return f"http://{_in_url(self.local_host)}:{self.http_port}"
-
-    @model_validator(mode="after")
-    def _can_be_reached(self) -> WorkerSettings:
-        told = urlsplit(self.url)
-        if (told.hostname or "") in EVERY_ADDRESS or told.port == 0:
-            raise ValueError(
-                f"others would be told {self.url}, where nobody can be reached: set "
-                f"{variable('worker_advertised_url')} to where they reach this worker, as http://worker-1:18081"
-            )
-        return self
-
-    @model_validator(mode="after")
-    def _stalls_before_it_ends(self) -> WorkerSettings:
-        if 0 < self.stalled_exit_seconds < self.stalled_seconds:
-            raise ValueError("stalled_exit_seconds must be 0, or no smaller than stalled_seconds")
-        return self
-
-    @model_validator(mode="after")
-    def _beats_often_enough(self) -> WorkerSettings:
-        if self.heartbeat_interval_seconds >= self.session_timeout_seconds:
-            raise ValueError("heartbeat_interval_seconds must be smaller than session_timeout_seconds")
-        return self
-
-
-class HttpSettings(_Group):
-    """What one worker takes on for its callers; what is more is refused, and told why."""
-
-    max_requests: int = Field(default=32, ge=1)
-    """Queries answered at once; the loop answers one after another, so more would only wait inside. As many again are
-    answered for other workers."""
-    max_waiting_requests: int = Field(default=128, ge=0)
-    """Queries in line behind these: about 0.2 s of point queries."""
-    max_wait_seconds: float = Field(default=1.0, gt=0)
-    """The longest that a query stands in line before it is told to come back."""
-    max_seconds: float = Field(default=8.0, gt=0)
-    """The longest that one is answered; less than the 10 s for which ``flagfall query`` waits."""
-    max_rows: int = Field(default=2_000_000, ge=1)
-    """Rows that a worker folds for one request: copied and sorted, some 400 bytes each, in about 2 s."""
-    max_exports: int = Field(default=2, ge=1)
-    """Exports given at once; each holds a copy of a task's rows until its client has read them."""
-    export_idle_seconds: float = Field(default=30.0, gt=0)
-    """An export of which the client takes nothing for so long is cut."""
-
-
-class TopicSettings(_Group):
-    """What new topics are created with; existing ones are checked against it, never changed."""
-
-    partitions: int = Field(default=4, ge=1)
-    """Partitions of each ride topic: the number of tasks, and the most workers that can share them."""
-    replication_factor: int = Field(default=1, ge=1)
-    """1 fits the single local broker; 3 is usual on a real cluster."""
-
-
-class ServicesSettings(_Group):
-    """The local broker and registry that ``flagfall services up`` starts. All listen on loopback only.
-
-    The default ports are uncommon on purpose: a Kafka that is already here keeps its own.
-    """
-
-    kafka_port: Port = 19092
-    kafka_controller_port: Port = 19093
-    sasl_port: Port | None = None
-    """Opens a second listener that asks for a password (SASL_PLAINTEXT with PLAIN or SCRAM)."""
-    sasl_username: str = "flagfall"
-    sasl_password: SecretStr = SecretStr("")
-    """Required with ``sasl_port``."""
-    registry_port: Port = 18080
-    kafka_heap_mb: int = Field(default=512, ge=128)
-    """320 MB are resident after a demo."""
-    registry_heap_mb: int = Field(default=384, ge=128)
-    """240 MB are resident after a demo."""
-    min_session_timeout_ms: int = Field(default=1_000, ge=1)
-    """The shortest session a worker may ask for; Kafka's own 6 s makes tests of dead workers slow."""
-    start_timeout_seconds: float = Field(default=60.0, gt=0)
-    """Time for both to answer; 4 to 8 s are usual, a slow or busy machine takes longer."""
-    stop_timeout_seconds: float = Field(default=20.0, gt=0)
-    """Time between TERM and KILL; Kafka closes its logs in it, and starts faster for it."""
-
-    @model_validator(mode="after")
-    def _fits_together(self) -> ServicesSettings:
-        named = {name: getattr(self, name) for name in PORT_FIELDS if getattr(self, name) is not None}
-        for name, port in named.items():
-            others = [other for other in named if other != name and named[other] == port]
-            if others:
-                raise ValueError(f"{name} and {others[0]} are both {port}")
-        if self.sasl_port is not None and not self.sasl_password.get_secret_value():
-            raise ValueError("sasl_port needs sasl_password")
-        return self
-
-
-PORT_FIELDS = ("kafka_port", "kafka_controller_port", "sasl_port", "registry_port")
 
 
 class Settings(BaseSettings):
@@ -309,7 +117,7 @@ class Settings(BaseSettings):
         flat: dict[str, Any] = {}
         for name in type(self).model_fields:
             value = getattr(self, name)
-            if isinstance(value, _Group):
+            if isinstance(value, SettingsGroup):
                 flat |= {f"{name}_{field}": getattr(value, field) for field in type(value).model_fields}
             else:
                 flat[name] = value
@@ -320,17 +128,12 @@ class Settings(BaseSettings):
         }
 
 
-def variable(name: str) -> str:
-    """The environment variable of a field: ``variable("services_kafka_port")``."""
-    return (PREFIX + name).upper()
-
-
 def known_variables() -> set[str]:
     """Every variable that sets something, those of whole groups (as JSON) among them."""
     known = set()
     for name, field in Settings.model_fields.items():
         known.add(variable(name))
-        if isinstance(field.default, _Group):
+        if isinstance(field.default, SettingsGroup):
             known |= {variable(f"{name}_{inner}") for inner in type(field.default).model_fields}
     return known
 
@@ -348,7 +151,9 @@ def _home(xdg_variable: str, below_home: str) -> Path:
 
 def _not_json(environ: Mapping[str, str]) -> list[str]:
     """One line for each whole group that is set, of which one at least cannot be read. What it holds may be secret."""
-    groups = [variable(name) for name, field in Settings.model_fields.items() if isinstance(field.default, _Group)]
+    groups = [
+        variable(name) for name, field in Settings.model_fields.items() if isinstance(field.default, SettingsGroup)
+    ]
     said = "it stands for a whole group, so it must be JSON; or set the group's variables one by one"
     return [f"{name}: {said}" for name in groups if name in environ]
 
@@ -364,5 +169,5 @@ def _explain(error: ValidationError) -> list[str]:
         given = mistake["input"]
         shown = f" (it is {given!r})" if isinstance(given, str | int | float) and "PASSWORD" not in where else ""
         hint = mistake["msg"].removeprefix("Value error, ")
-        lines.append(f"{where}{'_*' if isinstance(given, dict | _Group) else ''}: {hint}{shown}")
+        lines.append(f"{where}{'_*' if isinstance(given, dict | SettingsGroup) else ''}: {hint}{shown}")
     return lines

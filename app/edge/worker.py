@@ -22,7 +22,8 @@ from app.base.kafka.cluster import Cluster
 from app.base.kafka.topic import Topic
 from app.base.kafka.topic_admin import require_topics
 from app.base.registry.client import PATIENT_SECONDS, Registry
-from app.base.settings import Settings, variable
+from app.base.setting_groups import variable
+from app.base.settings import Settings
 from app.definitions.load import catalogue_of
 from app.definitions.registered import require_fit
 from app.domain.errors import FlagfallError

@@ -10,7 +10,7 @@ from confluent_kafka import ConsumerGroupTopicPartitions, TopicPartition
 
 from app.base.kafka.cluster import Cluster
 from app.base.kafka.topic_admin import admin_client
-from app.base.settings import KafkaSettings
+from app.base.setting_groups import KafkaSettings
 from app.codecs.stored.marker import decode_marker
 from app.domain.records import TopicPartition as Place
 from benchmarks.stream.data_sets import TOPIC

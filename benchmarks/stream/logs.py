@@ -9,7 +9,7 @@ import polars as pl
 
 from app.base.kafka.clients import librdkafka_options
 from app.base.kafka.committed import committed
-from app.base.settings import KafkaSettings
+from app.base.setting_groups import KafkaSettings
 from app.codecs.stored.changelog import MARKER, NULL_INTEGER, ROW, decode_rows, kind_of, view_of
 from app.codecs.stored.row_keys import decode_keys
 from app.domain.records import TopicPartition as Place

@@ -20,7 +20,8 @@ from app.base.kafka.producer import Producer
 from app.base.kafka.topic_admin import admin_client, create_topics
 from app.base.registry.client import Registry
 from app.base.services.local import supervised
-from app.base.settings import LOOPBACK, PORT_FIELDS, Settings
+from app.base.setting_groups import LOOPBACK, PORT_FIELDS
+from app.base.settings import Settings
 from app.domain.errors import FlagfallError
 from app.domain.records import TopicPartition
 from app.edge.demo.lifetime import owned

@@ -24,7 +24,8 @@ from app.base.services import local, processes
 from app.base.services.errors import PortInUse
 from app.base.services.jars import jar_paths
 from app.base.services.java import find_java
-from app.base.settings import KafkaSettings, Settings
+from app.base.setting_groups import KafkaSettings
+from app.base.settings import Settings
 from app.edge.cli.main import run
 from tests.support.machine.services import local_settings, running_services
 from tests.support.machine.waiting import wait_for

@@ -9,7 +9,7 @@ from pathlib import Path
 from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
 
-from app.base.settings import HttpSettings
+from app.base.setting_groups import HttpSettings
 from app.domain.fold import RowKey
 from app.domain.measures import Count, First, Last, Min
 from app.domain.view import Group, Tumbling, View

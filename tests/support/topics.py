@@ -8,7 +8,7 @@ from confluent_kafka import Consumer, KafkaException, TopicPartition
 
 from app.base.kafka.clients import librdkafka_options
 from app.base.kafka.passing import passes
-from app.base.settings import KafkaSettings
+from app.base.setting_groups import KafkaSettings
 from tests.support.machine.waiting import patient
 
 READ_SECONDS = patient(60.0)

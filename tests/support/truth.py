@@ -12,7 +12,8 @@ from app.base.kafka.cluster import Cluster
 from app.base.kafka.committed import committed
 from app.base.registry.client import Registry
 from app.base.registry.schemas import RegistrySchemas
-from app.base.settings import KafkaSettings, Settings
+from app.base.setting_groups import KafkaSettings
+from app.base.settings import Settings
 from app.codecs.avro.strict import Refusal, StrictDecoder
 from app.domain.records import Record
 from app.domain.records import TopicPartition as Place

@@ -9,7 +9,7 @@ from confluent_kafka.admin import ConfigResource, ResourceType
 
 from app.base.errors import KafkaUnavailable
 from app.base.kafka.topic_admin import FIRST_ANSWER_SECONDS, REQUEST_TIMEOUT_SECONDS, admin_client
-from app.base.settings import KafkaSettings
+from app.base.setting_groups import KafkaSettings
 
 
 class BrokerSetting(NamedTuple):

@@ -11,7 +11,7 @@ import ssl
 from collections.abc import Mapping
 from typing import Any
 
-from app.base.settings import KafkaSettings
+from app.base.setting_groups import KafkaSettings
 
 TRANSACTION_TIMEOUT_MS = 60_000
 """After so long the broker aborts what a dead task's producer left open; it bounds it (docs/broker-settings.md)."""

@@ -21,7 +21,7 @@ from confluent_kafka.admin import AdminClient
 
 from app.base.kafka.clients import librdkafka_options
 from app.base.kafka.passing import ANSWERS, passes
-from app.base.settings import KafkaSettings
+from app.base.setting_groups import KafkaSettings
 from app.domain.errors import FlagfallError
 from app.domain.records import TopicPartition as Place
 

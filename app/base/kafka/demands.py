@@ -10,7 +10,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from app.base.kafka.clients import TRANSACTION_TIMEOUT_MS
 from app.base.kafka.demand import Demand
 from app.base.kafka.topic import SAFE_REPLICAS, Topic
-from app.base.settings import Settings, variable
+from app.base.setting_groups import variable
+from app.base.settings import Settings
 
 MINUTE_MS = 60_000
 HOUR_MS = 60 * MINUTE_MS

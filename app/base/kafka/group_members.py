@@ -11,7 +11,7 @@ from confluent_kafka import KafkaError, KafkaException
 
 from app.base.kafka.passing import passes
 from app.base.kafka.topic_admin import admin_client
-from app.base.settings import KafkaSettings
+from app.base.setting_groups import KafkaSettings
 from app.domain.errors import FlagfallError
 
 TIMEOUT_SECONDS = 5.0

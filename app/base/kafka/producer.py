@@ -10,7 +10,7 @@ from confluent_kafka import Producer as Client
 
 from app.base.errors import DeliveryFailed
 from app.base.kafka.clients import librdkafka_options
-from app.base.settings import KafkaSettings
+from app.base.setting_groups import KafkaSettings
 
 OPTIONS: Final[dict[str, Any]] = {
     "acks": "all",

@@ -24,7 +24,7 @@ from app.base.kafka.clients import librdkafka_options
 from app.base.kafka.demands import PARTITIONS, REPLICATION_FACTOR, entry_demands
 from app.base.kafka.passing import passes
 from app.base.kafka.topic import Topic
-from app.base.settings import KafkaSettings
+from app.base.setting_groups import KafkaSettings
 
 REQUEST_TIMEOUT_SECONDS = 30.0
 FIRST_ANSWER_SECONDS = 10.0

@@ -12,7 +12,8 @@ from app.base.services.errors import StartFailed
 from app.base.services.jars import fetch
 from app.base.services.java import find_java
 from app.base.services.processes import Daemon
-from app.base.settings import LOOPBACK, KafkaSettings, ServicesSettings, Settings
+from app.base.setting_groups import LOOPBACK, KafkaSettings, ServicesSettings
+from app.base.settings import Settings
 
 NAME = "kafka"
 REQUEST_TIMEOUT_SECONDS = 5.0

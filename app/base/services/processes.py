@@ -21,7 +21,7 @@ from time import monotonic
 import psutil
 
 from app.base.services.errors import PortInUse, StartFailed
-from app.base.settings import LOOPBACK, variable
+from app.base.setting_groups import LOOPBACK, variable
 
 KEEPER = Path(__file__).with_name("keeper.py")
 POLL_SECONDS = 0.1

@@ -11,7 +11,8 @@ from app.base.services.errors import StartFailed
 from app.base.services.jars import fetch
 from app.base.services.java import find_java
 from app.base.services.processes import Daemon
-from app.base.settings import LOOPBACK, ServicesSettings, Settings
+from app.base.setting_groups import LOOPBACK, ServicesSettings
+from app.base.settings import Settings
 
 NAME = "registry"
 COMPATIBILITY = "FULL_TRANSITIVE"

@@ -10,7 +10,8 @@ from pathlib import Path
 
 from app.base.files.own_directory import claim, empty
 from app.base.services.processes import port_is_free
-from app.base.settings import LOOPBACK, PORT_FIELDS, Settings
+from app.base.setting_groups import LOOPBACK, PORT_FIELDS
+from app.base.settings import Settings
 from app.domain.errors import FlagfallError
 
 MARK = ".flagfall-demo"

@@ -12,7 +12,8 @@ from time import monotonic
 from app.base.services import processes
 from app.base.services.errors import PortInUse, StartFailed
 from app.base.services.processes import Daemon
-from app.base.settings import Settings, variable
+from app.base.setting_groups import variable
+from app.base.settings import Settings
 from app.edge.demo.ask import Worker
 
 COUNT = 2

@@ -15,7 +15,7 @@ from aiohttp import web
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from app.base.settings import HttpSettings, variable
+from app.base.setting_groups import HttpSettings, variable
 from app.edge.http.problems import Handler, Problem
 from app.edge.http.route import CALLERS, EXPORTS, WORKERS, Route
 

@@ -17,7 +17,7 @@ from pathlib import Path
 from aiohttp import ClientSession, web
 from prometheus_client import CollectorRegistry
 
-from app.base.settings import HttpSettings
+from app.base.setting_groups import HttpSettings
 from app.edge.http.admission import GATES, Admission, admitted
 from app.edge.http.context import EDGE, Edge, ServedGroup
 from app.edge.http.documents.openapi import DOCUMENT, api_document

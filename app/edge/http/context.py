@@ -9,7 +9,7 @@ from typing import Any
 
 from aiohttp import ClientSession, web
 
-from app.base.settings import HttpSettings
+from app.base.setting_groups import HttpSettings
 from app.domain.view import View
 from app.edge.http.long_work import LongWork
 from app.edge.http.problems import Problem

@@ -8,7 +8,7 @@ from typing import Protocol
 from app.base.kafka.clients import librdkafka_options
 from app.base.kafka.cluster import Cluster
 from app.base.kafka.committed import committed
-from app.base.settings import KafkaSettings
+from app.base.setting_groups import KafkaSettings
 from app.domain.records import TopicPartition
 from app.edge.late.refused import RefusedRecord
 

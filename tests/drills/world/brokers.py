@@ -20,7 +20,8 @@ from app.base.services import kafka, processes, registry
 from app.base.services.jars import fetch
 from app.base.services.java import find_java
 from app.base.services.processes import Daemon
-from app.base.settings import LOOPBACK, KafkaSettings, Settings, TopicSettings
+from app.base.setting_groups import LOOPBACK, KafkaSettings, TopicSettings
+from app.base.settings import Settings
 from tests.support.machine.services import local_settings
 from tests.support.machine.waiting import wait_for
 from tests.support.truth import cluster_of

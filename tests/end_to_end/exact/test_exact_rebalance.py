@@ -14,7 +14,8 @@ from typing import Any, NamedTuple
 import httpx
 
 from app.base import names
-from app.base.settings import LOOPBACK, Settings
+from app.base.setting_groups import LOOPBACK
+from app.base.settings import Settings
 from app.domain.records import TopicPartition
 from app.rides.ride import RIDES
 from tests.support.machine.cluster import write_rides

@@ -11,7 +11,8 @@ from confluent_kafka.admin import AlterConfigOpType, ConfigEntry, ConfigResource
 from app.base.errors import KafkaUnavailable, TopicsDiffer, TopicsMissing
 from app.base.kafka.demands import broker_demands, demands_of_topics
 from app.base.kafka.topic_admin import admin_client, create_topics, require_topics, topic_states
-from app.base.settings import KafkaSettings, Settings
+from app.base.setting_groups import KafkaSettings
+from app.base.settings import Settings
 from app.edge.cli.machine.doctor_cluster import cluster_findings
 from app.edge.cli.main import run
 from app.topics import application_topics, source_topics

@@ -20,7 +20,8 @@ import psutil
 
 from app.base import names
 from app.base.kafka.producer import Producer
-from app.base.settings import LOOPBACK, Settings
+from app.base.setting_groups import LOOPBACK
+from app.base.settings import Settings
 from app.codecs.stored.advance_requests import encode_request
 from app.domain.advance import AdvanceRequest
 from app.domain.fold import Advance, fold

@@ -20,7 +20,8 @@ from app.base.kafka.clients import librdkafka_options
 from app.base.kafka.cluster import Cluster
 from app.base.kafka.group_members import Members
 from app.base.kafka.topic_admin import admin_client, create_topics
-from app.base.settings import LOOPBACK, Settings
+from app.base.setting_groups import LOOPBACK
+from app.base.settings import Settings
 from app.codecs.stored.changelog import marker_key
 from app.codecs.stored.marker import encode_marker
 from app.domain.marker import InputPosition, Marker, OffsetRange

@@ -8,7 +8,7 @@ import itertools
 import socket
 from collections.abc import Iterator
 
-from app.base.settings import LOOPBACK
+from app.base.setting_groups import LOOPBACK
 
 BLOCK = 400
 BLOCKS = range(10_000, 18_000, BLOCK)

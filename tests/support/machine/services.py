@@ -10,7 +10,8 @@ from typing import Any
 from pydantic import SecretStr
 
 from app.base.services.local import supervised
-from app.base.settings import ServicesSettings, Settings, WorkerSettings
+from app.base.setting_groups import ServicesSettings, WorkerSettings
+from app.base.settings import Settings
 from tests.support.machine.ports import free_ports
 from tests.support.machine.waiting import patient
 from tests.support.truth import cluster_of

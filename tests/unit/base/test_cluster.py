@@ -15,7 +15,7 @@ from confluent_kafka import OFFSET_BEGINNING, OFFSET_END, KafkaError, KafkaExcep
 from app.base.kafka import cluster
 from app.base.kafka.cluster import Cluster, ClusterError, NotNow, TopicFacts, TopicGone
 from app.base.kafka.passing import OF_CLIENT, OF_KAFKA
-from app.base.settings import KafkaSettings
+from app.base.setting_groups import KafkaSettings
 from app.domain.records import TopicPartition as Place
 
 YELLOW = Place("rides.yellow", 0)

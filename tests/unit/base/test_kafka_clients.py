@@ -15,7 +15,7 @@ from app.base.kafka.clients import (
     java_options,
     librdkafka_options,
 )
-from app.base.settings import KafkaSettings
+from app.base.setting_groups import KafkaSettings
 from app.engine.drive.faust_parts.options import faust_options
 
 PLAIN = KafkaSettings(bootstrap_server="one:9092,two:9093")

@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from app.base.settings import Settings, SettingsError, known_variables, unknown_variables, variable
+from app.base.setting_groups import variable
+from app.base.settings import Settings, SettingsError, known_variables, unknown_variables
 
 PASSWORD = "correct horse"
 

@@ -13,7 +13,7 @@ from confluent_kafka import KafkaError, KafkaException
 from app.base.errors import KafkaUnavailable
 from app.base.kafka import topic_admin
 from app.base.kafka.topic import Topic
-from app.base.settings import KafkaSettings
+from app.base.setting_groups import KafkaSettings
 
 YELLOW = Topic("rides.yellow", "zone", "ride", partitions=2, replication_factor=1, cleanup="delete", help="rides")
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from app.base.settings import KafkaSettings
+from app.base.setting_groups import KafkaSettings
 from app.codecs.avro.schema import WriterSchema
 from app.codecs.batches.carrying import Original, carried
 from app.domain.corrections.correction import Correction, Place

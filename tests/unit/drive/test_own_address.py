@@ -15,7 +15,8 @@ import pytest
 
 from app.base.kafka import group_members
 from app.base.kafka.group_members import Member, seen_as
-from app.base.settings import KafkaSettings, Settings
+from app.base.setting_groups import KafkaSettings
+from app.base.settings import Settings
 from app.engine.drive.watch.own_address import AddressTaken, Here, OwnAddress, client_id_of, here_of, namesakes
 
 URL = "http://127.0.0.1:18081"

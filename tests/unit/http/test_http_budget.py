@@ -11,7 +11,7 @@ import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestServer
 
-from app.base.settings import HttpSettings
+from app.base.setting_groups import HttpSettings
 from app.engine.core.rows.state import ViewState
 from app.engine.drive.ownership.directory import Directory
 from app.rides.views import VENDOR_TRIPS, ZONE_DEMAND

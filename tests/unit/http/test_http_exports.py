@@ -11,7 +11,7 @@ import pytest
 from aiohttp import ClientError, web
 
 from app.base.patient_get import get_patiently
-from app.base.settings import HttpSettings
+from app.base.setting_groups import HttpSettings
 from app.codecs.stored.export import read_export
 from app.edge.http.admission import GATES
 from app.engine.drive.ownership.directory import Directory

@@ -14,7 +14,7 @@ from aiohttp import web
 from aiohttp.test_utils import TestServer
 from prometheus_client.parser import text_string_to_metric_families
 
-from app.base.settings import HttpSettings
+from app.base.setting_groups import HttpSettings
 from app.edge.http.admission import GATES, Gate, admitted
 from app.edge.http.problems import Problem
 from app.rides.views import ZONE_DEMAND

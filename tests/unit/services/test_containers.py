@@ -14,7 +14,8 @@ import yaml
 from click.testing import CliRunner
 
 from app.base.files.verdicts import RUNS
-from app.base.settings import PREFIX, Settings, unknown_variables
+from app.base.setting_groups import PREFIX
+from app.base.settings import Settings, unknown_variables
 from app.edge.cli.machine import services as services_command
 from app.edge.cli.main import COMMANDS
 

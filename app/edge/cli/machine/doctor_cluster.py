@@ -10,7 +10,8 @@ from app.base.kafka.demand import Demand
 from app.base.kafka.demands import PARTITIONS, REPLICATION_FACTOR, broker_demands, demands_of_topics
 from app.base.kafka.topic import SAFE_REPLICAS, Topic
 from app.base.kafka.topic_admin import described
-from app.base.settings import Settings, variable
+from app.base.setting_groups import variable
+from app.base.settings import Settings
 from app.edge.cli.machine.findings import Finding
 
 BROKERS, TOPICS = "brokers", "topics"

@@ -26,7 +26,7 @@ def send_lifecycle(
     from app.base.kafka.producer import Producer
     from app.base.kafka.topic_admin import require_topics
     from app.base.registry.client import Registry
-    from app.base.settings import variable
+    from app.base.setting_groups import variable
     from app.rides.lifecycle.order import in_order
     from app.rides.lifecycle.produce import write_lifecycle
     from app.rides.lifecycle.sources import FARES, RIDE_EVENTS

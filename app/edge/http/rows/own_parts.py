@@ -8,7 +8,7 @@ from typing import Any
 
 import orjson
 
-from app.base.settings import variable
+from app.base.setting_groups import variable
 from app.domain.marker import LIVE
 from app.domain.view import AllTime, Tumbling, View
 from app.edge.http.context import Edge

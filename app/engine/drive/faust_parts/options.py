@@ -7,7 +7,7 @@ from typing import Any
 from faust import SASLCredentials, SSLCredentials
 
 from app.base.kafka.clients import ssl_context, with_sasl, with_tls
-from app.base.settings import KafkaSettings
+from app.base.setting_groups import KafkaSettings
 
 
 def faust_options(kafka: KafkaSettings) -> dict[str, Any]:

@@ -17,7 +17,8 @@ from urllib.parse import urlsplit
 import mode
 
 from app.base.kafka.group_members import GroupUnknown, Member, seen_as
-from app.base.settings import Settings, variable
+from app.base.setting_groups import variable
+from app.base.settings import Settings
 from app.domain.errors import FlagfallError
 
 POLL_SECONDS = 0.5
