@@ -1,0 +1,42 @@
+"""Final rows of every window that all tasks have closed: once each, merged over tasks."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from app.base import names
+from app.domain.event_time import window_end_us
+from app.domain.fingerprint import as_hex
+from app.domain.fold import RowKey, by_window, merge_rows
+from app.domain.view import View
+from app.testkit.checks.written import Problems, Settled, multiset_problems, written
+from app.testkit.simulation.world import World
+
+
+def final_problems(world: World, settled: Settled, view: View) -> Problems:
+    """Finals of every window that all tasks have closed, once each, as all their rows together say."""
+    closed = [state.marker.views[view.name].closed_to_us for state, _ in settled]
+    gathered: dict[RowKey, list[Any]] = {}
+    for _, expected in settled:
+        wanted = expected.view(view)
+        for key, cells in by_window(view, wanted.folded.rows[expected.marker.partition]).items():
+            end_us = window_end_us(view, key.window_start_us or 0)
+            if all(to_us is not None and end_us <= to_us for to_us in closed):
+                gathered.setdefault(key, []).append(cells)
+    finals = Counter(_final(view, key, merge_rows(view, rows)) for key, rows in gathered.items())
+    told = (json.loads(value) for _, value, _ in written(world, names.finals_topic(view.name)).elements())
+    found = Counter(_final(view, _key_of(view, document), document["cells"], document) for document in told)
+    yield from multiset_problems(f"final of {view.name}", finals, found)
+
+
+def _key_of(view: View, document: Mapping[str, Any]) -> RowKey:
+    return RowKey(document["window_start_us"], tuple(document[group.name] for group in view.groups))
+
+
+def _final(view: View, key: RowKey, cells: Sequence[int], told: Mapping[str, Any] | None = None) -> Any:
+    count, fingerprint = (cells[0], as_hex(cells[1])) if told is None else (told["count"], told["fingerprint"])
+    shown = view.present(cells) if told is None else {name: told[name] for name in view.present(cells)}
+    return key, tuple(cells), count, fingerprint, str(shown)
