@@ -41,7 +41,8 @@ from app.engine.core.task_state import TaskState
 from app.testkit import received
 from app.testkit.cluster.broker import Broker
 from app.testkit.cluster.partition_log import PartitionLog, Sent
-from app.testkit.cluster.simulated_task import SimulatedTask, run_until_idle
+from app.testkit.cluster.simulated_task import SimulatedTask
+from app.testkit.cluster.until_idle import run_until_idle
 from app.testkit.encoding import encode, filled, schema_of
 from app.testkit.received import Late, Quarantined, Unmatched
 from app.testkit.releases import alert_over, branch_over, join_over

@@ -29,7 +29,8 @@ from app.engine.core.definition import TaskDefinition
 from app.engine.core.rebuilding import LogNow, Rebuild
 from app.testkit.cluster.broker import Broker
 from app.testkit.cluster.partition_log import Sent
-from app.testkit.cluster.simulated_task import TOPIC_ID, SimulatedTask, run_until_idle
+from app.testkit.cluster.simulated_task import TOPIC_ID, SimulatedTask
+from app.testkit.cluster.until_idle import run_until_idle
 from app.testkit.encoding import encode, filled
 from app.testkit.received import stored_rows
 from app.testkit.simulation.parcels import CARRIERS, HUB_LOAD, MINUTE_US, PARCELS

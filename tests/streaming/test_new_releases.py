@@ -20,7 +20,8 @@ from app.engine.core.definition import TaskDefinition
 from app.engine.core.task_state import TaskState
 from app.testkit.cluster.broker import Broker
 from app.testkit.cluster.partition_log import Sent
-from app.testkit.cluster.simulated_task import SimulatedTask, run_until_idle
+from app.testkit.cluster.simulated_task import SimulatedTask
+from app.testkit.cluster.until_idle import run_until_idle
 from app.testkit.encoding import encode
 from app.testkit.received import stored_rows
 from app.testkit.releases import alert_over

@@ -14,7 +14,7 @@ from app.testkit.simulation.history import run_script
 from app.testkit.simulation.script import Script, draw_script
 from app.testkit.simulation.shrink import Kept, read_selection, selected, selection_text, shrink
 from app.testkit.simulation.steps import Kill, Produce
-from tests.streaming.mutants import plants
+from tests.support.mutants.catalogue import plants
 
 SAMPLES = st.none() | st.lists(st.integers(0, 9), min_size=1, unique=True).map(lambda each: tuple(sorted(each)))
 SELECTIONS = st.dictionaries(st.integers(0, 60), SAMPLES, min_size=1).map(

@@ -10,7 +10,7 @@ import pytest
 from app.testkit.simulate import failure_text
 from app.testkit.simulation.history import run_script
 from app.testkit.simulation.script import draw_script
-from tests.streaming.mutants import Plant, plants
+from tests.support.mutants.catalogue import Plant, plants
 
 HISTORIES = int(os.environ.get("FLAGFALL_SIMULATED_HISTORIES", "200"))
 SLICES = 10

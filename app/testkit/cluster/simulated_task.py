@@ -9,11 +9,11 @@ from __future__ import annotations
 import json
 import random
 import zlib
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterator
 
 from app.base import names
 from app.codecs.avro.schema import Schemas
-from app.domain.errors import FlagfallError, StateError
+from app.domain.errors import StateError
 from app.domain.fold import Advance
 from app.domain.marker import InputPosition
 from app.domain.records import TopicPartition
@@ -31,13 +31,8 @@ TOPIC_ID = "simulated"
 BATCH_SIZES = (1, 2, 3, 8, 100)
 PATIENCE = 1000
 """Reads in a row that may find nothing before a log is called stuck."""
-MOST_ROUNDS = 100_000
 
 Calls = Generator[None, None, None]
-
-
-class Stuck(FlagfallError):
-    """Tasks that always find something more to do."""
 
 
 class SimulatedTask:
@@ -239,20 +234,3 @@ class SimulatedTask:
             return TopicPartition(output.topic, output.partition)
         chosen = self.partition if output.key is None else zlib.crc32(output.key)
         return TopicPartition(output.topic, chosen % self.broker.partitions)
-
-
-def run_until_idle(tasks: Sequence[SimulatedTask]) -> None:
-    """Let tasks of one broker go on, in turn, until none has anything to do; Stuck if that does not end.
-
-    One may have work for another. What was committed can be read when this returns.
-    """
-    idle, rounds = 0, 0
-    while idle < 2:
-        for task in tasks:
-            task.step()
-            while task.broker.mark_one(task.transactional_id):
-                pass
-        idle = idle + 1 if all(task.is_idle for task in tasks) else 0
-        rounds += 1
-        if rounds > MOST_ROUNDS:
-            raise Stuck(f"{len(tasks)} tasks are not done after {rounds} calls each")

@@ -17,7 +17,8 @@ from app.domain.view import View
 from app.engine.core.definition import TaskDefinition
 from app.testkit.cluster.broker import Broker
 from app.testkit.cluster.partition_log import PartitionLog
-from app.testkit.cluster.simulated_task import SimulatedTask, run_until_idle
+from app.testkit.cluster.simulated_task import SimulatedTask
+from app.testkit.cluster.until_idle import run_until_idle
 from app.testkit.releases import alert_over, branch_over, join_over, ruled_source, ruled_views
 from app.testkit.simulation import steps as s
 from app.testkit.simulation.inputs import Inputs

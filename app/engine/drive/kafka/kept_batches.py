@@ -14,6 +14,7 @@ from aiokafka.record.default_records import DefaultRecordBatch
 from aiokafka.record.memory_records import MemoryRecords
 from aiokafka.record.util import calc_crc32c
 
+from app.codecs.batches.bare_records import without_content
 from app.codecs.batches.inflating import INTO, MAX_BYTES, inflated, most_bytes
 from app.codecs.batches.record_batches import (
     CHECKED_FROM,
@@ -26,7 +27,6 @@ from app.codecs.batches.record_batches import (
     Int64s,
     Run,
     batches_in,
-    without_content,
 )
 
 STEP_RECORDS = 10_000
