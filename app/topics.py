@@ -87,6 +87,14 @@ def application_topics(settings: Settings, source: Source = RIDES) -> tuple[Topi
         ),
         _written(
             settings,
+            names.begun_topic(app),
+            "<changelog>-<partition>",
+            "JSON {changelog_id}",
+            "In which changelog each task has begun: one that is made anew is not taken for a task's first.",
+            cleanup="compact",
+        ),
+        _written(
+            settings,
             names.late_topic(app),
             as_it_came,
             as_it_came,

@@ -8,6 +8,11 @@ def changelog_topic(application: str, source: str) -> str:
     return f"{application}-{source}-changelog"
 
 
+def begun_topic(application: str) -> str:
+    """In which changelogs tasks have begun, beside these: partition p is written by the tasks p of all groups."""
+    return f"{application}.begun"
+
+
 def late_topic(application: str) -> str:
     return f"{application}.late"
 

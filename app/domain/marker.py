@@ -187,7 +187,8 @@ class Marker:
 
     `source` is the number of the task's (first) source. `closed_before`: of views that it held and holds no more, by
     `former_key`, to where their windows were closed: what was sent to the closing stage then is not sent again.
-    `schemas`: by which schemas records were read, fingerprints by id; MOST_SCHEMAS of them.
+    `schemas`: by which schemas records were read, fingerprints by id; MOST_SCHEMAS of them. `changelog_id`: the topic's
+    id of the changelog that holds what the marker covers; none in markers of before layout 6.
     """
 
     application: str
@@ -201,6 +202,7 @@ class Marker:
     branches: dict[str, BranchPosition] = field(default_factory=dict)
     closed_before: dict[str, int] = field(default_factory=dict)
     schemas: dict[str, str] = field(default_factory=dict)
+    changelog_id: str = ""
 
     def with_schemas(self, met: Mapping[str, str]) -> Marker:
         """The marker with those that are new to it, as far as there is room."""

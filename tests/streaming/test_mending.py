@@ -27,9 +27,9 @@ from app.engine.core.accepting import accept, gaps_of
 from app.engine.core.batch import Transaction
 from app.engine.core.definition import TaskDefinition
 from app.engine.core.rebuilding import LogNow, Rebuild
-from app.testkit.cluster.broker import Broker
+from app.testkit.cluster.broker import TOPIC_ID, Broker
 from app.testkit.cluster.partition_log import Sent
-from app.testkit.cluster.simulated_task import TOPIC_ID, SimulatedTask
+from app.testkit.cluster.simulated_task import SimulatedTask
 from app.testkit.cluster.until_idle import run_until_idle
 from app.testkit.encoding import encode, filled
 from app.testkit.received import stored_rows

@@ -1,9 +1,10 @@
-"""A marker as JSON, layout 5: readable with any console consumer.
+"""A marker as JSON, layout 6: readable with any console consumer.
 
 Layout 1 had no joins, no closings and no building views; a marker of it is read as one without them. So is one of
 layout 2 without alerts, which came later: an older version that meets what they watch stops in words. Up to layout 2
 one skew held for all inputs, and views had their grace in their versions. Up to layout 3 no view was `clearing`, up to
-layout 4 no loss had been accepted, no rule of cleanliness refused records, and no correction was folded in twice.
+layout 4 no loss had been accepted, no rule of cleanliness refused records, and no correction was folded in twice. Up to
+layout 5 no marker named its changelog.
 """
 
 from __future__ import annotations
@@ -29,9 +30,9 @@ from app.domain.marker import (
 from app.domain.rules.epochs import GraceEpoch, SkewEpoch
 from app.domain.rules.rule import Refusing
 
-LAYOUT = 5
-READABLE = (1, 2, 3, 4, 5)
-OPTIONAL = ("alerts", "branches", "closed_before", "schemas")
+LAYOUT = 6
+READABLE = (1, 2, 3, 4, 5, 6)
+OPTIONAL = ("alerts", "branches", "closed_before", "schemas", "changelog_id")
 """Left out where there are none."""
 
 
@@ -67,6 +68,7 @@ def decode_marker(value: bytes) -> Marker:
         branches={name: BranchPosition(**position) for name, position in told.get("branches", {}).items()},
         closed_before=told.get("closed_before", {}),
         schemas=told.get("schemas", {}),
+        changelog_id=told.get("changelog_id", ""),
     )
 
 

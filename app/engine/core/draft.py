@@ -12,6 +12,7 @@ from app.codecs.stored.row_keys import encode_keys, key_matrix
 from app.domain.marker import AlertPosition, BranchPosition, InputPosition, JoinPosition, ViewPosition
 from app.domain.view import View
 from app.engine.core.batch import Changes, Output, Outputs, Transaction
+from app.engine.core.begun import begun_outputs
 from app.engine.core.definition import TaskDefinition
 from app.engine.core.rows.state import Rows
 from app.engine.core.task_state import Effect, TaskState
@@ -84,6 +85,8 @@ class Draft:
     def finish(self) -> Transaction:
         """The transaction; its marker's sequence is one more than the state's."""
         marker = replace(self.marker, sequence=self.state.marker.sequence + 1)
+        if self.state.is_ahead or not self.state.marker.sequence:
+            self.outputs += begun_outputs(self.definition, marker)
         self.keep(marker_key(self.definition.number), encode_marker(marker))
         self._gather()
         outputs = Outputs([*self._outputs, self.outputs]) if self._outputs else self.outputs

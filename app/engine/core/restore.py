@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -110,16 +110,21 @@ class Restorer:
         if len(unknown):
             self._pass_over(keys.at(unknown))
 
-    def finish(self, inputs: Mapping[str, InputPosition], partition: int) -> TaskState:
-        """The state; `inputs` name where the task's topics begin, for what the marker does not know."""
+    def finish(self, inputs: Mapping[str, InputPosition], partition: int, changelog_id: str = "") -> TaskState:
+        """The state; `inputs` name where the task's topics begin, for what the marker does not know.
+
+        `changelog_id`: the topic that this was read from; not told where there is only one.
+        """
         state = self._state
         if self.marker is None:
-            state.marker = self._definition.empty_marker(partition, inputs)
+            empty = self._definition.empty_marker(partition, inputs)
+            state.marker = replace(empty, changelog_id=changelog_id)
         else:
             goes_on = self._definition.goes_on
             begun = [view for view in self._definition.views if not goes_on(view, self.marker)]
             former = {view.name for view in begun if holds(state, view)}
-            state.marker = self._definition.completed(self.marker, inputs, former)
+            marker = replace(self.marker, changelog_id=self.marker.changelog_id or changelog_id)
+            state.marker = self._definition.completed(marker, inputs, former)
             state.is_ahead = self._last.is_ahead or state.marker != self.marker
         state.marker_offset = self.marker_offset
         state.looked_to.clear()

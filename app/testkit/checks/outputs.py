@@ -33,7 +33,7 @@ def output_problems(world: World, settled: Settled) -> Problems:
     known.add(names.corrected_topic(APPLICATION))
     known |= {topic for branch in world.definition.branches for topic in branch.outputs}
     known |= {names.finals_topic(name) for name in world.definition.finals}
-    known |= {*world.definition.topics, world.changelog(0).topic}
+    known |= {*world.definition.topics, world.changelog(0).topic, names.begun_topic(APPLICATION)}
     yield from (f"nobody expects records in {topic}" for topic in sorted(world.broker.topics - known))
 
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from app.domain.errors import FlagfallError
 from app.domain.records import TopicPartition
 from app.testkit.cluster.partition_log import Entry, LogTransaction, Outcome, PartitionLog, Sent
+
+TOPIC_ID = "simulated"
+"""Of a topic that was never made anew."""
 
 
 class ProducerFenced(FlagfallError):
@@ -57,6 +61,7 @@ class Broker:
     def __init__(self, partitions: int) -> None:
         self.partitions = partitions
         self._logs: dict[TopicPartition, PartitionLog] = {}
+        self._lives: Counter[str] = Counter()
         self._coordinators: dict[str, _Coordinator] = {}
 
     @property
@@ -72,6 +77,15 @@ class Broker:
         if place not in self._logs:
             self._logs[place] = PartitionLog(topic, partition)
         return self._logs[place]
+
+    def topic_id(self, topic: str) -> str:
+        """The id of the topic as it is now."""
+        return f"{TOPIC_ID}-{self._lives[topic]}" if self._lives[topic] else TOPIC_ID
+
+    def create_anew(self, topic: str) -> None:
+        """Delete a topic, and make it again under its name."""
+        self._lives[topic] += 1
+        self._logs = {place: log for place, log in self._logs.items() if place.topic != topic}
 
     def begin_at(self, topic: str, partition: int, offset: int) -> None:
         """Make a topic-partition whose log begins there."""

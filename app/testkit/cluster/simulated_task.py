@@ -19,6 +19,7 @@ from app.domain.marker import InputPosition
 from app.domain.records import TopicPartition
 from app.engine.core.advances import LogEnds
 from app.engine.core.batch import Batch, Output, Transaction
+from app.engine.core.begun import begun_in, require_same
 from app.engine.core.building import Piece
 from app.engine.core.definition import TaskDefinition
 from app.engine.core.restore import Restorer
@@ -27,7 +28,6 @@ from app.engine.core.task_state import TaskState
 from app.testkit.cluster.broker import Broker, Producer
 from app.testkit.cluster.partition_log import PartitionLog, Sent
 
-TOPIC_ID = "simulated"
 BATCH_SIZES = (1, 2, 3, 8, 100)
 PATIENCE = 1000
 """Reads in a row that may find nothing before a log is called stuck."""
@@ -96,6 +96,10 @@ class SimulatedTask:
     def changelog(self) -> PartitionLog:
         return self.log(names.changelog_topic(self.definition.application, self.definition.name))
 
+    @property
+    def changelog_id(self) -> str:
+        return self.broker.topic_id(self.changelog.topic)
+
     def log(self, topic: str) -> PartitionLog:
         """The task's partition of a topic."""
         return self.broker.log(topic, self.partition)
@@ -103,7 +107,7 @@ class SimulatedTask:
     def starts(self) -> dict[str, InputPosition]:
         """Where the inputs begin now."""
         starts = {topic: self.log(topic).start for topic in self.definition.topics}
-        return {topic: InputPosition(TOPIC_ID, start, start) for topic, start in starts.items()}
+        return {topic: InputPosition(self.broker.topic_id(topic), at, at) for topic, at in starts.items()}
 
     def _restored(self) -> Generator[None, None, TaskState]:
         restorer = Restorer(self.definition, self._kept)
@@ -124,7 +128,12 @@ class SimulatedTask:
             for topic, position in restorer.marker.inputs.items():
                 if topic in self.definition.topics and self.log(topic).start > position.next_offset:
                     raise StateError(f"{topic}-{self.partition}: begins at {self.log(topic).start}, behind the state")
-        return restorer.finish(self.starts(), self.partition)
+        require_same(self.definition, self.partition, restorer.marker, self._begun(), self.changelog_id)
+        return restorer.finish(self.starts(), self.partition, self.changelog_id)
+
+    def _begun(self) -> str:
+        log = self.log(names.begun_topic(self.definition.application))
+        return begun_in(self.definition, log.fetch(log.start, log.end)) or "" if log.end > log.start else ""
 
     def _planned(self, core: TaskCore) -> Generator[None, None, Transaction | None]:
         """What the core wants to do next: its own upkeep, something read again, or new input."""

@@ -180,6 +180,34 @@ def test_a_topic_that_is_created_anew_between_two_fetches_stops_a_running_worker
     assert (code, told.count("the topic was created anew"), "Traceback" in told) == (1, 1, False), told
 
 
+def test_a_changelog_that_is_made_anew_stops_a_running_worker_and_those_that_come_after(
+    world: Settings, tmp_path: Path
+) -> None:
+    write_rides(world, 0, 600)
+    with ready_worker(world, tmp_path) as running:
+        wait_for(lambda: covers(world, running), "every ride is covered", [running])
+        _make_changelog_anew(world)
+        write_rides(world, 600, 600)
+        code = running.ended()
+    told = running.log.read_text()
+    assert (code, told.count("the changelog was created anew"), "Traceback" in told) == (1, 1, False), told
+    _said(ends_in_words(_on_port(world)), "the changelog was created anew", "FLAGFALL_APP_ID")
+
+
+def test_a_changelog_that_is_made_anew_between_two_runs_is_not_taken_for_a_new_application(
+    world: Settings, tmp_path: Path
+) -> None:
+    """It holds nothing; nor does that of an application that begins."""
+    write_rides(world, 0, 600)
+    with ready_worker(world, tmp_path) as running:
+        wait_for(lambda: covers(world, running), "every ride is covered", [running])
+        assert running.stop() == 0
+    _make_changelog_anew(world)
+    _said(ends_in_words(_on_port(world)), "the changelog was created anew", "FLAGFALL_APP_ID")
+    refused = flagfall(world, "rebuild", "--dry-run")
+    assert (refused.returncode, "the changelog was created anew" in refused.stderr) == (1, True), refused.stderr
+
+
 def test_partitions_that_are_added_stop_a_running_worker(world: Settings, tmp_path: Path) -> None:
     with ready_worker(world, tmp_path) as running:
         admin = admin_client(world.kafka)
@@ -206,6 +234,11 @@ def member(settings: Settings, client_id: str) -> Iterator[None]:
         yield
     finally:
         consumer.close()
+
+
+def _make_changelog_anew(world: Settings) -> None:
+    delete_topics(world, [names.changelog_topic(world.app_id, RIDES.name)])
+    create_topics(world.kafka, application_topics(world))
 
 
 def _on_port(settings: Settings) -> Settings:

@@ -57,12 +57,13 @@ STORED_3 = (
     b'"expired_to_us":null,"built":{},"graces":{}}},"joins":{}}}'
 )
 STORED_4 = STORED_3.replace(b'"layout":3', b'"layout":4').replace(b'"graces":{}', b'"graces":{},"corrected_from":0')
-STORED = (
+STORED_5 = (
     STORED_4.replace(b'"layout":4', b'"layout":5')
     .replace(b'"skew_seconds":600', b'"skew_seconds":600,"refuses":[]')
     .replace(b'"refuses":[]}]}', b'"refuses":[]}],"lost":[]}')
     .replace(b'"corrected_from":0', b'"corrected_from":0,"corrections_again":null')
 )
+STORED = STORED_5.replace(b'"layout":5', b'"layout":6')
 MARKER = Marker(
     application="flagfall",
     source=1,
@@ -139,6 +140,7 @@ MARKERS = st.builds(
     st.dictionaries(NAMES, BRANCHES, max_size=2),
     st.dictionaries(NAMES, NUMBERS, max_size=2),
     st.dictionaries(NAMES, NAMES, max_size=2),
+    NAMES,
 )
 
 
@@ -147,7 +149,7 @@ def test_a_marker_is_read_as_it_was_written(marker: Marker) -> None:
     assert decode_marker(encode_marker(marker)) == marker
 
 
-@pytest.mark.parametrize("stored", [STORED_1, STORED_2, STORED_3, STORED_4], ids=["1", "2", "3", "4"])
+@pytest.mark.parametrize("stored", [STORED_1, STORED_2, STORED_3, STORED_4, STORED_5], ids=["1", "2", "3", "4", "5"])
 def test_a_stored_marker_of_a_former_layout_stays_readable(stored: bytes) -> None:
     """The first two told one skew for all inputs."""
     assert decode_marker(stored) == MARKER
@@ -159,10 +161,10 @@ def test_equal_markers_give_equal_bytes_whatever_the_order_of_their_topics() -> 
     assert list(MARKER.inputs) != sorted(MARKER.inputs)
 
 
-@pytest.mark.parametrize("layout", [0, 6, None, "1"])
+@pytest.mark.parametrize("layout", [0, 7, None, "1"])
 def test_a_marker_of_another_layout_is_refused_in_words(layout: object) -> None:
     told = orjson.dumps({**orjson.loads(STORED), "layout": layout})
-    with pytest.raises(LayoutError, match=f"marker of layout {layout}, this version reads 1, 2, 3, 4, 5"):
+    with pytest.raises(LayoutError, match=f"marker of layout {layout}, this version reads 1, 2, 3, 4, 5, 6"):
         decode_marker(told)
 
 

@@ -16,7 +16,9 @@ from app.domain.marker import InputPosition
 from app.engine.drive.watch import input_watch
 from app.engine.drive.watch.input_watch import InputWatch
 
+CHANGELOG = "app-rides-changelog"
 OURS = {"rides.green": "g", "rides.yellow": "y"}
+ALL = {**OURS, CHANGELOG: "c"}
 
 
 class FakeCluster:
@@ -34,12 +36,13 @@ class FakeCluster:
 
 
 def facts(**changed: TopicFacts) -> dict[str, TopicFacts]:
-    return {topic: changed.get(topic.partition(".")[2], TopicFacts(name, 4)) for topic, name in OURS.items()}
+    return {topic: changed.get(topic.rpartition(".")[2], TopicFacts(name, 4)) for topic, name in ALL.items()}
 
 
 def runners() -> Any:
     inputs = {topic: InputPosition(name, 0, 7) for topic, name in OURS.items()}
-    return {2: SimpleNamespace(core=SimpleNamespace(state=SimpleNamespace(marker=SimpleNamespace(inputs=inputs))))}
+    marker = SimpleNamespace(inputs=inputs, changelog_id="c")
+    return {2: SimpleNamespace(core=SimpleNamespace(state=SimpleNamespace(marker=marker)))}
 
 
 @pytest.fixture(autouse=True)
@@ -51,13 +54,14 @@ def soon(monkeypatch: pytest.MonkeyPatch) -> None:
     ("found", "words"),
     [
         ({"green": TopicFacts("another", 4)}, r"rides\.green-2: the topic was created anew \(id another, .* from g\)"),
+        ({CHANGELOG: TopicFacts("d", 4)}, r"app-rides-changelog-2: the changelog was created anew \(id d, .* was c\)"),
         ({"yellow": TopicFacts("y", 5)}, r"rides\.yellow has 5 partitions, not 4: .* source 5, .*FLAGFALL_APP_ID"),
     ],
 )
 async def test_what_has_become_of_a_topic_ends_the_worker_once(found: dict[str, TopicFacts], words: str) -> None:
     ended: asyncio.Queue[FlagfallError] = asyncio.Queue()
     cluster: Any = FakeCluster(facts(), None, facts(**found))
-    async with InputWatch(cluster, [*OURS], runners, partitions=4, end=ended.put), asyncio.timeout(60):
+    async with InputWatch(cluster, [*OURS], CHANGELOG, runners, partitions=4, end=ended.put), asyncio.timeout(60):
         with pytest.raises(StateError, match=words):
             raise await ended.get()
     assert (ended.empty(), cluster.asked) == (True, 3)
@@ -67,14 +71,14 @@ async def test_a_topic_that_is_gone_ends_the_worker_though_its_tasks_have_been_h
     """Whoever commits its last offsets would do so for ever, in the middle of the rebalance."""
     ended: asyncio.Queue[FlagfallError] = asyncio.Queue()
     cluster: Any = SimpleNamespace(topics=Mock(side_effect=[facts(), TopicGone("gone"), TopicGone("gone")]))
-    async with InputWatch(cluster, [*OURS], dict, partitions=4, end=ended.put), asyncio.timeout(60):
+    async with InputWatch(cluster, [*OURS], CHANGELOG, dict, partitions=4, end=ended.put), asyncio.timeout(60):
         assert str(await ended.get()) == "gone"
 
 
 async def test_topics_that_are_as_they_were_and_a_cluster_that_is_away_end_nothing() -> None:
     ended: asyncio.Queue[FlagfallError] = asyncio.Queue()
     cluster: Any = FakeCluster(facts(), None, facts())
-    async with InputWatch(cluster, [*OURS], runners, partitions=4, end=ended.put), asyncio.timeout(60):
+    async with InputWatch(cluster, [*OURS], CHANGELOG, runners, partitions=4, end=ended.put), asyncio.timeout(60):
         while cluster.asked < 5:
             await asyncio.sleep(0.001)
     assert ended.empty()
@@ -84,7 +88,7 @@ async def test_a_topic_that_one_broker_does_not_know_for_a_moment_ends_nothing()
     ended: asyncio.Queue[FlagfallError] = asyncio.Queue()
     looks = Mock(side_effect=[TopicGone("gone"), facts(), TopicGone("gone"), *[facts()] * 1000])
     cluster: Any = SimpleNamespace(topics=looks)
-    async with InputWatch(cluster, [*OURS], runners, partitions=4, end=ended.put), asyncio.timeout(60):
+    async with InputWatch(cluster, [*OURS], CHANGELOG, runners, partitions=4, end=ended.put), asyncio.timeout(60):
         while looks.call_count < 5:
             await asyncio.sleep(0.001)
     assert ended.empty()

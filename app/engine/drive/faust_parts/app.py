@@ -161,8 +161,16 @@ class FlagfallApp(faust.App):
             self.edges.append(table.standby)
         watched = Cluster(self._kafka, timeout_seconds=ASKING_SECONDS)
         partitions = table.directory.partitions
-        topics = definition.topics
-        self.edges.append(InputWatch(watched, topics, lambda: table.runners, partitions=partitions, end=self.fail))
+        self.edges.append(
+            InputWatch(
+                watched,
+                definition.topics,
+                table.changelog_name,
+                lambda: table.runners,
+                partitions=partitions,
+                end=self.fail,
+            )
+        )
         if worker.idle_after_seconds:
             self.edges.append(self._idle_watch(table, connections))
         return table

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
 from typing import NamedTuple
 
@@ -12,11 +12,12 @@ from app.base.kafka.group_members import Member
 from app.domain.errors import FlagfallError
 from app.domain.marker import InputPosition, Marker
 from app.engine.core.batch import Transaction
+from app.engine.core.begun import require_same
 from app.engine.core.definition import TaskDefinition
 from app.engine.core.rebuilding import LogNow
 from app.engine.drive.kafka.connections import Connections
 from app.engine.drive.kafka.inputs import Input, inputs_of
-from app.engine.drive.kafka.markers import last_markers
+from app.engine.drive.kafka.markers import begun_of, last_markers
 from app.engine.drive.kafka.writer import TaskWriter
 
 
@@ -65,13 +66,26 @@ class StoppedGroup:
         self._members, self._count = members, count
 
     async def standings(self) -> dict[int, Standing]:
-        """By partition; without tasks that have committed nothing, which begin where their topics do."""
+        """By partition; without tasks that have committed nothing, which begin where their topics do.
+
+        StateError if what they had stored is gone.
+        """
         partitions = range(self._count)
         inputs = await inputs_of(self.connections.cluster, self.definition.topics, partitions, self._count)
         corrected = names.corrected_topic(self.definition.application)
         outcomes = await inputs_of(self.connections.cluster, [corrected], partitions, self._count)
         markers = await last_markers(self.definition, self.connections, partitions)
+        await self._require_same_changelog(markers)
         return {p: Standing(markers[p], inputs[p], outcomes[p][corrected]) for p in sorted(markers)}
+
+    async def _require_same_changelog(self, markers: Mapping[int, Marker]) -> None:
+        changelog = names.changelog_topic(self.definition.application, self.definition.name)
+        facts = await asyncio.to_thread(self.connections.cluster.topics, [changelog])
+        unmarked = sorted(set(range(self._count)) - markers.keys())
+        begun = await begun_of(self.definition, self.connections, unmarked)
+        for partition in range(self._count):
+            told = begun.get(partition, "")
+            require_same(self.definition, partition, markers.get(partition), told, facts[changelog].id)
 
     @asynccontextmanager
     async def held(self) -> AsyncIterator[Write]:

@@ -12,6 +12,7 @@ from app.base import names
 from app.codecs.stored.changelog import view_of
 from app.domain.records import TopicPartition
 from app.engine.core.batch import Batch
+from app.engine.core.begun import require_same
 from app.engine.core.definition import TaskDefinition
 from app.engine.core.restore import Restorer
 from app.engine.core.task_state import TaskState
@@ -19,6 +20,7 @@ from app.engine.drive.kafka.changelog_reader import read_to_end
 from app.engine.drive.kafka.connections import Connections
 from app.engine.drive.kafka.inputs import Input, inputs_of
 from app.engine.drive.kafka.kept_batches import STEP_RECORDS
+from app.engine.drive.kafka.markers import begun_of
 from app.engine.drive.memory import give_back_freed
 
 log = logging.getLogger(__name__)
@@ -55,18 +57,20 @@ class StateReader:
         """The state of each task, to its log's end; `kept` are states that cover their log up to their marker.
 
         `ready` is told each state as soon as it is whole, `progress` after every step of a partition. To be called
-        when the former owners are fenced, or the end moves. StateError if log and inputs disagree.
+        when the former owners are fenced, or the end moves. StateError if log and inputs disagree, or if the log is
+        another than the task has begun in.
         """
         cluster, topic = self._connections.cluster, self._changelog
         places = {p: TopicPartition(topic, p) for p in partitions}
-        ends, starts, inputs = await asyncio.gather(
+        facts, ends, starts, inputs = await asyncio.gather(
+            asyncio.to_thread(cluster.topics, [topic]),
             asyncio.to_thread(cluster.log_ends, places.values(), committed=False),
             asyncio.to_thread(cluster.log_starts, places.values()),
             inputs_of(cluster, self._definition.topics, partitions, self._count),
         )
         restorers = {p: self._restorer(kept.get(p), ends[places[p]]) for p in partitions}
         begins = {p: max(restorers[p].marker_offset + 1, starts[places[p]]) for p in partitions}
-        states: dict[int, TaskState] = {}
+        states, unmarked = dict[int, TaskState](), list[int]()
 
         def take(batch: Batch) -> None:
             partition = batch.partition
@@ -76,12 +80,23 @@ class StateReader:
             progress(Progress(partition, min(batch.next_offset, end) - begin, end - begin))
 
         def done(partition: int) -> None:
-            states[partition] = self._state(partition, restorers.pop(partition), inputs[partition])
+            if restorers[partition].marker is None:
+                unmarked.append(partition)
+            else:
+                restored(partition)
+
+        def restored(partition: int, begun: str = "") -> None:
+            restorer, now = restorers.pop(partition), facts[topic].id
+            require_same(self._definition, partition, restorer.marker, begun, now)
+            states[partition] = self._state(partition, restorer, inputs[partition], now)
             ready(partition, states[partition])
 
         whole = {p: ends[places[p]] for p in partitions}
         step_records = HALVES_STEP_RECORDS if self._definition.pairing else STEP_RECORDS
         await read_to_end(self._connections.client, topic, begins, whole, take, done, step_records=step_records)
+        begun = await begun_of(self._definition, self._connections, unmarked)
+        for partition in unmarked:
+            restored(partition, begun.get(partition, ""))
         give_back_freed()
         return states
 
@@ -90,17 +105,17 @@ class StateReader:
             return Restorer(self._definition)
         return Restorer(self._definition, kept)
 
-    def _state(self, partition: int, restorer: Restorer, inputs: dict[str, Input]) -> TaskState:
+    def _state(self, partition: int, restorer: Restorer, inputs: dict[str, Input], changelog_id: str) -> TaskState:
         starts = {topic: given.at_start() for topic, given in inputs.items()}
         if restorer.marker is None:
             log.info("task %d: nothing in its changelog; it begins where its topics do", partition)
-            return restorer.finish(starts, partition)
+            return restorer.finish(starts, partition, changelog_id)
         for topic, position in restorer.marker.inputs.items():
             if topic in inputs:
                 inputs[topic].check(position)
         if restorer.foreign:
             log.warning("task %d: of what is not declared here, %s", partition, _told(restorer.foreign))
-        state = restorer.finish(starts, partition)
+        state = restorer.finish(starts, partition, changelog_id)
         log.info(
             "task %d: %d changelog records read, %d rows, goes on at %s",
             partition,

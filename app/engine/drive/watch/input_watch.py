@@ -1,7 +1,8 @@
-"""Looks again and again whether the topics that tasks read are still those that their states were made from.
+"""Looks again and again whether the topics that tasks read, and their changelog, are still those of their states.
 
 The fetcher goes by names and offsets: a topic that was deleted and made again between two fetches gives it other
-records at the same offsets, and partitions that were added give it nothing. A topic that is gone is told in time, too:
+records at the same offsets, and partitions that were added give it nothing. Into a changelog that was made again a task
+goes on writing, but its rows of before are not there for the next owner. A topic that is gone is told in time, too:
 the commit of its last offsets would be repeated for ever.
 """
 
@@ -16,6 +17,7 @@ import mode
 from app.base.kafka.cluster import Cluster, ClusterError, TopicFacts, TopicGone
 from app.domain.errors import FlagfallError
 from app.domain.records import TopicPartition
+from app.engine.core.begun import changelog_anew
 from app.engine.drive.kafka.inputs import created_anew, other_count
 from app.engine.drive.runner import TaskRunner
 
@@ -24,12 +26,16 @@ LOOK_SECONDS = 2.0
 
 
 class InputWatch(mode.Service):
-    """`topics` are the inputs of a group, `runners` gives its tasks that run here; `end` is called once, in words."""
+    """`topics` are the inputs of a group, `changelog` holds what its tasks stored, `runners` gives those that run here.
+
+    `end` is called once, in words.
+    """
 
     def __init__(
         self,
         cluster: Cluster,
         topics: Sequence[str],
+        changelog: str,
         runners: Callable[[], Mapping[int, TaskRunner]],
         *,
         partitions: int,
@@ -37,7 +43,8 @@ class InputWatch(mode.Service):
         **options: Any,
     ) -> None:
         super().__init__(**options)
-        self._cluster, self._topics, self._runners = cluster, topics, runners
+        self._cluster, self._changelog, self._runners = cluster, changelog, runners
+        self._topics = (*topics, changelog)
         self._partitions, self._end = partitions, end
         self._remembered: dict[str, tuple[TopicPartition, str]] = {}
         """By topic, one place of it and the topic's id in that task's marker."""
@@ -71,11 +78,14 @@ class InputWatch(mode.Service):
         for partition, runner in self._runners().items():
             for topic, position in runner.core.state.marker.inputs.items():
                 self._remembered[topic] = TopicPartition(topic, partition), position.topic_id
+            place = TopicPartition(self._changelog, partition)
+            self._remembered[self._changelog] = place, runner.core.state.marker.changelog_id
 
     def _difference(self, topic: str, facts: TopicFacts) -> FlagfallError | None:
         place, topic_id = self._remembered.get(topic, (None, ""))
         if place is not None and facts.id != topic_id:
-            return created_anew(place, facts.id, topic_id)
+            anew = changelog_anew if topic == self._changelog else created_anew
+            return anew(place, facts.id, topic_id)
         if facts.partitions != self._partitions:
             return other_count(topic, facts.partitions, self._partitions)
         return None

@@ -1,0 +1,60 @@
+"""In which changelog a task has begun, so that one that is made anew under it is noticed (rule 4).
+
+Markers name it. A changelog that was emptied has none, so `<app>.begun` tells of it, too: in the transaction of the
+first marker that names it.
+"""
+
+from __future__ import annotations
+
+import orjson
+
+from app.base import names
+from app.domain.errors import StateError
+from app.domain.marker import Marker
+from app.domain.records import TopicPartition
+from app.engine.core.batch import Batch, Output
+from app.engine.core.definition import TaskDefinition
+
+
+def begun_outputs(definition: TaskDefinition, marker: Marker) -> list[Output]:
+    """What is told of the changelog that the marker names; nothing if it names none."""
+    if not marker.changelog_id:
+        return []
+    topic = names.begun_topic(definition.application)
+    value = orjson.dumps({"changelog_id": marker.changelog_id})
+    return [Output(topic, _key(_place(definition, marker.partition)), value, partition=marker.partition)]
+
+
+def begun_in(definition: TaskDefinition, batch: Batch) -> str | None:
+    """The id that this part of the task's partition of `<app>.begun` tells of last; None if it does not."""
+    key = _key(_place(definition, batch.partition))
+    told = [value for its_key, value in zip(batch.keys, batch.values, strict=True) if its_key == key and value]
+    return str(orjson.loads(told[-1])["changelog_id"]) if told else None
+
+
+def require_same(definition: TaskDefinition, partition: int, marker: Marker | None, begun: str, now: str) -> None:
+    """StateError unless the changelog, whose id is `now` and whose last marker is given, is the task's from the first.
+
+    `begun`: what `<app>.begun` tells, "" for nothing. A marker of before layout 6 is believed.
+    """
+    was = begun if marker is None else marker.changelog_id
+    if not was or (marker is not None and was == now):
+        return
+    raise changelog_anew(_place(definition, partition), now, was)
+
+
+def changelog_anew(place: TopicPartition, now: str, was: str) -> StateError:
+    """What a task had stored is gone."""
+    how = "holds no marker any more" if now == was else f"was created anew (id {now}, the task's was {was})"
+    return StateError(
+        f"{place}: the changelog {how}: what the task had stored is gone, and nothing that is left tells all of it. "
+        "Stop the workers and use another FLAGFALL_APP_ID, which begins where the topics do"
+    )
+
+
+def _place(definition: TaskDefinition, partition: int) -> TopicPartition:
+    return TopicPartition(names.changelog_topic(definition.application, definition.name), partition)
+
+
+def _key(place: TopicPartition) -> bytes:
+    return str(place).encode()
