@@ -21,12 +21,14 @@ async def planned(group: StoppedGroup) -> dict[int, tuple[Standing, Rebuild]]:
 async def rebuild(group: StoppedGroup, advanced: Callable[[int, int], None]) -> dict[int, tuple[Standing, Rebuild]]:
     """Do it; `advanced` is told how many offsets have been read, and how many there are in all.
 
-    WorkersRun if the group has members. Each task begins anew in a transaction of its own.
+    WorkersRun if the group has members. Records are read by the schemas by which the tasks read them: it waits for a
+    registry that has others under their ids. Each task begins anew in a transaction of its own.
     """
     rereader = Rereader(group.definition.application, group.connections)
     async with group.held() as write:
         plan = await planned(group)
-        for partition, (_, task) in plan.items():
+        for partition, (at, task) in plan.items():
+            group.connections.schemas.expect(at.marker.schemas)
             while (piece := task.piece) is not None:
                 batch = await rereader.records(piece, partition)
                 task.take(batch, await group.connections.schemas.having(set(batch.packed.schema_ids)))
