@@ -208,6 +208,20 @@ def test_a_changelog_that_is_made_anew_between_two_runs_is_not_taken_for_a_new_a
     assert (refused.returncode, "the changelog was created anew" in refused.stderr) == (1, True), refused.stderr
 
 
+def test_a_topic_that_is_deleted_under_a_worker_that_commits_its_offsets_ends_it_at_once(
+    world: Settings, tmp_path: Path
+) -> None:
+    """Its last commit names the topic: aiokafka would repeat it for ever."""
+    write_rides(world, 0, 600)
+    with ready_worker(world, tmp_path) as running:
+        wait_for(lambda: covers(world, running), "every ride is covered, though no offset may be committed", [running])
+        delete_topics(world, ["rides.hvfhv"])
+        code = running.ended()
+    told = running.log.read_text()
+    assert (code, told.count("has no such topic"), "Traceback" in told) == (1, 1, False), told
+    assert "did not stop within" not in told
+
+
 def test_partitions_that_are_added_stop_a_running_worker(world: Settings, tmp_path: Path) -> None:
     with ready_worker(world, tmp_path) as running:
         admin = admin_client(world.kafka)

@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 from types import SimpleNamespace
 from typing import Any
+from unittest.mock import AsyncMock
 
 import pytest
+from aiokafka.errors import RequestTimedOutError, UnknownTopicOrPartitionError
 from faust.transport.drivers import aiokafka as stock
 from faust.types import TP
 
@@ -15,6 +17,7 @@ from app.engine.drive.faust_parts.driver import (
     FETCH_SECONDS_HELD,
     ColumnarConsumer,
     ColumnarConsumerThread,
+    passing_gone,
 )
 
 FENCED, KEPT = TP("rides.yellow", 0), TP("rides.yellow", 1)
@@ -67,6 +70,16 @@ async def test_a_consumer_that_crashed_does_not_ask_its_ending_thread_to_commit(
     assert commits == []
     await stopped.on_stop()
     assert commits == [False]
+
+
+async def test_offsets_of_a_topic_that_is_gone_are_committed_once_and_other_troubles_are_told() -> None:
+    commit = AsyncMock(side_effect=[UnknownTopicOrPartitionError(), None, RequestTimedOutError()])
+    committing = passing_gone(commit)
+    await committing("assignment", {FENCED: 1})
+    await committing("assignment", {FENCED: 2})
+    with pytest.raises(RequestTimedOutError):
+        await committing("assignment", {FENCED: 3})
+    assert commit.await_count == 3
 
 
 def test_a_thread_that_has_ended_is_not_told_to_stop() -> None:

@@ -9,9 +9,11 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
 import faust
+from aiokafka.errors import UnknownTopicOrPartitionError
 from faust.transport.drivers import aiokafka as stock
 from faust.types import TP, ConsumerMessage
 
@@ -50,6 +52,7 @@ class ColumnarConsumerThread(stock.AIOKafkaConsumerThread):
         await super().on_start()
         coordinator = self._consumer._coordinator
         coordinator._do_heartbeat = self._noting(coordinator._do_heartbeat)
+        coordinator._do_commit_offsets = passing_gone(coordinator._do_commit_offsets)
         coordinator._coordination_task.add_done_callback(self._coordination_ended)
 
     def _stopped_set(self) -> None:
@@ -99,6 +102,20 @@ class ColumnarConsumerThread(stock.AIOKafkaConsumerThread):
             drained = await drain(fetcher, active_partitions, timeout or 0)
         self.app.groups.log_ends_seen(_ends_seen(consumer))
         return drained
+
+
+def passing_gone(commit: Any) -> Any:
+    """The same, content without a topic that is gone.
+
+    aiokafka would repeat the commit for ever, in the middle of a rebalance or of the worker's end. Offsets are for lag
+    monitors; that the topic is gone is for `InputWatch`, or the next take-over, to say.
+    """
+
+    async def committing(assignment: Any, offsets: Any) -> None:
+        with suppress(UnknownTopicOrPartitionError):
+            await commit(assignment, offsets)
+
+    return committing
 
 
 def _ends_seen(consumer: Any) -> dict[tuple[str, int], int]:

@@ -90,6 +90,7 @@ METHODS = (
     Method(f"{_FETCHER}.PartitionRecords", "_consume_aborted_up_to", ("batch_offset",), "aborted transactions"),
     Method(f"{_FETCHER}.PartitionRecords", "_contains_abort_marker", ("next_batch",), "aborted transactions"),
     Method(_COORDINATOR, "_do_heartbeat", (), "an accepted heartbeat before a take-over; wrapped to note the others"),
+    Method(_COORDINATOR, "_do_commit_offsets", ("assignment", "offsets"), "passes over a topic that is gone"),
     Method(f"{_DRIVER}.AIOKafkaConsumerThread", "_create_worker_consumer", ("transport",), "settings of the consumer"),
     Method(
         f"{_DRIVER}.AIOKafkaConsumerThread",

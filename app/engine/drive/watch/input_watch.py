@@ -2,8 +2,7 @@
 
 The fetcher goes by names and offsets: a topic that was deleted and made again between two fetches gives it other
 records at the same offsets, and partitions that were added give it nothing. Into a changelog that was made again a task
-goes on writing, but its rows of before are not there for the next owner. A topic that is gone is told in time, too:
-the commit of its last offsets would be repeated for ever.
+goes on writing, but its rows of before are not there for the next owner. A topic that is gone is told in time, too.
 """
 
 from __future__ import annotations
