@@ -30,6 +30,7 @@ from app.base.names import advances_topic, changelog_topic, quarantine_topic
 from app.base.registry.client import Registry
 from app.base.registry.schemas import RegistrySchemas
 from app.base.settings import Settings
+from app.domain.advance import obeyed
 from app.domain.corrections.correction import Place
 from app.domain.difference import Difference
 from app.domain.fold import Advance
@@ -128,7 +129,7 @@ def _reconcile_source(run: Run, source: Source, views: Sequence[View]) -> list[V
     cuts = [export.cut for of_view in exports.values() for export in of_view]
     with run.step("checks", "checking that the topics hold what the cut claims"):
         _check(run, cuts)
-        advances = _advances(run, cuts)
+        advances = _advances(run, source, cuts)
         told = read_told(run.client, run.settings.app_id, source, cuts)
     with run.step("changelog", "copying the changelog up to the same position"):
         stored = _changelog(run, source, cuts)
@@ -212,10 +213,11 @@ def _check(run: Run, cuts: Sequence[TaskCut]) -> None:
         raise Invalid("the marker's ledgers do not add up:\n" + "\n".join(f"  - {text}" for text in problems))
 
 
-def _advances(run: Run, cuts: Sequence[TaskCut]) -> list[Advance]:
+def _advances(run: Run, source: Source, cuts: Sequence[TaskCut]) -> list[Advance]:
     topic = advances_topic(run.settings.app_id)
     spans = joined(span for cut in cuts for span in cut.source_spans)
-    return read_advances(run.client, topic, _decided_partitions(run, topic), spans)
+    told = read_advances(run.client, topic, _decided_partitions(run, topic), spans)
+    return obeyed(told, source)
 
 
 def _records(run: Run, source: Source, views: Sequence[View], cuts: Sequence[TaskCut]) -> DataFrame:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from app.domain.fingerprint import MAX_OFFSET
+from app.domain.fold import Advance
 from app.domain.records import Reason
 from app.domain.source import Source
 
@@ -17,6 +18,12 @@ class AdvanceRequest(NamedTuple):
     partition: int
     watermark_us: int
     not_before_offset: int = 0
+
+
+def obeyed(advances: Iterable[Advance], source: Source) -> list[Advance]:
+    """Those of the source's advances that recomputations obey: all but what an earlier release took for a watermark
+    that no record can have."""
+    return [advance for advance in advances if source.may_reach(advance.watermark_us)]
 
 
 def refusal(request: AdvanceRequest, by_topic: Mapping[str, Source], partition: int) -> str | None:

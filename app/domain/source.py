@@ -141,6 +141,11 @@ class Source:
             LATEST_US if high is None else min(high, LATEST_US),
         )
 
+    def may_reach(self, watermark_us: int) -> bool:
+        """Whether a watermark can stand there: wider than `instants_us`, as the bounds may have been others."""
+        high = self.by_name[self.reported_at].high
+        return high is None or watermark_us <= max(high, LATEST_US)
+
     def topic(self, name: str) -> SourceTopic:
         """The topic of that name; KeyError if it is not of this source."""
         for topic in self.topics:

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from app.base import names
 from app.codecs.avro.schema import Schemas
+from app.domain.advance import obeyed
 from app.domain.errors import StateError
 from app.domain.fold import Advance
 from app.domain.marker import BUILDING, LIVE, BuildPosition, Marker, ViewPosition
@@ -101,6 +102,7 @@ def read_again(
 ) -> ReadAgain:
     """A batch (`of_one_skew`) as its task judged it when it read it first; `watermark_us` is the one before it."""
     source = definition.by_topic[batch.topic]
+    advances = obeyed(advances, source)
     columns, epoch = definition.columns_of(source), epoch_at(skews, batch.base_offset)
     usable, refused = usable_records(source, batch, watermark_us, schemas, columns, epoch)
     usable = _advanced(usable, batch, advances)

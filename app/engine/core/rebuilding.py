@@ -14,16 +14,18 @@ from typing import NamedTuple
 
 from app.base import names
 from app.codecs.avro.schema import Schemas
+from app.domain.advance import obeyed
 from app.domain.errors import StateError
-from app.domain.event_time import NO_WATERMARK
+from app.domain.event_time import NO_WATERMARK, ends_at_us, window_start
 from app.domain.fold import Advance
 from app.domain.marker import InputPosition, Marker, OffsetRange, ViewPosition, former_key
-from app.domain.view import View
+from app.domain.view import AllTime, Session, View
 from app.engine.core.advances import advance_output
 from app.engine.core.batch import Batch, Output, Transaction
 from app.engine.core.building import Piece, read_again
 from app.engine.core.definition import TaskDefinition, begun_again
 from app.engine.core.epochs import of_one_skew
+from app.engine.core.possible import has_impossible
 from app.engine.core.records.reading import passed
 from app.engine.core.stored_marker import marker_transaction
 
@@ -52,7 +54,8 @@ class Rebuild:
         advances: Mapping[str, Sequence[Advance]],
         outcomes: LogNow,
     ) -> None:
-        self._definition, self._marker, self._advances = definition, marker, advances
+        self._definition, self._marker = definition, marker
+        self._advances = {topic: obeyed(some, definition.by_topic[topic]) for topic, some in advances.items()}
         self._outcomes = OffsetRange(outcomes.start, outcomes.end)
         records = [topic for topic in marker.inputs if topic in definition.by_topic and topic in logs]
         _refuse_other_halves(marker, {topic: logs[topic] for topic in records})
@@ -105,7 +108,21 @@ class Rebuild:
             branches={name: at for name, at in self._marker.branches.items() if not at.start.keys() & moved},
             closed_before=_closed(self._marker),
         )
+        if has_impossible(self._definition, self._marker):
+            marker = self._healed(marker)
         return marker_transaction(self._definition, marker, outputs)
+
+    def _healed(self, marker: Marker) -> Marker:
+        """Windows were closed for ever by a watermark that no record can have. Those that hold what has been read stay
+        as they were published; later ones will be."""
+        views = dict(marker.views)
+        for view in (view for view in self._definition.views if not isinstance(view.window, AllTime | Session)):
+            top_us = max(marker.inputs[topic.name].watermark_us for topic in view.source.topics)
+            position = views.get(view.name)
+            if position is not None and position.closed_to_us is not None:
+                end_us = None if top_us == NO_WATERMARK else ends_at_us(view, window_start(view, top_us))
+                views[view.name] = replace(position, closed_to_us=end_us)
+        return replace(marker, views=views, closed_before={})
 
     def _has(self, view: View) -> bool:
         """Whether the marker knows the view as it is declared, over all its topics; else it begins by itself."""

@@ -17,11 +17,12 @@ from app.codecs.stored.marker import decode_marker
 from app.codecs.stored.row_keys import row_prefix
 from app.domain.errors import LayoutError, StateError
 from app.domain.marker import InputPosition, Marker
-from app.domain.view import Session
+from app.domain.view import Session, View
 from app.engine.core.batch import Batch
 from app.engine.core.clearing import holds
 from app.engine.core.definition import TaskDefinition
 from app.engine.core.pairs.halves import Halves
+from app.engine.core.possible import is_possible, require_possible
 from app.engine.core.results.revising import with_revision
 from app.engine.core.rows.spans import Spans
 from app.engine.core.rows.state import ViewState
@@ -120,6 +121,7 @@ class Restorer:
             empty = self._definition.empty_marker(partition, inputs)
             state.marker = replace(empty, changelog_id=changelog_id)
         else:
+            require_possible(self._definition, self.marker)
             goes_on = self._definition.goes_on
             begun = [view for view in self._definition.views if not goes_on(view, self.marker)]
             former = {view.name for view in begun if holds(state, view)}
@@ -144,7 +146,7 @@ class Restorer:
         for name in definition.finals:
             view = definition.by_name[name]
             takers[as_closed_row_key(row_prefix(view))] = _row_taker(state.closings[name])
-            takers[mark_head(view)] = _mark_taker(state.marks[name])
+            takers[mark_head(view)] = _mark_taker(view, state.marks[name])
             takers[as_final_key(row_prefix(view))] = _row_taker(state.finals[name])
         return takers | {half_head(one): _half_taker(state.halves[one.name]) for one in definition.pairing}
 
@@ -193,10 +195,12 @@ def _block_taker(blocks: dict[bytes, Total]) -> Taker:
     return take
 
 
-def _mark_taker(marks: dict[int, Mark]) -> Taker:
-    return lambda keys, values, _: marks.update(
-        {task_of(key): decode_mark(value) for key, value in _latest(keys, values) if value is not None}
-    )
+def _mark_taker(view: View, marks: dict[int, Mark]) -> Taker:
+    def take(keys: Blobs, values: Blobs, _: Int64s) -> None:
+        told = {task_of(key): decode_mark(value) for key, value in _latest(keys, values) if value is not None}
+        marks.update({task: mark for task, mark in told.items() if is_possible(view, mark)})
+
+    return take
 
 
 def _half_taker(halves: Halves) -> Taker:

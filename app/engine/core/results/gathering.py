@@ -28,6 +28,7 @@ from app.domain.errors import LayoutError
 from app.domain.view import View
 from app.engine.core.batch import Batch
 from app.engine.core.draft import Draft
+from app.engine.core.possible import is_possible
 from app.engine.core.records.refusals import quarantine_output
 from app.engine.core.results.merging import ClosingsChanged, finals_of
 from app.engine.core.results.revising import Change, replaced_in, revise_finals
@@ -136,7 +137,8 @@ def _changes(view: View, batch: Batch) -> list[Change]:
 
 def _take_marks(draft: Draft, view: View, batch: Batch) -> int:
     keys, values = _beginning_with(batch, mark_head(view))
-    marks = {task_of(key): decode_mark(value) for key, value in zip(keys, values, strict=True)}
+    told = {task_of(key): decode_mark(value) for key, value in zip(keys, values, strict=True)}
+    marks = {task: mark for task, mark in told.items() if is_possible(view, mark)}
     for task, mark in marks.items():
         draft.keep(mark_key(view, task), encode_mark(mark))
     if marks:
