@@ -53,6 +53,18 @@ async def test_a_worker_gathers_from_the_owners_of_the_other_partitions(serve: S
     assert [r["count"] for r in answer["data"]] == [merged[k][0] for k in in_order(list(merged))]
 
 
+@pytest.mark.parametrize("asked", [[("zone", str(n % 265 + 1)) for n in range(300)], [("base", "\u20ac" * 450)]])
+async def test_what_a_caller_may_ask_a_worker_may_ask_another(serve: Serve, asked: list[tuple[str, str]]) -> None:
+    tables = [task_of(p, {ZONE_DEMAND: zone_table((0, 1)), BY_BASE: {}}) for p in (0, 1)]
+    there = await serve(ready_directory(tables[1:], partitions=2))
+    directory = ready_directory(tables[:1], partitions=2)
+    directory.owners = {0: directory.url, 1: url_of(there)}
+    here = await serve(directory)
+    view = ZONE_DEMAND if asked[0][0] == "zone" else BY_BASE
+    answer = await here.get(f"/v1/views/{view.name}/rows", params=asked)
+    assert answer.status == 200
+
+
 async def test_a_partition_that_cannot_be_had_is_a_503_or_a_named_hole(serve: Serve, unused_tcp_port: int) -> None:
     directory = ready_directory([task_of(0, {ZONE_DEMAND: zone_table((0, 1))})], partitions=2)
     directory.owners = {0: directory.url, 1: f"http://127.0.0.1:{unused_tcp_port}"}

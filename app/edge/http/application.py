@@ -27,7 +27,7 @@ from app.edge.http.problems import problem_middleware
 from app.edge.http.routes import ROUTES
 from app.edge.http.rows.rows_query import check_parameter_names
 from app.edge.http.rows.zone_names import Names
-from app.edge.http.security import bounded_address, secure_headers, unread_body
+from app.edge.http.security import MAX_LINE_BYTES, bounded_address, secure_headers, unread_body
 from app.engine.drive.kafka.schemas import Awaited
 from app.engine.drive.watch.liveness import Liveness
 
@@ -73,7 +73,13 @@ def create_app(
 
 def create_runner(app: web.Application) -> web.AppRunner:
     """A runner that leaves signals to Faust and does not wait long for slow clients when the worker stops."""
-    return web.AppRunner(app, handle_signals=False, access_log=None, shutdown_timeout=SHUTDOWN_SECONDS)
+    return web.AppRunner(
+        app,
+        handle_signals=False,
+        access_log=None,
+        shutdown_timeout=SHUTDOWN_SECONDS,
+        max_line_size=MAX_LINE_BYTES,
+    )
 
 
 async def _session(app: web.Application) -> AsyncIterator[None]:

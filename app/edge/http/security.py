@@ -6,8 +6,12 @@ from aiohttp import hdrs, web
 
 from app.edge.http.problems import Handler, Problem
 
+INTERNAL = "/v1/internal/"
 MAX_ADDRESS_BYTES = 4096
 MAX_PARAMETERS = 300
+MAX_LINE_BYTES = 65_536
+"""Of a request's first line, whoever asks. Workers tell each other what a caller asked with every byte escaped, and
+the partitions beside it: an address that a caller may send is not too long for them."""
 HEADERS = {
     "Cache-Control": "no-store",
     "Content-Security-Policy": (
@@ -28,11 +32,15 @@ async def secure_headers(request: web.Request, response: web.StreamResponse) -> 
 
 @web.middleware
 async def bounded_address(request: web.Request, handler: Handler) -> web.StreamResponse:
-    """Refuse long addresses, and more parameters than any query needs."""
-    if len(request.raw_path) > MAX_ADDRESS_BYTES or request.query_string.count("&") >= MAX_PARAMETERS:
+    """Refuse callers' long addresses, and more parameters than any query needs."""
+    if not request.path.startswith(INTERNAL) and _too_long(request):
         allowed = f"{MAX_ADDRESS_BYTES} bytes and {MAX_PARAMETERS} parameters"
         raise Problem("too-long", f"An address has at most {allowed}; ask in several requests.")
     return await handler(request)
+
+
+def _too_long(request: web.Request) -> bool:
+    return len(request.raw_path) > MAX_ADDRESS_BYTES or request.query_string.count("&") >= MAX_PARAMETERS
 
 
 async def unread_body(request: web.Request) -> None:
