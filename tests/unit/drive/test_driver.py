@@ -55,6 +55,14 @@ def test_a_partition_that_was_taken_away_holds_nothing_back(consumer: ColumnarCo
     assert asyncio.run(waits()) == [FETCH_SECONDS, FETCH_SECONDS_HELD, FETCH_SECONDS]
 
 
+def test_no_stream_is_told_to_be_slow_by_the_time_since_the_start(consumer: ColumnarConsumer) -> None:
+    """Seen after a broker that froze: a page of ERROR for each topic-partition, though all were read to their ends."""
+    asked: list[TP] = []
+    consumer._thread = SimpleNamespace(verify_event_path=lambda now, tp: asked.append(tp))
+    consumer.verify_event_path(1e9, KEPT)
+    assert not asked
+
+
 async def test_a_consumer_that_crashed_does_not_ask_its_ending_thread_to_commit(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

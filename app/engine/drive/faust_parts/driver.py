@@ -179,6 +179,12 @@ class ColumnarConsumer(stock.Consumer):
     async def _add_gap(self, tp: TP, offset_from: int, offset_to: int) -> None:
         """Gaps need no book-keeping: a batch says which offsets it covers."""
 
+    def verify_event_path(self, now: float, tp: TP) -> None:
+        """Nothing: Faust takes a stream for slow by when the consumer began, and knows of no batches.
+
+        What gets nowhere is told by `progress`, in one line with the cause.
+        """
+
     async def on_partitions_revoked(self, revoked: Any) -> None:
         await self.app.groups.quiesce()
         self._buffered_partitions.difference_update(revoked)  # a fenced task's are let go by nobody else

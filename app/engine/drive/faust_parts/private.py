@@ -113,6 +113,7 @@ METHODS = (
     Method(_BASE_CONSUMER, "_get_active_partitions", (), "whether all is held back"),
     Method(_BASE_CONSUMER, "_new_offset", ("tp",), "the offset to commit, for lag monitors"),
     Method(_BASE_CONSUMER, "_add_gap", ("tp", "offset_from", "offset_to"), "no book-keeping of gaps"),
+    Method(f"{_DRIVER}.Consumer", "verify_event_path", ("now", "tp"), "no false alarms about slow streams"),
     Method(_BASE_CONSUMER, "on_partitions_revoked", ("revoked",), "quiesces tasks first"),
     Method(_BASE_CONSUMER, "commit_and_end_transactions", (), "not after a crash"),
     Method(_BASE_CONSUMER, "perform_seek", (), "positions come from markers"),
