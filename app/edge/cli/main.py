@@ -7,6 +7,7 @@ Exit codes: 0 done, 1 could not (the message says what to do), 2 wrong usage, 13
 from __future__ import annotations
 
 import importlib
+import os
 import sys
 from typing import Final
 
@@ -81,7 +82,10 @@ def main() -> None:
 
 
 def run(arguments: list[str]) -> int:
-    """The exit code of a command line. What flagfall raises on purpose is told in one line, not as a traceback."""
+    """The exit code of a command line.
+
+    What flagfall raises on purpose is told in one line, not as a traceback; a place that cannot be used too.
+    """
     try:
         code = cli.main(arguments, prog_name="flagfall", standalone_mode=False)
     except click.ClickException as error:
@@ -91,11 +95,24 @@ def run(arguments: list[str]) -> int:
         click.echo("interrupted", err=True)
         return INTERRUPTED
     except Exception as error:
-        if not type(error).__module__.startswith(OWN_PACKAGES):
+        told = _in_words(error)
+        if told is None:
             raise
-        click.echo(f"{click.style('error:', fg='red', bold=True)} {printable(str(error), lines=True)}", err=True)
+        click.echo(f"{click.style('error:', fg='red', bold=True)} {printable(told, lines=True)}", err=True)
         return 1
     return code if isinstance(code, int) else 0
+
+
+def _in_words(error: Exception) -> str | None:
+    """What a user is told; None for what nobody expected."""
+    if type(error).__module__.startswith(OWN_PACKAGES):
+        return str(error)
+    if isinstance(error, OSError) and error.filename is not None:
+        return (
+            f"{os.fsdecode(error.filename)}: {error.strerror}. Name a place that can be used: what is kept lies "
+            "below FLAGFALL_DATA_DIR, or where options say"
+        )
+    return None
 
 
 if __name__ == "__main__":

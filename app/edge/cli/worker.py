@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import click
 
+from app.edge.cli.common import load_settings
+
 
 @click.command(epilog="Example: FLAGFALL_WORKER_HTTP_PORT=18082 flagfall worker")
 @click.option("--http-port", type=click.IntRange(1, 65535), help="Port of this worker's HTTP interface.")
@@ -19,6 +21,7 @@ def command(http_port: int | None, log_level: str) -> None:
     gc.disable()  # a fifth of what the imports take; `warm_up` has it go on
     if http_port is not None:
         os.environ["FLAGFALL_WORKER_HTTP_PORT"] = str(http_port)
+    load_settings().data_dir.mkdir(parents=True, exist_ok=True)  # told in words here, as a service's traceback later
     import mode.loop
 
     mode.loop.use("uvloop")  # before Faust is there; its own option is read from the process's arguments alone

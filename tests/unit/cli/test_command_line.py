@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import click
 import pytest
@@ -39,6 +40,21 @@ def test_an_error_that_flagfall_raises_is_one_message_and_exit_1(
     _install(monkeypatch, DefinitionError("view 'x' is not usable", ["it has no groups"]))
     assert run(["views"]) == 1
     assert "view 'x' is not usable" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", [["demo"], ["services", "status"], ["worker"], ["replay", "rides.csv"]])
+def test_a_directory_that_cannot_be_is_named_with_what_to_do(
+    command: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "file").touch()
+    (tmp_path / "rides.csv").touch()
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("gc.disable", lambda: None)
+    monkeypatch.setenv("FLAGFALL_DATA_DIR", str(tmp_path / "file" / "data"))
+    assert run([*command, "--data-dir", "file/data"] if command == ["demo"] else command) == 1
+    told = capsys.readouterr().err
+    assert "file/data" in told
+    assert "FLAGFALL_DATA_DIR" in told
 
 
 def test_an_error_that_nobody_expected_keeps_its_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
