@@ -6,13 +6,14 @@ is no UTF-8 through both ways, so that is asked for too. All others are *suspect
 which `app.codecs.avro.strict` looks at one by one. A suspect may turn out well (an unusual but legal encoding).
 
 The JVM is given each writer's types under names of our own: it is stricter about names and defaults than those who
-registered them may have been, and Spark's columns do not tell upper from lower case.
+registered them may have been, and Spark's columns do not tell upper from lower case. Schemas of the same fields, as
+those that differ in a word of documentation, are read as one: each *layout* takes a second to be planned.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from pyspark.sql import Column, DataFrame
@@ -30,19 +31,26 @@ from spark_batch.source.epochs import refusals, with_held
 
 PLAIN_TYPES = {"int", "long", "string", "boolean"}
 MICROS_PER_MILLI = 1000
+MOST_LAYOUTS = 16
+"""Values of further ones are suspects."""
+LARGE_BYTES = 1 << 20
+"""Larger values are suspects: each step of the JVM would make a copy."""
+Layout = Sequence[WriterSchema]
+"""Schemas of the same fields, in the same order."""
 
 
 def decode(raw: DataFrame, source: s.Source, writer_schemas: Sequence[WriterSchema]) -> DataFrame:
     """`raw` with one column per column of the source, and `suspect`; a suspect's columns are all null."""
-    plain = [schema for schema in writer_schemas if is_plain(schema, source.columns)]
+    plain = layouts(writer_schemas, source.columns)
+    behind = F.expr(f"substring(value, {HEADER_BYTES + 1})")
     framed = raw.withColumns(
         {
             "header": F.expr(f"substring(value, 1, {HEADER_BYTES})"),
-            "body": F.expr(f"substring(value, {HEADER_BYTES + 1})"),
+            "body": F.when(F.length("value") <= LARGE_BYTES, behind),
         }
     )
-    parsed = framed.withColumns({_record(schema): _parsed(schema) for schema in plain})
-    guarded = parsed.withColumn("suspect", ~_any([_unchanged(schema) for schema in plain]))
+    parsed = framed.withColumns({_record(layout): _parsed(layout) for layout in plain})
+    guarded = parsed.withColumn("suspect", ~_any([_unchanged(layout) for layout in plain]))
     values = {column.name: F.when(~F.col("suspect"), _value(column, plain)) for column in source.columns}
     return guarded.select(*raw.columns, "suspect", *(value.alias(name) for name, value in values.items()))
 
@@ -64,6 +72,16 @@ def judge(decoded: DataFrame, source: s.Source, rules: Rules = AS_DECLARED) -> D
     )
     told = F.when(within, F.coalesce(in_time, _unclean(source, rules))).otherwise(F.col("reason"))
     return full.withColumn("reason", told).drop("skew_us", "refused_by")
+
+
+def layouts(schemas: Iterable[WriterSchema], columns: Sequence[s.Column]) -> Sequence[Layout]:
+    """The schemas that the JVM reads, by layout, MOST_LAYOUTS at most: those with the lowest ids."""
+    alike = dict[str, list[WriterSchema]]()
+    for schema in sorted(schemas, key=lambda schema: schema.id):
+        if is_plain(schema, columns):
+            fields = [[field["name"], field["type"]] for field in schema.declared["fields"]]
+            alike.setdefault(json.dumps(fields), []).append(schema)
+    return list(alike.values())[:MOST_LAYOUTS]
 
 
 def is_plain(schema: WriterSchema, columns: Sequence[s.Column]) -> bool:
@@ -96,40 +114,43 @@ def _branches(field: Mapping[str, Any]) -> list[Any]:
     return declared if isinstance(declared, list) else [declared]
 
 
-def _record(schema: WriterSchema) -> str:
-    return f"record_{schema.id}"
+def _record(layout: Layout) -> str:
+    return f"record_{layout[0].id}"
 
 
-def _is_of(schema: WriterSchema) -> Column:
-    """Whether a value is framed as this schema's, with at least a byte behind the header."""
-    return (F.col("header") == F.lit(schema.header)) & (F.length("value") > HEADER_BYTES)
+def _is_of(layout: Layout) -> Column:
+    """Whether a value is framed as of one of these schemas, with at least a byte behind the header."""
+    return F.col("header").isin([F.lit(schema.header) for schema in layout]) & (F.length("value") > HEADER_BYTES)
 
 
-def _parsed(schema: WriterSchema) -> Column:
-    return from_avro(F.when(_is_of(schema), F.col("body")), _for_java(schema), {"mode": "PERMISSIVE"})
+def _parsed(layout: Layout) -> Column:
+    return from_avro(F.when(_is_of(layout), F.col("body")), _for_java(layout), {"mode": "PERMISSIVE"})
 
 
-def _for_java(schema: WriterSchema) -> str:
-    fields = [{"name": f"f{at}", "type": field["type"]} for at, field in enumerate(schema.declared["fields"])]
+def _for_java(layout: Layout) -> str:
+    fields = [{"name": f"f{at}", "type": field["type"]} for at, field in enumerate(_fields(layout))]
     return json.dumps({"type": "record", "name": "Written", "fields": fields})
 
 
-def _unchanged(schema: WriterSchema) -> Column:
-    """Whether a value was decoded by this schema and gives its bytes back. A broken one is a struct of nulls, which
+def _fields(layout: Layout) -> Sequence[Mapping[str, Any]]:
+    fields: Sequence[Mapping[str, Any]] = layout[0].declared["fields"]
+    return fields
+
+
+def _unchanged(layout: Layout) -> Column:
+    """Whether a value was decoded by this layout and gives its bytes back. A broken one is a struct of nulls, which
     `to_avro` refuses where a field may not be null: asked only if such a field was found."""
-    record, fields = F.col(_record(schema)), list(enumerate(schema.declared["fields"]))
+    record, fields = F.col(_record(layout)), list(enumerate(_fields(layout)))
     found = _all([record[f"f{at}"].isNotNull() for at, field in fields if not isinstance(field["type"], list)])
     texts = [record[f"f{at}"] for at, field in fields if "string" in _branches(field)]
     legible = _all([F.coalesce(F.is_valid_utf8(text), F.lit(True)) for text in texts])
-    same = (to_avro(record, _for_java(schema)) == F.col("body")) & legible
-    return F.coalesce(F.when(_is_of(schema), F.when(found, same)), F.lit(False))
+    same = (to_avro(record, _for_java(layout)) == F.col("body")) & legible
+    return F.coalesce(F.when(_is_of(layout), F.when(found, same)), F.lit(False))
 
 
-def _value(column: s.Column, schemas: Sequence[WriterSchema]) -> Column:
-    places = [
-        (schema, at) for schema in schemas for at, f in enumerate(schema.declared["fields"]) if f["name"] == column.name
-    ]
-    found = [F.col(_record(schema))[f"f{at}"].cast(sql_type(column)) for schema, at in places]
+def _value(column: s.Column, plain: Sequence[Layout]) -> Column:
+    places = [(layout, at) for layout in plain for at, f in enumerate(_fields(layout)) if f["name"] == column.name]
+    found = [F.col(_record(layout))[f"f{at}"].cast(sql_type(column)) for layout, at in places]
     return F.coalesce(*found) if found else F.lit(None).cast(sql_type(column))
 
 

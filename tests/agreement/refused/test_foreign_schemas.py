@@ -17,6 +17,8 @@ from app.codecs.avro.strict import Refusal, StrictDecoder
 from app.domain.fold import refusal
 from app.domain.records import Reason, Record, Value, with_derived
 from app.rides.ride import RIDES, avro_schema
+from spark_batch.source import decode_avro
+from spark_batch.source.decode_avro import MOST_LAYOUTS, layouts
 from spark_batch.source.read_source import kept_columns, read_source
 from tests.support.material.foreign_schemas import FOREIGN, encode_as, with_type
 from tests.support.material.histories import START_US, TOPIC_NAMES, Log, random_ride
@@ -77,6 +79,37 @@ def test_values_of_other_writers_fare_alike_everywhere(spark: SparkSession, tmp_
     assert reasons >= {None, Reason.INCOMPATIBLE_SCHEMA, Reason.UNDECODABLE}
 
 
+def test_schemas_of_the_same_fields_take_spark_no_longer_than_one() -> None:
+    """Each layout is a second of planning, and a producer may register a schema with each of its releases."""
+    alike = [
+        WriterSchema(number, json.dumps({**avro_schema(), "doc": f"release {number}"})) for number in range(1, 301)
+    ]
+    assert [[schema.id for schema in layout] for layout in layouts(alike[::-1], RIDES.columns)] == [[*range(1, 301)]]
+
+
+def test_spark_leaves_the_layouts_behind_the_first_ones_to_the_strict_decoder() -> None:
+    many = [WriterSchema(number, json.dumps(_longer(number))) for number in range(1, MOST_LAYOUTS + 10)]
+    assert [layout[0].id for layout in layouts(many, RIDES.columns)] == [*range(1, MOST_LAYOUTS + 1)]
+
+
+def test_layouts_fare_alike_whoever_reads_them(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(decode_avro, "MOST_LAYOUTS", 2)
+    declared = [_longer(length) for length in (0, 1, 2, 3)] + [{**_longer(length), "doc": "again"} for length in (3, 0)]
+    schemas = {number: WriterSchema(number, json.dumps(one)) for number, one in enumerate(declared, start=1)}
+    rng = random.Random(19)
+    values = [_value(rng, at, schema) for at in range(VALUES_OF_EACH) for schema in schemas.values()]
+    values += [value[:5] + values[0][5:] for value in values[: len(schemas)]]  # behind other headers
+    strict = [StrictDecoder(RIDES.columns).decode(value, schemas) for value in values]
+
+    log = Log(TOPIC_NAMES[0], 0, entries=[(offset, START_US // 1000, value) for offset, value in enumerate(values)])
+    read = read_source(as_kafka(spark, [log]), RIDES, ALL_VIEWS, schemas, tmp_path)
+    rows = read.collect()
+    found = {row["offset"]: (row["reason"], None if row["reason"] else row["ride_id"]) for row in rows}
+    assert found == {offset: _reason_and_id(offset, told) for offset, told in enumerate(strict)}
+
+
 @pytest.mark.parametrize("worker", range(len(RIDE_VERSIONS)))
 def test_workers_of_each_version_read_producers_of_every_version(worker: int) -> None:
     """Whoever is upgraded first: new columns are null in old records, and old workers pass over new fields."""
@@ -101,6 +134,17 @@ def _judged(offset: int, told: dict[str, Value] | Refusal) -> tuple[str | None, 
         return told.reason, {}
     values = with_derived(RIDES, told)
     return refusal(RIDES, Record(TOPIC_NAMES[0], 0, offset, START_US // 1000, told), values), values
+
+
+def _reason_and_id(offset: int, told: dict[str, Value] | Refusal) -> tuple[str | None, Value]:
+    reason, values = _judged(offset, told)
+    return reason, None if reason else values["ride_id"]
+
+
+def _longer(fields: int) -> dict[str, Any]:
+    """Our schema with so many fields more, which nobody reads."""
+    more = [{"name": f"more_{at}", "type": ["null", "long"]} for at in range(fields)]
+    return {**avro_schema(), "fields": [*avro_schema()["fields"], *more]}
 
 
 def _value(rng: random.Random, number: int, schema: WriterSchema) -> bytes:
