@@ -73,7 +73,9 @@ def test_silent_services_are_told_apart(tmp_path: Path) -> None:
             wait_for(waiting.is_ready, "the worker answers", [waiting])
             said = 'flagfall_stalled_seconds{cause="registry",group="rides"}'
             wait_for(lambda: said in waiting.get("/metrics").text, "it waits for the registry", [waiting])
-            wait_for(lambda: "the registry does not answer" in waiting.log.read_text(), "and says so", [waiting])
+            wait_for(
+                lambda: "the registry has not told of all of them" in waiting.log.read_text(), "and says so", [waiting]
+            )
             assert _livez(waiting) == 200
             waiting.send(signal.SIGTERM)
             assert waiting.ended() == ExitCode.CLEAN

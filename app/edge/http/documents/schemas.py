@@ -166,7 +166,7 @@ SHARED: Schema = {
             "ready": {"type": "boolean"},
             "groups": {"type": "object", "additionalProperties": _GROUP},
             "awaited_schemas": record({"count": INTEGER, "longest": {"type": "array", "items": _AWAITED}})
-            | {"description": "Schema ids that tasks wait for, as the registry does not answer about them."},
+            | {"description": "Schema ids that tasks wait for, as the registry has not answered about them yet."},
         }
     ),
     "Any": {"type": "object"},

@@ -43,7 +43,7 @@ IN_WORDS = {
     Cause.NOT_READY: "its tasks are not taken over, and nothing of their changelogs is read",
     Cause.NOT_FETCHED: "records are there, and fetching gives none of them",
     Cause.WRITING: "a transaction of this worker is open all the while; the broker does not complete it",
-    Cause.REGISTRY: "a record's schema must be known, and the registry does not answer",
+    Cause.REGISTRY: "schemas of records must be known, and the registry has not told of all of them yet",
     Cause.FOREIGN_TRANSACTION: "another producer's open transaction hides what follows; end or abort that transaction",
 }
 _BY_DOING = {
