@@ -24,10 +24,10 @@ from app.domain.fold import Advance, RowKey
 from app.domain.marker import Fates, InputPosition, JoinPosition, Marker, OffsetRange
 from app.domain.records import Record, TopicPartition
 from app.domain.view import View
-from app.engine.core.accepting import accept, gaps_of
 from app.engine.core.batch import Transaction
 from app.engine.core.definition import TaskDefinition
-from app.engine.core.rebuilding import LogNow, Rebuild
+from app.engine.core.mending.accepting import accept, gaps_of
+from app.engine.core.mending.rebuilding import LogNow, Rebuild
 from app.engine.core.restore import Restorer
 from app.testkit.cluster.broker import TOPIC_ID, Broker
 from app.testkit.cluster.partition_log import Sent

@@ -44,7 +44,7 @@ def command(*, source: str, yes: bool, bootstrap_server: str | None, as_json: bo
 
 
 async def _gaps(group: StoppedGroup, *, accepting: bool) -> list[dict[str, Any]]:
-    from app.engine.core.accepting import accept, gaps_of
+    from app.engine.core.mending.accepting import accept, gaps_of
 
     if not accepting:
         return _listed(await group.standings())
@@ -57,7 +57,7 @@ async def _gaps(group: StoppedGroup, *, accepting: bool) -> list[dict[str, Any]]
 
 
 def _listed(standings: Mapping[int, Standing]) -> list[dict[str, Any]]:
-    from app.engine.core.accepting import gaps_of
+    from app.engine.core.mending.accepting import gaps_of
 
     return [
         {"place": f"{topic}-{partition}", "from": gap.from_offset, "to": gap.to_offset, "offsets": gap.offsets}

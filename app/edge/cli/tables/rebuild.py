@@ -13,7 +13,7 @@ from app.edge.cli.records.sending import progress
 from app.edge.cli.tables.mending import group_of, source_option, stopped_group, yes_option
 
 if TYPE_CHECKING:
-    from app.engine.core.rebuilding import Rebuild
+    from app.engine.core.mending.rebuilding import Rebuild
     from app.engine.drive.ownership.mending import Standing, StoppedGroup
 
     Plan = Mapping[int, tuple[Standing, Rebuild]]

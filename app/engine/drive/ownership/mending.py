@@ -14,7 +14,7 @@ from app.domain.marker import InputPosition, Marker
 from app.engine.core.batch import Transaction
 from app.engine.core.begun import require_same
 from app.engine.core.definition import TaskDefinition
-from app.engine.core.rebuilding import LogNow
+from app.engine.core.mending.rebuilding import LogNow
 from app.engine.drive.kafka.connections import Connections
 from app.engine.drive.kafka.inputs import Input, inputs_of
 from app.engine.drive.kafka.markers import begun_of, last_markers

@@ -1,10 +1,10 @@
-"""Begins the tasks of a stopped group anew (`app.engine.core.rebuilding`)."""
+"""Begins the tasks of a stopped group anew (`app.engine.core.mending.rebuilding`)."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from app.engine.core.rebuilding import Rebuild
+from app.engine.core.mending.rebuilding import Rebuild
 from app.engine.drive.kafka.rereading import Rereader
 from app.engine.drive.ownership.mending import Standing, StoppedGroup, log_of
 

@@ -25,9 +25,9 @@ from app.engine.core.batch import Batch, Output, Transaction
 from app.engine.core.building import Piece, read_again
 from app.engine.core.definition import TaskDefinition, begun_again
 from app.engine.core.epochs import of_one_skew
+from app.engine.core.mending.stored_marker import marker_transaction
 from app.engine.core.possible import has_impossible
 from app.engine.core.records.reading import passed
-from app.engine.core.stored_marker import marker_transaction
 
 
 class LogNow(NamedTuple):

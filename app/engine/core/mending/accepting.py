@@ -8,7 +8,7 @@ from dataclasses import replace
 from app.domain.marker import InputPosition, Marker, OffsetRange
 from app.engine.core.batch import Transaction
 from app.engine.core.definition import TaskDefinition
-from app.engine.core.stored_marker import marker_transaction
+from app.engine.core.mending.stored_marker import marker_transaction
 
 
 def gaps_of(marker: Marker, begin: Mapping[str, InputPosition]) -> dict[str, OffsetRange]:
