@@ -32,10 +32,10 @@ from spark_batch.folds.recount import counted, recount
 from spark_batch.source.read_source import read_source
 from spark_batch.source.watermark import with_watermark
 from spark_batch.stored.cut import TaskCut
-from tests.support.batches import as_batches
 from tests.support.material.histories import SCHEMAS, TOPIC_NAMES, Log, random_advances, random_log
 from tests.support.material.views import ALL_VIEWS
 from tests.support.spark_logs import as_kafka
+from tests.support.tasks.batches import as_batches
 
 TASKS = 2
 """Of each history; Spark sees those of history i as tasks 2i and 2i + 1."""

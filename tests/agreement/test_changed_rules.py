@@ -34,12 +34,12 @@ from spark_batch.folds.recount import counted, epoch_floors, recount
 from spark_batch.source.read_source import read_source
 from spark_batch.source.watermark import with_watermark
 from spark_batch.stored.cut import TaskCut
-from tests.support.cores import rows_of
 from tests.support.material import views as odd
 from tests.support.material.changed_rules import Ruling, judged, ruled
 from tests.support.material.histories import SCHEMAS, START_US, TOPIC_NAMES, Log, random_log
 from tests.support.material.views import EVERYTHING
 from tests.support.spark_logs import as_kafka
+from tests.support.tasks.cores import rows_of
 
 MEASURES = (Count("rides"), Sum("fare", "fare_cents"), Max("most", "total_cents"))
 VENDOR = (Group("vendor", "vendor"),)

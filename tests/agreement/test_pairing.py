@@ -19,8 +19,7 @@ from app.engine.core.batch import Transaction
 from app.engine.core.restore import Restorer
 from app.engine.core.task import TaskCore
 from app.testkit.encoding import schema_of
-from tests.support.batches import as_batches
-from tests.support.material.calls import (
+from tests.support.material.pairing.calls import (
     BILLS,
     CALLS,
     EVENTS,
@@ -36,7 +35,8 @@ from tests.support.material.calls import (
     play,
     random_log,
 )
-from tests.support.material.two_logs import two_logs
+from tests.support.material.pairing.two_logs import two_logs
+from tests.support.tasks.batches import as_batches
 
 SEEDS = st.integers(0, 2**32)
 KINDS = st.sampled_from(JoinKind)

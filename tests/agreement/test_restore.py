@@ -16,10 +16,10 @@ from app.engine.core.restore import Restorer
 from app.engine.core.task import TaskCore
 from app.engine.core.task_state import TaskState
 from app.rides.ride import RIDES
-from tests.support.batches import as_batches
-from tests.support.cores import new_core
 from tests.support.material.histories import SCHEMAS, TOPIC_NAMES, random_log, random_splits
 from tests.support.material.views import ALL_VIEWS
+from tests.support.tasks.batches import as_batches
+from tests.support.tasks.cores import new_core
 
 DEFINITION = TaskDefinition("flagfall", (RIDES,), ALL_VIEWS)
 

@@ -28,10 +28,10 @@ from app.engine.core.definition import TaskDefinition
 from app.engine.core.restore import Restorer, new_state
 from app.engine.core.task import TaskCore
 from app.rides.ride import HOUR_US, RIDES
-from tests.support.batches import as_batches
-from tests.support.cores import rows_of
 from tests.support.material.histories import SCHEMAS, START_US, Log, random_log, random_splits
-from tests.support.staged_core import GREEN, MEETING, YELLOW, batch_of_outputs, close, core_of, outputs, settle
+from tests.support.tasks.batches import as_batches
+from tests.support.tasks.cores import rows_of
+from tests.support.tasks.staged_core import GREEN, MEETING, YELLOW, batch_of_outputs, close, core_of, outputs, settle
 
 MEASURES = (
     Count("rides"),

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from app.domain.errors import StateError
 from app.engine.core.batch import Batch
 from app.engine.core.task import TaskCore
-from tests.support.cores import new_core, rows_of
 from tests.support.material.histories import SCHEMAS, TOPIC_NAMES, random_log, random_splits
 from tests.support.material.views import ALL_VIEWS
+from tests.support.tasks.cores import new_core, rows_of
 
 
 def commit(core: TaskCore, *batches: Batch) -> list[tuple[str, bytes | None]]:

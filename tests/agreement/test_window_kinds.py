@@ -28,7 +28,7 @@ from app.rides.ride import RIDES
 from app.testkit.received import stored_rows
 from tests.support.material.histories import SCHEMAS, START_US, TOPIC_NAMES, Log, random_log, random_splits
 from tests.support.material.views import DAYS, HOPPING, HOURS, ODD_WINDOWS, SHIFTED, UNEVEN
-from tests.support.staged_core import batch_of_outputs, close, core_of, outputs, settle
+from tests.support.tasks.staged_core import batch_of_outputs, close, core_of, outputs, settle
 
 HOUR_US = 3_600_000_000
 CLOCK_CHANGES_US = (1_772_953_200_000_000, 1_793_512_800_000_000)

@@ -13,9 +13,9 @@ from app.codecs.stored.changelog import NULL_INTEGER
 from app.domain.fold import fold
 from app.domain.records import TopicPartition
 from app.rides.ride import RIDES
-from tests.support.cores import new_core, rows_of, run
 from tests.support.material.histories import SCHEMAS, TOPIC_NAMES, random_log
 from tests.support.material.views import ALL_VIEWS
+from tests.support.tasks.cores import new_core, rows_of, run
 
 
 @given(seed=st.integers(0, 2**32), count=st.integers(0, 150))

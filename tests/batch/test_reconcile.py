@@ -38,7 +38,7 @@ from tests.support.machine.waiting import patient, wait_for
 from tests.support.material.foreign_schemas import encode_as, foreign_ids
 from tests.support.material.histories import START_US, encode
 from tests.support.material.ride_versions import RIDE_VERSIONS
-from tests.support.material.stored_world import Table, World, new_world, read_report, serving
+from tests.support.material.stored.world import Table, World, new_world, read_report, serving
 from tests.support.material.views import DAYS, HOPPING, SHIFTED, UNEVEN
 
 SEED, COUNT = 5, 120

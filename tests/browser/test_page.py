@@ -16,7 +16,7 @@ from app.domain.fold import RowKey
 from app.engine.drive.ownership.directory import Standing
 from app.rides.views import VENDOR_TRIPS, ZONE_DEMAND
 from tests.support.http import BY_BASE, NOON_US, Serve, server_of, url_of, zone_table
-from tests.support.material.tables import cells_of, ready_directory, task_of
+from tests.support.material.stored.tables import cells_of, ready_directory, task_of
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 pytestmark = pytest.mark.skipif(

@@ -32,8 +32,8 @@ from app.engine.drive.ownership.directory import Directory, Membership, Standing
 from app.engine.drive.watch.progress import Cause, Stall
 from app.rides.views import CLEANLINESS, VENDOR_TRIPS, ZONE_DEMAND
 from tests.support.http import BY_BASE, NOON_US, PANE_US, VIEWS, Serve, server_of, url_of, zone_table
-from tests.support.material.runs import NOON, wrote
-from tests.support.material.tables import cells_of, ready_directory, task_of
+from tests.support.material.stored.runs import NOON, wrote
+from tests.support.material.stored.tables import cells_of, ready_directory, task_of
 from tests.support.material.views import TIDY
 
 NEEDS_TABLES = (

@@ -17,7 +17,7 @@ from app.engine.core.definition import TaskDefinition
 from app.testkit.harness import Harness
 from app.testkit.simulation.parcels import HUB_LOAD, PARCELS, WEIGHED
 from app.testkit.simulation.samples import START_US
-from tests.support.material.roads import AIR, HEAVY, LIGHT, ROAD, parcel
+from tests.support.material.pairing.roads import AIR, HEAVY, LIGHT, ROAD, parcel
 
 
 @pytest.mark.parametrize(

@@ -10,9 +10,9 @@ from app.domain.source import MAX_TEXT_BYTES
 from app.testkit.cluster.partition_log import Sent
 from app.testkit.harness import Harness
 from app.testkit.simulation.parcels import WEIGHED
-from tests.support.material.bills import at, bill, event
-from tests.support.material.calls import BILLS, EVENTS, PAID, of_kind
-from tests.support.material.roads import HEAVY, ROAD, parcel
+from tests.support.material.pairing.bills import at, bill, event
+from tests.support.material.pairing.calls import BILLS, EVENTS, PAID, of_kind
+from tests.support.material.pairing.roads import HEAVY, ROAD, parcel
 
 LARGE = (("own", bytes(2_000_000)),)
 

@@ -10,8 +10,8 @@ from app.domain.measures import Count, Sum
 from app.domain.pairs.join import JoinKind
 from app.domain.view import AllTime, Group, Tumbling, View
 from app.testkit.harness import Harness, HarnessError
-from tests.support.material.bills import at, bill, event
-from tests.support.material.calls import BILLS, EVENTS, LONG, PAID, SECOND_US, START_US, WHOLE, of_kind
+from tests.support.material.pairing.bills import at, bill, event
+from tests.support.material.pairing.calls import BILLS, EVENTS, LONG, PAID, SECOND_US, START_US, WHOLE, of_kind
 
 
 def alerts_after(*events: Any) -> list[tuple[int, int | None, int]]:

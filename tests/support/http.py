@@ -20,7 +20,7 @@ from app.engine.drive.ownership.directory import Directory
 from app.rides.ride import RIDES
 from app.rides.views import VENDOR_TRIPS, ZONE_DEMAND
 from app.rides.zones import zone_key, zone_value, zones
-from tests.support.material.tables import cells_of
+from tests.support.material.stored.tables import cells_of
 
 PANE_US = 300_000_000
 NOON_US = 1_706_702_400_000_000

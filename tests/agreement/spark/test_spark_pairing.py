@@ -17,8 +17,19 @@ from app.domain.view import Group, Tumbling, View
 from spark_batch.folds.joins import Recomputed, recompute_alert, recompute_join
 from spark_batch.source.read_source import read_source
 from spark_batch.source.watermark import with_watermark
-from tests.support.material.calls import EVENTS, LONG, PAID, SCHEMAS, WHOLE, CallLog, core_of, defined, of_kind, play
-from tests.support.material.two_logs import two_logs
+from tests.support.material.pairing.calls import (
+    EVENTS,
+    LONG,
+    PAID,
+    SCHEMAS,
+    WHOLE,
+    CallLog,
+    core_of,
+    defined,
+    of_kind,
+    play,
+)
+from tests.support.material.pairing.two_logs import two_logs
 
 pytestmark = pytest.mark.spark
 

@@ -18,8 +18,8 @@ from app.edge.http.page.verdicts import NONE_YET, UNREADABLE, card
 from app.rides.views import VENDOR_TRIPS, VIEWS, ZONE_DEMAND
 from spark_batch import reconcile
 from spark_batch.errors import Inconclusive
-from tests.support.material.runs import NOON, wrote
-from tests.support.material.tables import ready_directory
+from tests.support.material.stored.runs import NOON, wrote
+from tests.support.material.stored.tables import ready_directory
 
 SPARK: Any = SimpleNamespace(catalog=SimpleNamespace(clearCache=lambda: None))
 EARLY = NOON - timedelta(days=1)

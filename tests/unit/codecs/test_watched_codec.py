@@ -8,7 +8,7 @@ from app.codecs.stored.changelog import WATCHED, kind_of
 from app.codecs.stored.halves import StoredHalf, Waiting, decode_half, encode_half, half_head, half_key, place_of
 from app.domain.errors import LayoutError
 from app.domain.pairs.alert import END, START
-from tests.support.material.calls import LONG, WHOLE
+from tests.support.material.pairing.calls import LONG, WHOLE
 
 KEY = half_key(LONG, START, 258)
 

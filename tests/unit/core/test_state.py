@@ -17,7 +17,7 @@ from app.domain.view import AllTime, Tumbling, Window
 from app.domain.windows import Calendar, Unit
 from app.engine.core.rows import asked_keys
 from app.engine.core.rows.state import ViewChange, ViewState
-from tests.support.material.tables import state_of
+from tests.support.material.stored.tables import state_of
 from tests.support.material.zone_rows import NAMES, PANE_US, TOTAL, VIEW, ZONES, as_table, many
 
 BASE_US = 360_000_000_000_000

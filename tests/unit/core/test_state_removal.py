@@ -17,7 +17,7 @@ from app.engine.core.rows import slot_index, table
 from app.engine.core.rows.columns import ViewChange
 from app.engine.core.rows.snapshot import Snapshot
 from app.engine.core.rows.state import ViewState
-from tests.support.material.tables import rows_of_table
+from tests.support.material.stored.tables import rows_of_table
 from tests.support.material.zone_rows import NAMES, PANE_US, VIEW, ZONES, as_table, many
 
 KEYS = [RowKey(n * PANE_US, (zone, name)) for n in range(-2, 3) for zone in ZONES for name in NAMES]

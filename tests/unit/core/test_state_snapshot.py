@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from app.domain.fold import RowKey
 from app.engine.core.rows.state import Rows, ViewChange, ViewState
 from app.rides.views import VENDOR_TRIPS
-from tests.support.material.tables import state_of
+from tests.support.material.stored.tables import state_of
 
 SIZE = 9
 

@@ -28,7 +28,6 @@ from app.engine.core.restore import new_state
 from app.engine.core.task import TaskCore
 from app.rides.ride import HOUR_US, RIDES, YEAR_2000_US, YEAR_2100_US
 from app.rides.views import VENDOR_TRIPS, ZONE_DEMAND
-from tests.support.cores import new_core, rows_of, run
 from tests.support.material.histories import (
     SCHEMA,
     SCHEMAS,
@@ -40,7 +39,8 @@ from tests.support.material.histories import (
     random_splits,
 )
 from tests.support.material.views import ALL_VIEWS
-from tests.support.task_batches import GREEN, PARTITION, REQUESTS, YELLOW, batch_of, request, ride
+from tests.support.tasks.cores import new_core, rows_of, run
+from tests.support.tasks.task_batches import GREEN, PARTITION, REQUESTS, YELLOW, batch_of, request, ride
 
 
 def take(core: TaskCore, batch: Batch) -> Transaction:

@@ -22,7 +22,7 @@ from app.engine.core.restore import Restorer, new_state
 from app.engine.core.task import TaskCore
 from app.rides.ride import RIDES
 from app.rides.views import VENDOR_TRIPS, ZONE_DEMAND
-from tests.support.staged_core import MEETING
+from tests.support.tasks.staged_core import MEETING
 
 MINUTE = 60_000_000
 PANE_US = 5 * MINUTE

@@ -12,7 +12,18 @@ from app.domain.fingerprint import mix, signed
 from app.domain.pairs.join import Either, Half, Join, JoinKind, Only, Side, Taken, proof_of
 from app.engine.core.definition import TaskDefinition
 from app.testkit.simulation.parcels import SIGNED
-from tests.support.material.calls import BILLED, BILLS, CALLS, ENDS, EVENTS, LONG, PAID, SCHEMA_IDS, STARTS, WHOLE
+from tests.support.material.pairing.calls import (
+    BILLED,
+    BILLS,
+    CALLS,
+    ENDS,
+    EVENTS,
+    LONG,
+    PAID,
+    SCHEMA_IDS,
+    STARTS,
+    WHOLE,
+)
 
 ALL_ENDS = Half(CALLS, EVENTS, "call_id", "at_us")
 

@@ -12,7 +12,7 @@ from app.base.kafka.cluster import NotNow
 from app.engine.core.batch import Batch
 from app.engine.drive.watch.failures import Failures
 from tests.support.material.histories import TOPIC_NAMES
-from tests.support.task_batches import PARTITION, batch_of
+from tests.support.tasks.task_batches import PARTITION, batch_of
 
 YELLOW, GREEN = TOPIC_NAMES[:2]
 TOO_LARGE = MessageSizeTooLargeError()

@@ -12,8 +12,8 @@ from app.engine.core.restore import Restorer
 from app.engine.core.task import TaskCore
 from app.engine.drive.kafka.schemas import SchemaCache
 from app.engine.drive.runner import TaskRunner
-from tests.support.cores import new_core
-from tests.support.runners import (
+from tests.support.tasks.cores import new_core
+from tests.support.tasks.runners import (
     HOLD_RECORDS,
     FakeWriter,
     LogEndsAsked,
@@ -23,7 +23,7 @@ from tests.support.runners import (
     never,
     yellow,
 )
-from tests.support.task_batches import PARTITION
+from tests.support.tasks.task_batches import PARTITION
 
 
 @pytest.fixture

@@ -23,7 +23,7 @@ from app.edge.http.rows.instants import instant_range, to_iso, to_us
 from app.edge.http.rows.rows_query import RESERVED, read_query
 from app.rides.views import VENDOR_TRIPS, ZONE_DEMAND
 from tests.support.http import BY_BASE, NOON_US, server_of, zone_table
-from tests.support.material.tables import cells_of, ready_directory, task_of
+from tests.support.material.stored.tables import cells_of, ready_directory, task_of
 from tests.support.material.views import DAYS, HOPPING, SHIFTED, UNEVEN
 
 VIEWS = (ZONE_DEMAND, VENDOR_TRIPS, BY_BASE, DAYS, HOPPING, SHIFTED, UNEVEN)

@@ -16,7 +16,7 @@ from app.engine.core.rows.state import ViewState
 from app.engine.drive.ownership.directory import Directory
 from app.rides.views import VENDOR_TRIPS, ZONE_DEMAND
 from tests.support.http import Serve, server_of, url_of, zone_table
-from tests.support.material.tables import ready_directory, task_of
+from tests.support.material.stored.tables import ready_directory, task_of
 
 ROWS = "/v1/views/zone_demand/rows"
 LIMITS = HttpSettings(max_rows=10)

@@ -17,7 +17,7 @@ from app.edge.http.admission import GATES
 from app.engine.drive.ownership.directory import Directory
 from app.rides.views import ZONE_DEMAND
 from tests.support.http import Client, server_of, zone_table
-from tests.support.material.tables import ready_directory, task_of
+from tests.support.material.stored.tables import ready_directory, task_of
 
 EXPORT = "/v1/views/zone_demand/export?partition=0"
 

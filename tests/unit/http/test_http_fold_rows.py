@@ -13,7 +13,7 @@ from app.domain.measures import INT64_MAX, INT64_MIN, Count, First, Last, Max, M
 from app.domain.view import AllTime, Group, Tumbling, View
 from app.edge.http.rows.fold_rows import concatenated, key_at, merged, page
 from app.rides.ride import RIDES
-from tests.support.material.tables import in_order, merge_tables, state_of
+from tests.support.material.stored.tables import in_order, merge_tables, state_of
 
 PANE_US = 300_000_000
 MEASURES = (

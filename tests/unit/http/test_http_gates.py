@@ -19,7 +19,7 @@ from app.edge.http.admission import GATES, Gate, admitted
 from app.edge.http.problems import Problem
 from app.rides.views import ZONE_DEMAND
 from tests.support.http import server_of, zone_table
-from tests.support.material.tables import ready_directory, task_of
+from tests.support.material.stored.tables import ready_directory, task_of
 
 ROWS = "/v1/views/zone_demand/rows"
 PATIENCE_SECONDS = 60.0

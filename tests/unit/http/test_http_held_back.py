@@ -15,7 +15,7 @@ from app.engine.core.task_state import TaskState
 from app.rides.ride import RIDES
 from app.rides.views import ZONE_DEMAND
 from tests.support.http import NOON_US, Client, Serve, server_of, zone_table
-from tests.support.material.tables import ready_directory, task_of
+from tests.support.material.stored.tables import ready_directory, task_of
 
 TOPICS = [topic.name for topic in RIDES.topics]
 

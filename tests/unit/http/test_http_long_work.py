@@ -23,7 +23,7 @@ from app.engine.core.rows.state import ViewChange
 from app.engine.drive.ownership.directory import Directory, Standing
 from app.rides.views import VENDOR_TRIPS, ZONE_DEMAND
 from tests.support.http import BY_BASE, NOON_US, PANE_US, Serve, server_of, zone_table
-from tests.support.material.tables import cells_of, ready_directory, task_of
+from tests.support.material.stored.tables import cells_of, ready_directory, task_of
 
 ROWS = "/v1/views/zone_demand/rows"
 PLACES = [(pane, zone) for pane in range(6) for zone in (None, 1, 2, 3)]

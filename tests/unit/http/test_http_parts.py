@@ -23,7 +23,7 @@ from app.engine.core.rows.state import ViewState
 from app.rides.ride import RIDES
 from app.rides.views import ZONE_DEMAND
 from tests.support.http import BY_BASE, NOON_US, PANE_US, zone_table
-from tests.support.material.tables import cells_of, in_order, merge_tables, ready_directory, task_of
+from tests.support.material.stored.tables import cells_of, in_order, merge_tables, ready_directory, task_of
 
 BY_ZONE = View(
     89, "by_zone", RIDES, (Group("zone", "pickup_zone"),), AllTime(), (Count("rides"),), 0, 0, "a total of each zone"

@@ -26,7 +26,7 @@ from app.edge.http.rows.parts import encode_parts, part_of
 from app.edge.http.rows.rows_query import RowsQuery, read_query
 from app.rides.views import ZONE_DEMAND
 from tests.support.http import BY_BASE, NOON_US, PANE_US, Serve, server_of, zone_table
-from tests.support.material.tables import cells_of, in_order, ready_directory, task_of
+from tests.support.material.stored.tables import cells_of, in_order, ready_directory, task_of
 from tests.support.material.views import DAYS, HOPPING, SHIFTED, UNEVEN
 
 VIEWS = (ZONE_DEMAND, BY_BASE, DAYS, HOPPING, SHIFTED, UNEVEN)

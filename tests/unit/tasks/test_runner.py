@@ -17,9 +17,9 @@ from app.engine.drive.kafka import schemas as schemas_module
 from app.engine.drive.kafka.schemas import SchemaCache
 from app.engine.drive.kafka.writer import Fenced
 from app.engine.drive.runner import TaskRunner
-from tests.support.cores import new_core
 from tests.support.material.histories import SCHEMA, START_US
-from tests.support.runners import (
+from tests.support.tasks.cores import new_core
+from tests.support.tasks.runners import (
     GREEN,
     HOLD_RECORDS,
     VALUE,
@@ -32,7 +32,7 @@ from tests.support.runners import (
     never,
     yellow,
 )
-from tests.support.task_batches import PARTITION, REQUESTS, batch_of, request
+from tests.support.tasks.task_batches import PARTITION, REQUESTS, batch_of, request
 
 
 class World:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-from tests.support.material.calls import (
+from tests.support.material.pairing.calls import (
     BILLED,
     BILLS,
     CALLS,

@@ -11,7 +11,7 @@ from app.domain.fold import Advance
 from app.engine.core.batch import Batch, Transaction
 from app.engine.drive.budget import TransactionBudget
 from tests.support.material.histories import SCHEMA, TOPIC_NAMES, encode
-from tests.support.task_batches import batch_of, ride
+from tests.support.tasks.task_batches import batch_of, ride
 
 YELLOW, GREEN = TOPIC_NAMES[:2]
 

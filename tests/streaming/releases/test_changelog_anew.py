@@ -16,7 +16,8 @@ from app.domain.records import TopicPartition
 from app.engine.core.definition import TaskDefinition
 from app.testkit.cluster.broker import Broker
 from app.testkit.cluster.partition_log import Sent
-from app.testkit.cluster.simulated_task import SimulatedTask, run_until_idle
+from app.testkit.cluster.simulated_task import SimulatedTask
+from app.testkit.cluster.until_idle import run_until_idle
 from app.testkit.encoding import encode
 from app.testkit.simulation.parcels import CARRIERS, HUB_LOAD, PARCELS
 from app.testkit.simulation.samples import SCHEMA_IDS, SCHEMAS, START_US

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.support.material.calls import SECOND_US, START_US
+from tests.support.material.pairing.calls import SECOND_US, START_US
 
 
 def at(second: float) -> int:
