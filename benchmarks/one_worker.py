@@ -8,9 +8,9 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-import httpx
 import psutil
 
+from app.base.asking import get
 from app.base.kafka.topic_admin import create_topics
 from app.base.registry.client import Registry
 from app.base.services import processes
@@ -81,7 +81,7 @@ def core_seconds(core: int) -> float:
 
 def longest_hold_ms(url: str) -> float:
     """How long the worker's event loop was held at most, since its start."""
-    for line in httpx.get(f"{url}/metrics", trust_env=False).text.splitlines():
+    for line in get(f"{url}/metrics", timeout_seconds=30).text.splitlines():
         if line.startswith("flagfall_loop_longest_hold_seconds "):
             return round(float(line.split()[1]) * 1000, 1)
     raise ValueError("the worker does not say how long its loop was held")

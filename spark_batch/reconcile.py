@@ -16,7 +16,6 @@ from functools import cached_property
 from importlib.metadata import version
 from pathlib import Path
 
-import httpx
 from confluent_kafka.admin import ConfigResource, ResourceType
 from pyspark.sql import DataFrame, SparkSession
 
@@ -53,7 +52,7 @@ from spark_batch.source.refused_then import read_refused_then, with_refused_then
 from spark_batch.source.watermark import with_watermark
 from spark_batch.stored.changelog import changelog_rows, changelog_spans, latest
 from spark_batch.stored.cut import Span, TaskCut, joined
-from spark_batch.stored.export_client import TIMEOUT_SECONDS, Export, fetch_exports, live_rows
+from spark_batch.stored.export_client import Export, fetch_exports, live_rows
 
 ROWS_NAMED = 1000
 """Differing rows per view that are looked into; more are counted as residual."""
@@ -177,8 +176,7 @@ def _explained(run: Run, own: Recount, found: Comparison) -> list[Difference]:
 
 def _exports(run: Run, source: Source, views: Sequence[View]) -> dict[str, list[Export]]:
     partitions = range(_partition_count(run, source.topics[0].name))
-    with httpx.Client(base_url=run.worker_url, timeout=TIMEOUT_SECONDS) as client:
-        return {view.name: fetch_exports(client, view, partitions, run.work / "live" / view.name) for view in views}
+    return {view.name: fetch_exports(run.worker_url, view, partitions, run.work / "live" / view.name) for view in views}
 
 
 def _changelog(run: Run, source: Source, cuts: Sequence[TaskCut]) -> DataFrame:

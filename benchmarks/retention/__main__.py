@@ -20,11 +20,11 @@ import time
 from pathlib import Path
 from typing import Any
 
-import httpx
 import psutil
 import uvloop
 
 from app.base import names
+from app.base.asking import get
 from app.base.kafka.cluster import Cluster
 from app.base.kafka.topic_admin import create_topics
 from app.base.registry.client import Registry
@@ -114,7 +114,7 @@ def _part(settings: Settings, served: Worker, process: psutil.Process, count: in
 
 def _metrics(served: Worker) -> dict[tuple[str, str, str], float]:
     """Value by name, view or topic, and partition."""
-    text = httpx.get(f"{served.url}/metrics", trust_env=False, timeout=30).text
+    text = get(f"{served.url}/metrics", timeout_seconds=30).text
     found = re.findall(
         r"^flagfall_(view_rows|view_bytes|position|transactions_total)\{(.*)\} (\S+)$", text, re.MULTILINE
     )

@@ -5,22 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-import httpx
 import pyarrow as pa
 import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
 
-from app.base.patient_get import get_patiently
+from app.base.asking import Unanswered
+from app.base.exported import exported
 from app.codecs.stored.export import ExportMetadata, check_digest, read_export
 from app.domain.errors import LayoutError
 from app.domain.view import View
 from spark_batch.errors import Inconclusive, Invalid
 from spark_batch.folds.recompute import cell_columns, key_columns, row_schema
 from spark_batch.stored.cut import TaskCut
-
-TIMEOUT_SECONDS = 60.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,13 +30,13 @@ class Export:
     file: Path
 
 
-def fetch_exports(client: httpx.Client, view: View, partitions: Sequence[int], folder: Path) -> list[Export]:
+def fetch_exports(worker_url: str, view: View, partitions: Sequence[int], folder: Path) -> list[Export]:
     """All tasks' exports of a view, saved below `folder`.
 
     Raises Inconclusive where the workers are not ready, Invalid where what they send is not what it says.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    return [_fetch(client, view, partition, folder) for partition in partitions]
+    return [_fetch(worker_url, view, partition, folder) for partition in partitions]
 
 
 def live_rows(spark: SparkSession, view: View, exports: Sequence[Export]) -> DataFrame:
@@ -53,9 +50,12 @@ def as_rows(view: View, partition: int, table: pa.Table) -> pa.Table:
     return pa.table([task, *table.columns], names=[*key_columns(view), *cell_columns(view)])
 
 
-def _fetch(client: httpx.Client, view: View, partition: int, folder: Path) -> Export:
+def _fetch(worker_url: str, view: View, partition: int, folder: Path) -> Export:
     path = f"/v1/views/{view.name}/export"
-    received = _get(client, path, partition)
+    try:
+        received = exported(worker_url, view.name, partition, is_proxied=True)
+    except Unanswered as error:
+        raise Inconclusive(f"{error}; is a worker running there?") from error
     try:
         metadata, table = read_export(received)
     except LayoutError as error:
@@ -87,27 +87,3 @@ def _check_marker(view: View, partition: int, metadata: ExportMetadata) -> None:
         raise Invalid(f"the marker of partition {partition} does not hold {view.name} version {view.version}")
     if position.state != "live":
         raise Inconclusive(f"{view.name} partition {partition} is still {position.state}; run it again when it is live")
-
-
-def _get(client: httpx.Client, path: str, partition: int) -> bytes:
-    where = f"{client.base_url}{path.lstrip('/')}?partition={partition}"
-    try:
-        answer = get_patiently(
-            lambda: client.get(path, params={"partition": partition}, follow_redirects=True), TIMEOUT_SECONDS
-        )
-    except httpx.HTTPError as error:
-        raise Inconclusive(f"{where}: {type(error).__name__} {error}; is a worker running there?") from error
-    if answer.status_code == httpx.codes.OK:
-        return answer.content
-    raise Inconclusive(
-        f"{where} answered {answer.status_code}: {_detail(answer)}; run it again when the workers are ready"
-    )
-
-
-def _detail(answer: httpx.Response) -> str:
-    """What a problem document (RFC 9457) says, or the beginning of anything else."""
-    try:
-        problem: Any = answer.json()
-        return str(problem.get("detail") or problem.get("title"))
-    except (ValueError, AttributeError):
-        return answer.text[:200]

@@ -5,12 +5,12 @@ The client reads an answer to its end, which need not come: here each is read th
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 
 from confluent_kafka.schema_registry import Schema, SchemaRegistryClient
 from confluent_kafka.schema_registry.common._httpx_compat import httpx  # the library that the client asks with
 
+from app.base.asking import bounded
 from app.codecs.avro.schema import WriterSchema
 
 MAX_ANSWER_BYTES = 8_000_000
@@ -46,14 +46,7 @@ class _Bounded(httpx.SyncByteStream):  # type: ignore[misc]  # the library has t
         self._stream, self._too_large, self._patience_seconds = stream, too_large, patience_seconds
 
     def __iter__(self) -> Iterator[bytes]:
-        began, read = time.monotonic(), 0
-        for piece in self._stream:
-            read += len(piece)
-            if read > MAX_ANSWER_BYTES:
-                raise self._too_large(f"an answer of more than {MAX_ANSWER_BYTES} bytes")
-            if time.monotonic() - began > self._patience_seconds:
-                raise ValueError(f"an answer that has not ended after {self._patience_seconds:g} s")
-            yield piece
+        yield from bounded(self._stream, MAX_ANSWER_BYTES, self._patience_seconds, self._too_large)
 
     def close(self) -> None:
         self._stream.close()

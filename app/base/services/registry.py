@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from app.base.asking import Unanswered, get, put
 from app.base.services.errors import StartFailed
 from app.base.services.jars import fetch
 from app.base.services.java import find_java
@@ -54,32 +55,27 @@ def daemon(settings: Settings) -> Daemon:
 
 def answers(settings: Settings) -> bool:
     """Whether the local registry lists its subjects."""
-    return _lists_subjects(settings.local_registry, trust_env=False)
+    return _lists_subjects(settings.local_registry)
 
 
 def reachable(settings: Settings) -> bool:
     """Whether the registry that is set lists its subjects, with the password that is set."""
     password = settings.registry_password.get_secret_value()
     login = (settings.registry_username, password) if settings.registry_username else None
-    return _lists_subjects(settings.registry_url, auth=login)
+    return _lists_subjects(settings.registry_url, login=login, is_proxied=True)
 
 
 def set_compatibility(settings: Settings) -> None:
     """Refuse, from now on, schemas that old readers or old records could not live with. Raises
     StartFailed."""
-    import httpx
-
     url = f"{settings.local_registry}/config"
-    answer = httpx.put(url, json={"compatibility": COMPATIBILITY}, timeout=10.0, trust_env=False)
-    if answer.status_code != httpx.codes.OK:
-        raise StartFailed(f"The registry refused the rule {COMPATIBILITY} at {url}: {answer.status_code} {answer.text}")
+    answer = put(url, {"compatibility": COMPATIBILITY}, timeout_seconds=10.0)
+    if not answer.is_ok:
+        raise StartFailed(f"The registry refused the rule {COMPATIBILITY} at {url}: {answer.problem}")
 
 
 def _lists_subjects(url: str, **options: Any) -> bool:
-    import httpx
-
     try:
-        answer = httpx.get(f"{url.rstrip('/')}/subjects", timeout=2.0, **options)
-    except httpx.HTTPError:
+        return get(f"{url.rstrip('/')}/subjects", timeout_seconds=2.0, **options).is_ok
+    except Unanswered:
         return False
-    return answer.status_code == httpx.codes.OK

@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import httpx
-
+from app.base.asking import UNAVAILABLE, Unanswered, get
 from app.domain.errors import FlagfallError
 from app.domain.records import TopicPartition
 
@@ -39,9 +38,9 @@ class Worker:
     def is_ready(self) -> bool:
         """Asks once, and takes a moment over a no."""
         try:
-            if httpx.get(f"{self.url}/readyz", timeout=REQUEST_SECONDS, trust_env=False).status_code == httpx.codes.OK:
+            if get(f"{self.url}/readyz", timeout_seconds=REQUEST_SECONDS).is_ok:
                 return True
-        except httpx.TransportError:
+        except Unanswered:
             pass
         time.sleep(POLL_SECONDS)
         return False
@@ -49,18 +48,19 @@ class Worker:
 
 def ask(url: str, path: str, **parameters: str | int) -> dict[str, Any]:
     """The answer's document; waits while the worker says that it cannot answer yet. Raises WorkerSilent."""
-    deadline = time.monotonic() + STALLED_SECONDS
-    while True:
-        try:
-            answer = httpx.get(f"{url}{path}", params=parameters, timeout=REQUEST_SECONDS, trust_env=False)
-        except httpx.TransportError as error:
-            raise WorkerSilent(f"{url}{path}: {error}; does a worker run?") from error
-        if answer.status_code == httpx.codes.OK:
-            document: dict[str, Any] = answer.json()
-            return document
-        if answer.status_code != httpx.codes.SERVICE_UNAVAILABLE or time.monotonic() > deadline:
-            raise WorkerSilent(f"{answer.url}: {answer.status_code}: {_problem(answer)}")
-        time.sleep(POLL_SECONDS)
+    try:
+        answer = get(
+            f"{url}{path}",
+            parameters,
+            timeout_seconds=REQUEST_SECONDS,
+            patience_seconds=STALLED_SECONDS,
+            again_at=(UNAVAILABLE,),
+        )
+    except Unanswered as error:
+        raise WorkerSilent(f"{error}; does a worker run?") from error
+    if not answer.is_ok:
+        raise WorkerSilent(f"{answer.where}: {answer.problem}")
+    return answer.document()
 
 
 def await_position(
@@ -114,11 +114,3 @@ def _us(instant: str | None) -> int:
     if instant is None:
         return -(1 << 63)
     return round(dt.datetime.fromisoformat(instant).timestamp() * 1_000_000)
-
-
-def _problem(answer: httpx.Response) -> str:
-    try:
-        document = answer.json()
-        return f"{document['title']}: {document.get('detail', '')}"
-    except (ValueError, KeyError):
-        return answer.text[:200]

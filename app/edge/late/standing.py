@@ -6,15 +6,15 @@ from collections import defaultdict
 from collections.abc import Collection, Iterator
 from typing import NamedTuple
 
-import httpx
 import pyarrow as pa
 import pyarrow.compute as pc
 from confluent_kafka import OFFSET_BEGINNING
 
 from app.base import names
+from app.base.asking import Unanswered
+from app.base.exported import exported
 from app.base.kafka.clients import librdkafka_options
 from app.base.kafka.committed import committed
-from app.base.patient_get import get_patiently
 from app.base.settings import Settings
 from app.codecs.stored.corrections import Outcome, read_outcome
 from app.codecs.stored.export import read_export
@@ -25,8 +25,6 @@ from app.domain.fold import Cells, RowKey
 from app.domain.marker import Marker
 from app.domain.measures import Op, Take
 from app.domain.view import WINDOW_NAME, View
-
-TIMEOUT_SECONDS = 60.0
 
 
 class TaskUnknown(FlagfallError):
@@ -108,24 +106,14 @@ def standing(worker_url: str, outcomes: Outcomes, view: View, partition: int, wi
 
 
 def _exported(worker_url: str, view: View, partition: int) -> tuple[Marker, pa.Table]:
-    metadata, table = read_export(_fetched(worker_url, view, partition))
+    try:
+        metadata, table = read_export(exported(worker_url, view.name, partition))
+    except Unanswered as error:
+        raise TaskUnknown(f"{error}; is a worker running? --worker names another") from error
     position = metadata.marker.views.get(view.name)
     if position is None or position.version != view.version:
         raise TaskUnknown(f"the worker at {worker_url} keeps another version of {view.name}: run the worker's release")
     return metadata.marker, table
-
-
-def _fetched(worker_url: str, view: View, partition: int) -> bytes:
-    where = f"{worker_url.rstrip('/')}/v1/views/{view.name}/export"
-    try:
-        with httpx.Client(timeout=TIMEOUT_SECONDS, trust_env=False, follow_redirects=True) as client:
-            answer = get_patiently(lambda: client.get(where, params={"partition": partition}), TIMEOUT_SECONDS)
-    except httpx.HTTPError as error:
-        advice = "is a worker running? --worker names another"
-        raise TaskUnknown(f"{where}: {type(error).__name__} {error}; {advice}") from error
-    if answer.status_code != httpx.codes.OK:
-        raise TaskUnknown(f"{where}?partition={partition} answered {answer.status_code}: {answer.text[:300]}")
-    return answer.content
 
 
 def _rows(view: View, table: pa.Table, windows: Collection[int]) -> dict[RowKey, Cells]:

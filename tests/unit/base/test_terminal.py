@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from datetime import UTC, datetime
 from io import StringIO
 from pathlib import Path
 from typing import Any
 
-import httpx
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from app.base import asking
 from app.base.files.verdicts import Verdict
 from app.base.printable import printable
 from app.base.terminal import Terminal
@@ -44,7 +45,8 @@ def test_a_query_prints_a_vendor_literally_whatever_it_holds(
     columns: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("COLUMNS", columns)
-    monkeypatch.setattr(httpx, "get", lambda *_, **__: httpx.Response(200, json=answer(HOSTILE)))
+    told_by_worker = asking.Answer("http://worker", 200, json.dumps(answer(HOSTILE)).encode())
+    monkeypatch.setattr(asking, "get", lambda *_, **__: told_by_worker)
     assert main.run(["query", "vendor_trips", "--worker", "http://worker"]) == 0
     told = capsys.readouterr().out
     assert SHOWN.replace(" ", "") in told.replace("\n", "").replace(" ", "")

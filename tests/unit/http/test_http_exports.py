@@ -6,11 +6,9 @@ import asyncio
 from pathlib import Path
 from typing import Any
 
-import httpx
 import pytest
 from aiohttp import ClientError, web
 
-from app.base.patient_get import get_patiently
 from app.base.setting_groups import HttpSettings
 from app.codecs.stored.export import read_export
 from app.edge.http.admission import GATES
@@ -87,18 +85,3 @@ async def test_an_export_that_its_client_does_not_read_is_cut_and_makes_room(
         reader.may_read.set()
         again = await client.get(EXPORT)
         assert read_export(await again.read())[0].row_count == 2
-
-
-@pytest.mark.parametrize("told", ["3", "", "soon", "Wed, 21 Oct 2026 07:28:00 GMT"])
-def test_who_fetches_exports_waits_as_long_as_is_told_and_asks_again(told: str) -> None:
-    headers = {"Retry-After": told} if told else {}
-    answers, slept = [httpx.Response(429, headers=headers)] * 2 + [httpx.Response(200)], list[float]()
-    remaining = iter(answers)
-    assert get_patiently(lambda: next(remaining), 60.0, slept.append).status_code == 200
-    assert slept == [3.0 if told == "3" else 1.0] * 2
-
-
-def test_who_fetches_exports_does_not_wait_beyond_its_patience() -> None:
-    slept: list[float] = []
-    answer = get_patiently(lambda: httpx.Response(429, headers={"Retry-After": "61"}), 60.0, slept.append)
-    assert (answer.status_code, slept) == (429, [])

@@ -94,20 +94,21 @@ def _ask(url: str, view: str, parameters: Sequence[tuple[str, str]]) -> dict[str
     """The answer's document; QueryError with the problem's own words if there is none."""
     from urllib.parse import quote
 
-    import httpx
+    from app.base.asking import Unanswered, get
 
     address = f"{url.rstrip('/')}/v1/views/{quote(view, safe='')}/rows"
     try:
-        answer = httpx.get(address, params=tuple(parameters), timeout=TIMEOUT_SECONDS, trust_env=False)
-        document: dict[str, Any] = answer.json()
-    except (httpx.HTTPError, httpx.InvalidURL) as error:
+        answer = get(address, parameters, timeout_seconds=TIMEOUT_SECONDS)
+    except Unanswered as error:
         advice = "is a worker running? `flagfall worker` starts one, --worker names another"
         raise QueryError(f"{url} cannot be asked ({error}); {advice}") from error
-    except ValueError as error:
-        raise QueryError(f"{url} answered {answer.status_code}, and no JSON: is it a flagfall worker?") from error
-    if answer.status_code != 200:
+    try:
+        document = answer.document()
+    except Unanswered as error:
+        raise QueryError(f"{url} answered {answer.status}, and no JSON: is it a flagfall worker?") from error
+    if not answer.is_ok:
         again = "; it may succeed later" if document.get("retryable") else ""
-        raise QueryError(f"{document.get('title')} ({answer.status_code}{again})\n{document.get('detail')}")
+        raise QueryError(f"{document.get('title')} ({answer.status}{again})\n{document.get('detail')}")
     return document
 
 
