@@ -66,7 +66,7 @@ def source_topics(settings: Settings, source: Source = RIDES) -> tuple[Topic, ..
             f"{source.key} as text",
             f"Avro {source.record}",
             source.help or f"Records of {source.name}.",
-            subject=f"{topic.name}-value",
+            subject=names.subject_of(topic.name),
         )
         for topic in source.topics
     )
@@ -168,7 +168,7 @@ def pairing_topics(settings: Settings, pairing: Sequence[Join | Alert]) -> tuple
             f"{one.source.key} as text",
             f"Avro {one.source.record}",
             f"{one.help[:1].upper()}{one.help[1:]}. Read it committed.",
-            subject=f"{one.output.name}-value",
+            subject=names.subject_of(one.output.name),
         )
         for one in pairing
     )

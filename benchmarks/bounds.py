@@ -27,16 +27,15 @@ import numpy as np
 import psutil
 
 from app.base.kafka.producer import Producer
-from app.base.registry.client import Registry
 from app.base.services import processes
 from app.base.settings import Settings
 from app.codecs.avro.encode import encode_block
+from app.definitions.registered import register_schemas
 from app.edge.demo.lifetime import unwind_on_term
 from app.rides.frames import message_keys
 from app.rides.generator.demand import MAX_NUMBER
 from app.rides.generator.generator import Generator
-from app.rides.ride import SERVICES, avro_schema
-from app.topics import value_schemas
+from app.rides.ride import RIDES, SERVICES, avro_schema
 from benchmarks.latency.committed import read_commits
 from benchmarks.one_worker import commits_of, longest_hold_ms, place, worker
 
@@ -99,8 +98,7 @@ def caught_up(case: Case) -> dict[str, Any]:
 
 def fill(settings: Settings, case: Case) -> None:
     """Write the backlog."""
-    registry, schemas, producer = Registry(settings), value_schemas(settings), Producer(settings.kafka)
-    ids = {topic: registry.register(f"{topic}-value", schemas[f"{topic}-value"]) for topic in SERVICES.values()}
+    ids, producer = register_schemas(settings, (RIDES,)), Producer(settings.kafka)
     generator = Generator(SEED, rides_per_day=case.a_day)
     for first in range(0, case.rides, BLOCK_RIDES):
         frame = generator.rides(first, min(BLOCK_RIDES, case.rides - first))

@@ -19,9 +19,9 @@ import psutil
 
 from app.base.kafka.cluster import Cluster
 from app.base.kafka.topic_admin import create_topics
-from app.base.registry.client import Registry
 from app.base.services.local import supervised
 from app.base.settings import Settings
+from app.definitions.registered import register_schemas
 from app.domain.records import TopicPartition
 from app.edge.cli.records.generate import generated
 from app.edge.cli.records.sending import send
@@ -31,8 +31,9 @@ from app.edge.demo.place import own_place
 from app.edge.demo.workers import await_ready, start_workers, stop_workers
 from app.rides.generator.generator import Generator
 from app.rides.ride import RIDES
+from app.rides.shipped import shipped
 from app.rides.views import VIEWS
-from app.topics import topics, value_schemas
+from app.topics import topics
 
 SEED = 7
 POLL_SECONDS = 0.1
@@ -44,9 +45,7 @@ def main(rides: int, report: Path) -> None:
     with own_place(Path("build/bench")) as settings, supervised(settings), owned() as owner_fd:
         os.environ.update(settings.environment())
         create_topics(settings.kafka, topics(settings))
-        registry = Registry(settings)
-        for subject, schema in value_schemas(settings).items():
-            registry.register(subject, schema)
+        register_schemas(settings, shipped(settings).sources)
         written, seconds = send(settings, generated(Generator(SEED), 0, rides), rides, None)
         figures: dict[str, Any] = {"rides": written.total, "producer_rides_per_second": round(written.total / seconds)}
         try:

@@ -12,16 +12,17 @@ import psutil
 
 from app.base.asking import get
 from app.base.kafka.topic_admin import create_topics
-from app.base.registry.client import Registry
 from app.base.services import processes
 from app.base.services.local import supervised
 from app.base.services.processes import Daemon
 from app.base.settings import Settings
+from app.definitions.registered import register_schemas
 from app.edge.demo.ask import Worker
 from app.edge.demo.lifetime import owned
 from app.edge.demo.place import own_place
 from app.edge.demo.workers import await_ready
-from app.topics import topics, value_schemas
+from app.rides.shipped import shipped
+from app.topics import topics
 from benchmarks.latency.committed import COMMITS
 from benchmarks.stream.place import Cores
 
@@ -37,9 +38,7 @@ def place(folder: Path, tasks: int) -> Iterator[tuple[Settings, Cores, int]]:
     os.sched_setaffinity(0, {cores.broker})
     with own_place(folder) as settings, supervised(settings), owned() as owner_fd:
         os.environ.update(settings.environment())
-        registry = Registry(settings)
-        for subject, schema in value_schemas(settings).items():
-            registry.register(subject, schema)
+        register_schemas(settings, shipped(settings).sources)
         create_topics(settings.kafka, topics(settings))
         try:
             yield settings, cores, owner_fd

@@ -25,7 +25,7 @@ from app.base.kafka.clients import java_options, librdkafka_options
 from app.base.kafka.cluster import Cluster
 from app.base.kafka.committed import LogRefused, LogSilent, await_decided
 from app.base.kafka.topic_admin import admin_client, topic_states
-from app.base.names import advances_topic, changelog_topic, quarantine_topic
+from app.base.names import advances_topic, changelog_topic, quarantine_topic, subject_of
 from app.base.registry.client import Registry
 from app.base.registry.schemas import RegistrySchemas
 from app.base.settings import Settings
@@ -220,7 +220,7 @@ def _advances(run: Run, source: Source, cuts: Sequence[TaskCut]) -> list[Advance
 
 def _records(run: Run, source: Source, views: Sequence[View], cuts: Sequence[TaskCut]) -> DataFrame:
     spans = joined(span for cut in cuts for span in cut.source_spans)
-    schemas = RegistrySchemas(Registry(run.settings), [f"{topic.name}-value" for topic in source.topics])
+    schemas = RegistrySchemas(Registry(run.settings), [subject_of(topic.name) for topic in source.topics])
     if others := resolved_otherwise([cut.marker for cut in cuts], schemas):
         raise Invalid("the registry is not the one that the records were read by:\n" + "\n".join(others))
     raw = read_spans(run.spark, java_options(run.settings.kafka), spans)

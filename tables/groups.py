@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from app.base.registry.client import Registry
 from app.base.settings import Settings
-from app.codecs.avro.record_schema import record_schema
+from app.definitions.registered import register_schemas
 from app.domain.catalogue import TaskGroup
 from app.engine.core.definition import TaskDefinition
 
@@ -26,5 +25,5 @@ def define(group: TaskGroup, settings: Settings) -> TaskDefinition:
 
 def _schema_ids(group: TaskGroup, settings: Settings) -> dict[str, int]:
     """Ids of the schemas that joins and alerts write with, by topic. Raises RegistryUnavailable, SchemaRefused."""
-    registry, schemas = Registry(settings), {one.output.name: record_schema(one.source) for one in group.pairing}
-    return {topic: registry.register(f"{topic}-value", schema) for topic, schema in schemas.items()}
+    written = [one.source for one in group.pairing]
+    return register_schemas(settings, written, own=written)

@@ -56,6 +56,11 @@ def unmatched_topic(application: str) -> str:
     return f"{application}.unmatched"
 
 
+def subject_of(topic: str) -> str:
+    """Where a registry keeps the schemas of a topic's values."""
+    return f"{topic}-value"
+
+
 def transactional_id(application: str, source: str, partition: int) -> str:
     """One per task: whoever initialises it fences the former owner."""
     return f"{application}-{source}-{partition}"

@@ -9,6 +9,7 @@ from typing import Any
 
 from fastavro.schema import SchemaParseException, UnknownType
 
+from app.base.names import subject_of
 from app.base.registry.client import Registry, Version
 from app.base.settings import Settings
 from app.codecs.avro.admission import is_readable
@@ -44,7 +45,7 @@ class Proposal:
 
 def judge(settings: Settings, catalogue: Catalogue, topic: str, text: str) -> Proposal:
     """Raises NoSchema, DefinitionError for a topic that no source has, RegistryUnavailable."""
-    source, schema, subject = _source_of(catalogue, topic), parsed(text), f"{topic}-value"
+    source, schema, subject = _source_of(catalogue, topic), parsed(text), subject_of(topic)
     registry = Registry(settings)
     return Proposal(
         subject,

@@ -7,9 +7,10 @@ fields than the definition names: then that one stays, if it fits.
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from app.base.errors import RegistryUnavailable
+from app.base.names import subject_of
 from app.base.registry.client import Registry, Version
 from app.base.settings import Settings
 from app.codecs.avro.fit import misfits
@@ -22,16 +23,20 @@ from app.rides.shipped import OWN_SOURCES
 log = logging.getLogger(__name__)
 
 
-def register_schemas(settings: Settings, catalogue: Catalogue) -> dict[str, int]:
-    """Subject to the id of its schema, registered where there was none.
+def register_schemas(
+    settings: Settings, sources: Iterable[Source], own: Collection[Source] = OWN_SOURCES
+) -> dict[str, int]:
+    """Topic to the id of the schema that its records are written with, registered where there was none.
 
-    Raises DefinitionError naming every field that does not fit, SchemaRefused, RegistryUnavailable.
+    A source of `own` has its record's schema and no other. Raises DefinitionError naming every field that does not
+    fit, SchemaRefused, RegistryUnavailable.
     """
     registry, ids, problems = Registry(settings), dict[str, int](), list[str]()
-    for subject, source in _subjects(catalogue).items():
-        versions = [] if source in OWN_SOURCES else registry.versions(subject)
+    for topic, source in _by_topic(sources).items():
+        subject = subject_of(topic)
+        versions = [] if source in own else registry.versions(subject)
         problems += _misfits(subject, source, versions)
-        ids[subject] = versions[-1].schema.id if versions else registry.register(subject, record_schema(source))
+        ids[topic] = versions[-1].schema.id if versions else registry.register(subject, record_schema(source))
     _refuse(settings, problems)
     return ids
 
@@ -64,7 +69,11 @@ def require_fit(settings: Settings, catalogue: Catalogue) -> None:
 
 
 def _subjects(catalogue: Catalogue) -> Mapping[str, Source]:
-    return {f"{topic.name}-value": source for source in catalogue.sources for topic in source.topics}
+    return {subject_of(topic): source for topic, source in _by_topic(catalogue.sources).items()}
+
+
+def _by_topic(sources: Iterable[Source]) -> Mapping[str, Source]:
+    return {topic.name: source for source in sources for topic in source.topics}
 
 
 def _misfits(subject: str, source: Source, versions: Sequence[Version]) -> list[str]:

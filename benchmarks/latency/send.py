@@ -13,14 +13,13 @@ from collections.abc import Iterator
 from confluent_kafka import Producer
 
 from app.base.kafka.clients import librdkafka_options
-from app.base.registry.client import Registry
 from app.base.settings import Settings
 from app.codecs.avro.encode import encode_block
+from app.definitions.registered import register_schemas
 from app.rides.frames import message_keys
 from app.rides.generator.demand import MAX_NUMBER
 from app.rides.generator.generator import Generator
-from app.rides.ride import SERVICES, avro_schema
-from app.topics import value_schemas
+from app.rides.ride import RIDES, SERVICES, avro_schema
 
 OPTIONS = {"acks": "all", "enable.idempotence": True, "partitioner": "murmur2_random", "compression.type": "lz4"}
 """All else as the library has it: it gathers records for 5 ms, which is part of the latency."""
@@ -51,8 +50,7 @@ def main(rate: int, seconds: int) -> None:
 
 def _encoded(settings: Settings, rate: int, count: int) -> Iterator[Ride]:
     """Generated rides in the order of their numbers, as dense as a city would report them (11,574 a second at most)."""
-    registry, schemas = Registry(settings), value_schemas(settings)
-    ids = {topic: registry.register(f"{topic}-value", schemas[f"{topic}-value"]) for topic in SERVICES.values()}
+    ids = register_schemas(settings, (RIDES,))
     generator = Generator(SEED, rides_per_day=min(rate * 86_400, MAX_NUMBER))
     for first in range(0, count, BLOCK_RIDES):
         frame = generator.rides(first, min(BLOCK_RIDES, count - first)).with_row_index("nth")

@@ -27,13 +27,13 @@ from app.base import names
 from app.base.asking import get
 from app.base.kafka.cluster import Cluster
 from app.base.kafka.topic_admin import create_topics
-from app.base.registry.client import Registry
 from app.base.services import processes
 from app.base.services.local import supervised
 from app.base.services.processes import Daemon
 from app.base.settings import Settings
 from app.codecs.stored.changelog import marker_key
 from app.codecs.stored.marker import encode_marker
+from app.definitions.registered import register_schemas
 from app.domain.records import TopicPartition
 from app.edge.demo.ask import Worker
 from app.edge.demo.lifetime import owned, unwind_on_term
@@ -44,7 +44,8 @@ from app.engine.core.task_state import TaskState
 from app.engine.drive.kafka.writer import TaskWriter
 from app.engine.drive.ownership.state_reader import StateReader
 from app.rides.ride import RIDES, SERVICES
-from app.topics import topics, value_schemas
+from app.rides.shipped import shipped
+from app.topics import topics
 from benchmarks.compaction import compact, log_bytes
 from benchmarks.recovery.changelogs import connections_of
 from benchmarks.retention.views import RETENTION_DAYS, define
@@ -62,9 +63,7 @@ def main(rides: int, report: Path) -> None:
     told: dict[str, Any] = {"rides": rides, "retention_days": RETENTION_DAYS, "parts": []}
     with own_place(Path("build/bench-retention")) as settings, supervised(settings), owned() as owner_fd:
         os.environ.update(settings.environment())
-        registry = Registry(settings)
-        for subject, schema in value_schemas(settings).items():
-            registry.register(subject, schema)
+        register_schemas(settings, shipped(settings).sources)
         create_topics(settings.kafka, topics(settings))
         log, pid_file = settings.data_dir / "logs" / "worker.log", settings.data_dir / "worker.pid.json"
         served = Worker(settings.worker.local_host, settings.worker.http_port, log, pid_file)

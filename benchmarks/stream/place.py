@@ -18,10 +18,10 @@ from app.base.files.own_directory import claim, empty
 from app.base.kafka.cluster import Cluster
 from app.base.kafka.producer import Producer
 from app.base.kafka.topic_admin import admin_client, create_topics
-from app.base.registry.client import Registry
 from app.base.services.local import supervised
 from app.base.setting_groups import LOOPBACK, PORT_FIELDS
 from app.base.settings import Settings
+from app.definitions.registered import register_schemas
 from app.domain.errors import FlagfallError
 from app.domain.records import TopicPartition
 from app.edge.demo.lifetime import owned
@@ -29,7 +29,8 @@ from app.edge.demo.place import BELOW_EPHEMERAL, free_port
 from app.rides.pace import Pace
 from app.rides.produce import write_rides
 from app.rides.ride import SERVICES
-from app.topics import source_topics, value_schemas
+from app.rides.shipped import shipped
+from app.topics import source_topics
 from benchmarks.stream.data_sets import PARTITIONS, TOPIC, DataSet
 
 FILLED, RUNS, MARK = "filled.json", "runs", ".flagfall-bench"
@@ -108,14 +109,13 @@ def opened(folder: Path, data_set: DataSet, rides: int, cores: Cores, tell: Call
     settings = _settings(folder.resolve())
     with cores.held(), supervised(settings), owned() as owner_fd:
         os.environ.update(settings.environment())
-        registry = Registry(settings)
-        ids = {subject: registry.register(subject, schema) for subject, schema in value_schemas(settings).items()}
+        ids = register_schemas(settings, shipped(settings).sources)
         create_topics(settings.kafka, source_topics(settings))
         delete_topics_of_runs(settings)
         if _filled(folder) is None:
-            _fill(settings, data_set, rides, ids[f"{TOPIC.name}-value"], tell)
+            _fill(settings, data_set, rides, ids[TOPIC.name], tell)
             (folder / FILLED).write_text(json.dumps(_wanted(data_set, rides)))
-        yield Place(data_set, rides, settings, cores, ids[f"{TOPIC.name}-value"], owner_fd)
+        yield Place(data_set, rides, settings, cores, ids[TOPIC.name], owner_fd)
 
 
 def delete_topics_of_runs(settings: Settings) -> None:

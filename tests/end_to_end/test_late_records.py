@@ -12,9 +12,9 @@ from confluent_kafka import Producer
 
 from app.base import names
 from app.base.kafka.clients import librdkafka_options
-from app.base.registry.client import Registry
 from app.base.settings import Settings
 from app.codecs.avro.encode import encode_block
+from app.definitions.registered import register_schemas
 from app.domain.fold import fold
 from app.edge.cli.records.sending import close_windows
 from app.rides.generator.dirt import Dirt
@@ -118,7 +118,7 @@ def outcomes(document: dict[str, Any]) -> Counter[tuple[str, str, str | None]]:
 def damage(world: Settings) -> None:
     """A ride in a zone that is none, and one that was cut off."""
     ride = Generator(seed=1, dirt=Dirt.none()).rides(50, 1)
-    schema_id = Registry(world).register("rides.yellow-value", avro_schema())
+    schema_id = register_schemas(world, (RIDES,))["rides.yellow"]
     columns = [column.name for column in RIDE_COLUMNS]
     wrong = ride.with_columns(pickup_zone=pl.lit(9_999, pl.Int64)).select(columns)
     (nowhere,), (good,) = (encode_block(r, avro_schema(), schema_id) for r in (wrong, ride.select(columns)))

@@ -43,10 +43,12 @@ def register(as_json: bool) -> None:
 
     A topic of your own keeps the schema that it has, if that has the columns of its definition.
     """
+    from app.base.names import subject_of
     from app.definitions.registered import register_schemas
 
     settings = load_settings()
-    ids = register_schemas(settings, load_catalogue(settings))
+    by_topic = register_schemas(settings, load_catalogue(settings).sources)
+    ids = {subject_of(topic): schema_id for topic, schema_id in by_topic.items()}
     if as_json:
         return echo_json(ids)
     echo_table(("SUBJECT", "ID"), ids.items())

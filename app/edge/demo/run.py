@@ -76,7 +76,7 @@ def _flow(steps: Steps, settings: Settings, rides: Rides) -> tuple[int, dict[str
     catalogue = catalogue_of(settings)
     with steps.step("Topics, schemas and the names of zones"):
         create_topics(settings.kafka, topics(settings, catalogue))
-        register_schemas(settings, catalogue)
+        register_schemas(settings, catalogue.sources)
         publish_zones(settings, zones().values(), if_empty=True)
     with owned() as owner_fd:
         try:

@@ -11,14 +11,14 @@ from app.base.errors import DeliveryFailed
 from app.base.kafka.producer import Producer
 from app.base.kafka.topic import Topic
 from app.base.kafka.topic_admin import create_topics
-from app.base.registry.client import Registry
 from app.base.settings import Settings
+from app.definitions.registered import register_schemas
 from app.domain.records import TopicPartition
 from app.rides.closing import request_advances
 from app.rides.generator.generator import Generator
 from app.rides.pace import Pace
 from app.rides.produce import write_rides
-from app.rides.ride import RIDES, avro_schema
+from app.rides.ride import RIDES
 from app.topics import source_topics, topics
 from tests.support.topics import read_partition
 
@@ -58,9 +58,8 @@ def test_records_that_the_broker_refuses_are_counted_and_raised(settings: Settin
 
 def test_every_generated_ride_arrives_once(settings: Settings) -> None:
     create_topics(settings.kafka, topics(settings))
-    entries = source_topics(settings)
     before = _counts(settings)
-    ids = {t.name: Registry(settings).register(str(t.subject), avro_schema()) for t in entries}
+    ids = register_schemas(settings, (RIDES,))
     generator = Generator(3)
     frames = (generator.rides(first, 700) for first in (0, 700, 1400))
     written = write_rides(Producer(settings.kafka), ids, frames, Pace(None))

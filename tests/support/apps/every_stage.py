@@ -12,9 +12,8 @@ from dataclasses import replace
 from typing import Any
 
 from app.base.kafka.topic import Topic
-from app.base.registry.client import Registry
 from app.base.settings import Settings
-from app.codecs.avro.record_schema import record_schema
+from app.definitions.registered import register_schemas
 from app.domain.measures import Count, First, Max, Min, Sum
 from app.domain.pairs.alert import Alert
 from app.domain.pairs.join import Half, Join, JoinKind, Only, Side, Taken
@@ -84,6 +83,8 @@ WAITING = Alert(
 )
 MORE = "FLAGFALL_TEST_STAGED"
 
+PAIRED = (MEETING.source, WAITING.source)
+
 
 def definition(settings: Settings, *, more: bool) -> TaskDefinition:
     """What the tasks do; `more`: with the view that was added."""
@@ -94,10 +95,7 @@ def definition(settings: Settings, *, more: bool) -> TaskDefinition:
         (MEETING,),
         finals=(DEMAND.name,),
         task_count=settings.topics.partitions,
-        schema_ids={
-            one.output.name: Registry(settings).register(f"{one.output.name}-value", record_schema(one.source))
-            for one in (MEETING, WAITING)
-        },
+        schema_ids=register_schemas(settings, PAIRED, own=PAIRED),
         alerts=(WAITING,),
     )
 

@@ -10,12 +10,12 @@ from confluent_kafka.admin import AdminClient
 
 from app.base.kafka.clients import librdkafka_options
 from app.base.kafka.topic_admin import create_topics
-from app.base.registry.client import Registry
 from app.base.settings import Settings
 from app.codecs.avro.encode import encode_block
+from app.definitions.registered import register_schemas
 from app.rides.generator.dirt import Dirt
 from app.rides.generator.generator import Generator
-from app.rides.ride import RIDE_COLUMNS, SERVICES, avro_schema
+from app.rides.ride import RIDE_COLUMNS, RIDES, SERVICES, avro_schema
 from app.topics import topics
 from tests.support.machine.waiting import patient, wait_for
 
@@ -31,9 +31,7 @@ def fresh_topics(settings: Settings) -> None:
     names = {t.name for t in wanted}
     wait_for(lambda: not set(admin.list_topics(timeout=patient(10)).topics) & names, "the topics are gone")
     create_topics(settings.kafka, wanted)
-    registry = Registry(settings)
-    for topic in SERVICES.values():
-        registry.register(f"{topic}-value", avro_schema())
+    register_schemas(settings, (RIDES,))
 
 
 def write_rides(
@@ -47,7 +45,7 @@ def write_rides(
 ) -> None:
     """Generated rides `[first, first + count)`, acknowledged when this returns. `topics`: by service."""
     rides = Generator(seed=seed, dirt=dirt or Dirt.real(), rides_per_day=20_000).rides(first, count)
-    schema_id = Registry(settings).register("rides.yellow-value", avro_schema())
+    schema_id = register_schemas(settings, (RIDES,))["rides.yellow"]
     producer = Producer(
         {**librdkafka_options(settings.kafka), "partitioner": "murmur2_random", "enable.idempotence": True}
     )

@@ -19,15 +19,15 @@ from confluent_kafka.admin import AdminClient
 from app.base import names
 from app.base.kafka.clients import librdkafka_options
 from app.base.kafka.topic_admin import create_topics, topic_states
-from app.base.registry.client import Registry
 from app.base.settings import Settings
 from app.codecs.stored.changelog import marker_key
 from app.codecs.stored.marker import decode_marker
+from app.definitions.registered import register_schemas
 from app.domain.marker import Marker
 from app.domain.records import TopicPartition as TaskPlace
 from app.domain.source import Source
 from app.domain.view import View
-from app.rides.ride import RIDES, SERVICES, avro_schema
+from app.rides.ride import RIDES
 from app.rides.shipped import SHIPPED
 from app.rides.views import VENDOR_TRIPS, VIEWS
 from app.topics import finals_topics, source_topics, topics
@@ -58,9 +58,7 @@ def own_world(settings: Settings) -> None:
     create_topics(settings.kafka, topics(settings))
     delete_records(settings, log_ends(settings, RIDES))
     delete_records(settings, log_ends_of(settings, [topic.name for topic in finals_topics(settings, SHIPPED.finals)]))
-    registry = Registry(settings)
-    for topic in SERVICES.values():
-        registry.register(f"{topic}-value", avro_schema())
+    register_schemas(settings, (RIDES,))
 
 
 def delete_topics(settings: Settings, wanted: Sequence[str]) -> None:

@@ -36,7 +36,7 @@ def command(as_json: bool) -> None:
         started = local.up(settings, tell, owner_fd)
         try:
             create_topics(settings.kafka, topics(settings, catalogue))
-            register_schemas(settings, catalogue)
+            register_schemas(settings, catalogue.sources)
             publish_zones(settings, zones().values(), if_empty=True)
             workers = start_workers(settings, owner_fd)
             tell("workers: started, waiting until they answer")

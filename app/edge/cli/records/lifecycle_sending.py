@@ -25,21 +25,20 @@ def send_lifecycle(
     """
     from app.base.kafka.producer import Producer
     from app.base.kafka.topic_admin import require_topics
-    from app.base.registry.client import Registry
     from app.base.setting_groups import variable
+    from app.definitions.registered import register_schemas
     from app.rides.lifecycle.order import in_order
     from app.rides.lifecycle.produce import write_lifecycle
     from app.rides.lifecycle.sources import FARES, RIDE_EVENTS
     from app.rides.pace import Pace
-    from app.topics import source_topics, value_schemas
+    from app.topics import source_topics
 
     if not settings.lifecycle:
         on = f"{variable('lifecycle')}=true"
         raise click.ClickException(f"life cycles have no topics here: set {on}, then flagfall topics create")
     topics = [topic for source in (RIDE_EVENTS, FARES) for topic in source_topics(settings, source)]
     require_topics(settings.kafka, topics)
-    registry, schemas = Registry(settings), value_schemas(settings)
-    ids = {t.name: registry.register(t.subject, schemas[t.subject]) for t in topics if t.subject}
+    ids = register_schemas(settings, (RIDE_EVENTS, FARES))
     began = time.monotonic()
     with progress("records", RECORDS_PER_RIDE * rides, quiet=quiet) as advanced:
         frames = in_order(lifecycle, first, rides)

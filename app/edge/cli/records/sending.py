@@ -74,15 +74,14 @@ def send(
     """
     from app.base.kafka.producer import Producer
     from app.base.kafka.topic_admin import require_topics
-    from app.base.registry.client import Registry
+    from app.definitions.registered import register_schemas
     from app.rides.pace import Pace
     from app.rides.produce import write_rides
-    from app.topics import source_topics, value_schemas
+    from app.rides.ride import RIDES
+    from app.topics import source_topics
 
-    topics = source_topics(settings)
-    require_topics(settings.kafka, topics)
-    registry, schemas = Registry(settings), value_schemas(settings)
-    ids = {t.name: registry.register(t.subject, schemas[t.subject]) for t in topics if t.subject}
+    require_topics(settings.kafka, source_topics(settings))
+    ids = register_schemas(settings, (RIDES,))
     began = time.monotonic()
     with progress("rides", expected, quiet=quiet) as advanced:
         written = write_rides(Producer(settings.kafka), ids, frames, Pace(speed), lambda so_far: advanced(so_far.total))
