@@ -158,7 +158,7 @@ def _difference(name: str, bases: Sequence[Column], help: str, place: str, probl
 
 def _coalesce(name: str, bases: Sequence[Column], help: str, place: str, problems: Problems) -> Derived | None:
     kinds = {base.kind for base in bases}
-    if len(bases) < 2 or len(kinds) > 1 or kinds & {Kind.TEXT, Kind.FLAG}:
+    if len(bases) < 2 or len(kinds) > 1 or not all(kind.is_number for kind in kinds):
         told = ", ".join(f"{base.kind} {base.name!r}" for base in bases)
         problems.note(place, f"it takes two or more numbers or instants of one kind (they are {told})")
         return None

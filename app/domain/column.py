@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Any, NamedTuple
+
+MAX_TEXT_BYTES = (1 << 16) - 1
+"""A longer text (in UTF-8) is out of bounds: keys of stored rows hold a text's length in 16 bits."""
 
 
 class Kind(StrEnum):
@@ -14,6 +19,38 @@ class Kind(StrEnum):
     IDENTIFIER = "identifier"  # a number that names something
     TEXT = "text"
     FLAG = "flag"
+
+    @property
+    def python(self) -> type:
+        """Of its values that are not null, exactly: a bool is an int to Python, not to Avro."""
+        return TRAITS[self].python
+
+    @property
+    def is_number(self) -> bool:
+        return self.python is int
+
+
+def _utf8_bytes(text: str) -> int:
+    return len(text.encode())
+
+
+class Traits(NamedTuple):
+    """What is told of a kind's values: their type; what bounds hold of one; the highest where a column says nothing."""
+
+    python: type
+    size: Callable[[Any], int]
+    high: int | None = None
+
+
+TRAITS: Mapping[Kind, Traits] = {
+    Kind.INTEGER: Traits(int, int),
+    Kind.INSTANT: Traits(int, int),
+    Kind.IDENTIFIER: Traits(int, int),
+    Kind.TEXT: Traits(str, _utf8_bytes, MAX_TEXT_BYTES),
+    Kind.FLAG: Traits(bool, int),
+}
+"""How engines hold them: `app.codecs.column_types` (Polars, Arrow), `app.codecs.avro.column_types`, and
+`spark_batch.source.column_types`; a line a kind in each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,3 +67,15 @@ class Column:
     low: int | None = None
     high: int | None = None
     help: str = ""
+
+    @property
+    def bounds(self) -> tuple[int | None, int | None]:
+        """Inclusive, of a number, or of a text's bytes; None is open."""
+        return self.low, TRAITS[self.kind].high if self.high is None else self.high
+
+    def refuses(self, value: int | str | bool | None) -> bool:
+        """Whether a value is null where it may not be, or outside the bounds."""
+        if value is None:
+            return not self.nullable
+        size, (low, high) = TRAITS[self.kind].size(value), self.bounds
+        return (low is not None and size < low) or (high is not None and size > high)

@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from app.domain.rules.condition import holds
-from app.domain.source import MAX_TEXT_BYTES, Coalesce, Kind, Source
+from app.domain.source import Coalesce, Source
 
 Value = int | str | bool | None
 
@@ -93,19 +93,7 @@ def with_derived(source: Source, values: Mapping[str, Value]) -> dict[str, Value
 
 def out_of_bounds(source: Source, values: Mapping[str, Value]) -> str | None:
     """Name of the first column, in the record's order, whose value its bounds refuse; None if all are fine."""
-    for column in source.columns:
-        value = values[column.name]
-        if value is None:
-            if not column.nullable:
-                return column.name
-        elif column.kind is Kind.TEXT:
-            if len(str(value).encode()) > MAX_TEXT_BYTES:
-                return column.name
-        elif column.kind is not Kind.FLAG:
-            low, high = column.low, column.high
-            if (low is not None and int(value) < low) or (high is not None and int(value) > high):
-                return column.name
-    return None
+    return next((column.name for column in source.columns if column.refuses(values[column.name])), None)
 
 
 def by_offset(records: Iterable[Record]) -> list[Record]:

@@ -11,13 +11,24 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from app.domain.boundaries import EARLIEST_US, LATEST_US
-from app.domain.column import Column, Kind
+from app.domain.column import MAX_TEXT_BYTES, Column, Kind
 from app.domain.errors import DefinitionError
 from app.domain.rules.condition import Condition
 from app.domain.rules.rule import Action, Refusing, Rule, condition_of, refusing, rule_problems
 from app.domain.suggestion import did_you_mean
 
-__all__ = ["Action", "Coalesce", "Column", "Derived", "Difference", "Kind", "Rule", "Source", "SourceTopic"]
+__all__ = [
+    "MAX_TEXT_BYTES",
+    "Action",
+    "Coalesce",
+    "Column",
+    "Derived",
+    "Difference",
+    "Kind",
+    "Rule",
+    "Source",
+    "SourceTopic",
+]
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 """What a source, topic or view may be called: it stands in names of topics, which Kafka bounds so, and in addresses."""
@@ -40,10 +51,6 @@ FIRST_INSTANT_US, LAST_INSTANT_US = -62_072_524_800_000_000, 253_339_228_799_999
 
 MAX_TOPIC_NUMBER = 127
 """Topic numbers share a signed 64-bit origin with partition and offset, so the top bit stays free."""
-
-
-MAX_TEXT_BYTES = (1 << 16) - 1
-"""A longer text (in UTF-8) is out of bounds: keys of stored rows hold a text's length in 16 bits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,7 +204,7 @@ def _name_problems(name: str) -> Iterable[str]:
 def _column_problems(column: Column) -> Iterable[str]:
     yield from _name_problems(column.name)
     bounds = [bound for bound in (column.low, column.high) if bound is not None]
-    if bounds and column.kind in (Kind.TEXT, Kind.FLAG):
+    if bounds and not column.kind.is_number:
         yield f"low and high are for numbers, and it is {column.kind}"
     if any(abs(bound) > INT64_MAX for bound in bounds):
         yield f"bounds {bounds} do not fit into 64 bits"

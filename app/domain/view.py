@@ -342,7 +342,7 @@ def _measure_problems(measure: m.Measure, view: View) -> Iterable[str]:
     if column is None:
         yield f"measure {measure.name!r}: {_no_column(measure.column, view)}"
         return
-    if column.kind in (Kind.TEXT, Kind.FLAG):
+    if not column.kind.is_number:
         yield f"measure {measure.name!r}: column {column.name!r} is {column.kind}, measures are over integers"
     if isinstance(measure, m.Sum):
         if column.kind is not Kind.INTEGER:

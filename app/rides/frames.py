@@ -7,12 +7,10 @@ from __future__ import annotations
 
 import polars as pl
 
-from app.domain.source import Kind
+from app.codecs.column_types import HELD
 from app.rides.ride import RIDE_COLUMNS, UNKNOWN_ZONE
 
-_DTYPES: dict[Kind, type[pl.DataType]] = {Kind.TEXT: pl.String, Kind.FLAG: pl.Boolean}
-
-RIDE_DTYPES: dict[str, type[pl.DataType]] = {c.name: _DTYPES.get(c.kind, pl.Int64) for c in RIDE_COLUMNS}
+RIDE_DTYPES: dict[str, pl.DataType] = {c.name: HELD[c.kind].polars for c in RIDE_COLUMNS}
 """Column name to polars type, in the order of RIDE_COLUMNS."""
 
 

@@ -10,9 +10,8 @@ from app.codecs.avro.record_schema import record_schema
 from app.codecs.avro.schema import WriterSchema
 from app.domain.errors import FlagfallError
 from app.domain.records import Value
-from app.domain.source import Column, Kind, Source
+from app.domain.source import Column, Source
 
-_PYTHON_TYPES: dict[Kind, type] = {Kind.TEXT: str, Kind.FLAG: bool}
 _INT64 = range(-(1 << 63), 1 << 63)
 
 
@@ -54,11 +53,11 @@ def _problems(source: Source, values: Mapping[str, Value]) -> Iterator[str]:
 
 
 def _value_problems(column: Column, value: Value) -> Iterator[str]:
-    wanted = _PYTHON_TYPES.get(column.kind, int)
+    wanted = column.kind.python
     if value is None:
         if not column.nullable:
             yield f"column {column.name!r} may not be null"
-    elif type(value) is not wanted:  # a bool is an int to Python, not to Avro
+    elif type(value) is not wanted:
         yield f"column {column.name!r} is {column.kind}: expected {wanted.__name__}, got {value!r}"
     elif wanted is int and value not in _INT64:
         yield f"column {column.name!r}: {value} does not fit into 64 bits"

@@ -26,6 +26,7 @@ from app.codecs.avro.schema import HEADER_BYTES, WriterSchema
 from app.domain import source as s
 from app.domain.records import Reason
 from app.domain.rules.epochs import AS_DECLARED, Rules
+from spark_batch.source.column_types import SPARK, refused
 from spark_batch.source.conditions import held
 from spark_batch.source.epochs import refusals, with_held
 
@@ -95,11 +96,6 @@ def is_plain(schema: WriterSchema, columns: Sequence[s.Column]) -> bool:
     return all(can_give(column, kind) for column, (kind,) in given)
 
 
-def sql_type(column: s.Column) -> str:
-    """The Spark type that holds a source column."""
-    return {s.Kind.TEXT: "string", s.Kind.FLAG: "boolean"}.get(column.kind, "bigint")
-
-
 def _is_plain_field(field: Mapping[str, Any]) -> bool:
     kinds = _kinds(field)
     return len(kinds) == 1 and isinstance(kinds[0], str) and kinds[0] in PLAIN_TYPES
@@ -150,26 +146,12 @@ def _unchanged(layout: Layout) -> Column:
 
 def _value(column: s.Column, plain: Sequence[Layout]) -> Column:
     places = [(layout, at) for layout in plain for at, f in enumerate(_fields(layout)) if f["name"] == column.name]
-    found = [F.col(_record(layout))[f"f{at}"].cast(sql_type(column)) for layout, at in places]
-    return F.coalesce(*found) if found else F.lit(None).cast(sql_type(column))
+    found = [F.col(_record(layout))[f"f{at}"].cast(SPARK[column.kind].sql) for layout, at in places]
+    return F.coalesce(*found) if found else F.lit(None).cast(SPARK[column.kind].sql)
 
 
 def _out_of_bounds(source: s.Source) -> Column:
-    return F.coalesce(*(F.when(_outside(c), f"{Reason.OUT_OF_BOUNDS}:{c.name}") for c in source.columns))
-
-
-def _outside(column: s.Column) -> Column:
-    value = F.col(column.name)
-    outside = F.lit(False) if column.nullable else value.isNull()
-    if column.kind is s.Kind.TEXT:
-        return outside | F.coalesce(F.octet_length(value) > s.MAX_TEXT_BYTES, F.lit(False))
-    if column.kind is s.Kind.FLAG:
-        return outside
-    if column.low is not None:
-        outside = outside | F.coalesce(value < column.low, F.lit(False))
-    if column.high is not None:
-        outside = outside | F.coalesce(value > column.high, F.lit(False))
-    return outside
+    return F.coalesce(*(F.when(refused(c), f"{Reason.OUT_OF_BOUNDS}:{c.name}") for c in source.columns))
 
 
 def _unclean(source: s.Source, rules: Rules) -> Column:

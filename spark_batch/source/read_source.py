@@ -18,16 +18,16 @@ from pyspark.sql import functions as F  # noqa: N812 - as everywhere in Spark
 
 from app.codecs.avro.schema import Schemas
 from app.codecs.avro.strict import Refusal, StrictDecoder
+from app.codecs.column_types import HELD
 from app.domain.fold import refusal
 from app.domain.records import Record, with_derived
 from app.domain.rules.epochs import AS_DECLARED, Rules
-from app.domain.source import Coalesce, Derived, Kind, Source
+from app.domain.source import Coalesce, Derived, Source
 from app.domain.view import View
 from spark_batch.source.decode_avro import decode, judge
 
 SUSPECTS_AT_ONCE = 20_000
 _PLACE = ("topic_number", "partition", "offset", "timestamp_ms")
-_ARROW = {Kind.TEXT: pa.string(), Kind.FLAG: pa.bool_()}
 
 
 def kept_columns(source: Source, views: Sequence[View]) -> list[str]:
@@ -111,7 +111,7 @@ def _suspect_schema(source: Source, columns: Sequence[str]) -> pa.Schema:
         pa.field("timestamp_ms", pa.int64()),
         pa.field("reason", pa.string()),
     ]
-    return pa.schema(place + [pa.field(name, _ARROW.get(source.by_name[name].kind, pa.int64())) for name in columns])
+    return pa.schema(place + [pa.field(name, HELD[source.by_name[name].kind].arrow) for name in columns])
 
 
 def _load(spark: SparkSession, file: Path, like: DataFrame) -> DataFrame:

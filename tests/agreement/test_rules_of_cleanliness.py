@@ -17,8 +17,8 @@ from app.domain.rules.rule import rule_problems
 from app.domain.source import Action, Kind, Rule
 from app.engine.core.records.conditions import held
 from app.rides.ride import RIDES
+from spark_batch.source.column_types import SPARK
 from spark_batch.source.conditions import held as held_in_spark
-from spark_batch.source.decode_avro import sql_type
 from tests.support.material.histories import START_US, random_ride
 
 NUMBERS = ("fare_cents", "total_cents", "passenger_count", "pickup_at_us", "dropoff_at_us", "shared", "pickup_zone")
@@ -73,7 +73,7 @@ def test_spark_says_of_every_ride_what_the_naive_fold_says(spark: SparkSession) 
     texts = [random_condition(rng) for _ in range(60)]
     sound = [text for text in texts if not [*rule_problems(Rule("odd", Action.COUNT, text), RIDES.asked)]]
     conditions, rides = [read_condition(text) for text in sound], random_rides(rng, 150)
-    schema = ", ".join(f"{name} {sql_type(RIDES.by_name[name])}" for name in COLUMNS)
+    schema = ", ".join(f"{name} {SPARK[RIDES.by_name[name].kind].sql}" for name in COLUMNS)
     frame = spark.createDataFrame([tuple(ride[name] for name in COLUMNS) for ride in rides], schema)
     rows = frame.select(*(held_in_spark(one).alias(f"_{at}") for at, one in enumerate(conditions))).collect()
     assert [list(row) for row in rows] == [[holds(one, ride) for one in conditions] for ride in rides]

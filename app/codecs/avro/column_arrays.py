@@ -15,6 +15,7 @@ import numpy.typing as npt
 import polars as pl
 import pyarrow as pa
 
+from app.codecs.column_types import HELD
 from app.domain.source import Column, Kind
 
 Int64s = npt.NDArray[np.int64]
@@ -23,13 +24,6 @@ Present = npt.NDArray[np.bool_]
 INLINE_TEXT_BYTES = 12
 """Texts up to this length stand whole in their Arrow views, padded with zeros: equal texts, equal views."""
 _LENGTH = 0xFFFFFFFF
-
-_DTYPES = {Kind.TEXT: pl.String(), Kind.FLAG: pl.Boolean()}
-
-
-def dtype_of(column: Column) -> pl.DataType:
-    """The Polars type of a column's values."""
-    return _DTYPES.get(column.kind, pl.Int64())
 
 
 @dataclass(frozen=True)
@@ -47,13 +41,13 @@ class Layout:
     @cached_property
     def places(self) -> dict[str, tuple[int, int]]:
         """By name: the column's row in `present`, and its first one in `cells`."""
-        units = np.cumsum([0, *(_width(column.kind) for column in self.wanted)]).tolist()
+        units = np.cumsum([0, *(HELD[column.kind].cells for column in self.wanted)]).tolist()
         return {column.name: (place, units[place]) for place, column in enumerate(self.wanted)}
 
     @cached_property
     def units(self) -> int:
         """Cells that one record takes."""
-        return sum(_width(column.kind) for column in self.wanted)
+        return sum(HELD[column.kind].cells for column in self.wanted)
 
 
 class Cells(NamedTuple):
@@ -123,7 +117,7 @@ class ColumnArrays:
         """A wanted column; KeyError if it is not one."""
         place, unit = self.layout.places[name]
         kind = self.layout.wanted[place].kind
-        return Cells(kind, self.cells[unit : unit + _width(kind)], self.present[place])
+        return Cells(kind, self.cells[unit : unit + HELD[kind].cells], self.present[place])
 
     def texts(self, name: str, rows: npt.NDArray[np.intp]) -> list[str | None]:
         """A wanted column of texts, of some of the records."""
@@ -150,10 +144,6 @@ class ColumnArrays:
             flags = np.packbits(column.values[0] != 0, bitorder="little")
             return pa.Array.from_buffers(pa.bool_(), self.height, [valid, _buffer(flags)])
         return pa.Array.from_buffers(pa.int64(), self.height, [valid, _buffer(column.values)])
-
-
-def _width(kind: Kind) -> int:
-    return 2 if kind is Kind.TEXT else 1
 
 
 def _validity(present: Present) -> pa.Buffer | None:

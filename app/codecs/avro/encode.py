@@ -14,10 +14,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyruhvro
 
+from app.codecs.avro.column_types import AVRO
+from app.codecs.column_types import HELD
+from app.domain.column import Kind
+
 MAGIC = b"\x00"
 SCHEMA_ID_BYTES = 4
 
-_ARROW_TYPES: dict[str, pa.DataType] = {"long": pa.int64(), "string": pa.string(), "boolean": pa.bool_()}
+_ARROW_TYPES: dict[str, pa.DataType] = {AVRO[kind].written: HELD[kind].arrow for kind in Kind}
 
 
 def framing(schema_id: int) -> bytes:

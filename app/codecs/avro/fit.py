@@ -5,13 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from app.domain.source import Column, Kind, Source
+from app.codecs.avro.column_types import AVRO
+from app.domain.source import Column, Source
 from app.domain.suggestion import did_you_mean
 
-FITTING: Mapping[Kind, tuple[str, ...]] = {Kind.TEXT: ("string",), Kind.FLAG: ("boolean",)}
-NUMBERS = ("long", "int")
-READABLE: Mapping[Kind, tuple[str, ...]] = {**FITTING, Kind.TEXT: ("string", "bytes")}
-"""What a value is read from, if need be: Avro lets a reader of strings read bytes."""
 INSTANTS = ("timestamp-micros", "local-timestamp-micros")
 """The logical types that a column of microseconds may have; others count something else."""
 
@@ -26,7 +23,7 @@ def _can_give(column: Column, branch: Any) -> bool:
     plain, logical = _parts(branch)
     if plain == "null":
         return column.nullable
-    return plain in READABLE.get(column.kind, NUMBERS) and _counts_alike(column, logical) and logical != "decimal"
+    return plain in AVRO[column.kind].readable and _counts_alike(column, logical) and logical != "decimal"
 
 
 def misfits(source: Source, schema: Any, *, absent_is_null: bool = False) -> Iterable[str]:
@@ -50,7 +47,7 @@ def _misfit(column: Column, declared: Any) -> Iterable[str]:
     kinds = [branch for branch in branches if branch != "null"]
     if len(kinds) < len(branches) and not column.nullable:
         yield "it may be null, and the column may not: give the column nullable = true"
-    fitting = FITTING.get(column.kind, NUMBERS)
+    fitting = AVRO[column.kind].fitting
     plain, logical = _parts(kinds[0] if len(kinds) == 1 else None)
     if plain not in fitting:
         yield f"it is {declared}, and {column.kind} columns are read from {' or '.join(fitting)}"
@@ -64,4 +61,4 @@ def _parts(branch: Any) -> tuple[Any, Any]:
 
 
 def _counts_alike(column: Column, logical: Any) -> bool:
-    return logical is None or column.kind in (Kind.TEXT, Kind.FLAG) or logical in INSTANTS
+    return logical is None or not column.kind.is_number or logical in INSTANTS

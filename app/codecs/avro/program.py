@@ -9,9 +9,10 @@ import numpy as np
 
 from app.codecs.avro import walk
 from app.codecs.avro.column_arrays import Layout
+from app.codecs.avro.column_types import AVRO
 from app.codecs.avro.schema import WriterSchema
 from app.codecs.avro.walk import Int64s
-from app.domain.source import MAX_TEXT_BYTES, Column, Kind
+from app.domain.source import Column
 
 _NUMBER_BITS = np.iinfo(np.int64)
 _READ = {"long": walk.LONG, "int": walk.LONG, "boolean": walk.FLAG, "string": walk.TEXT}
@@ -21,7 +22,6 @@ _PASSED_OVER = {
     "double": (walk.SKIPPED, 8),
     "bytes": (walk.BYTES, 0),
 }
-_FIELD_KINDS = {Kind.TEXT: walk.TEXT, Kind.FLAG: walk.FLAG}
 
 
 def program_of(schema: WriterSchema, layout: Layout) -> Int64s | None:
@@ -37,7 +37,7 @@ def program_of(schema: WriterSchema, layout: Layout) -> Int64s | None:
         if plain is None:
             return None
         at = columns.pop(field["name"], None)
-        if at is not None and plain.kind != _FIELD_KINDS.get(layout.columns[at].kind, walk.LONG):
+        if at is not None and plain.kind != _READ[AVRO[layout.columns[at].kind].written]:
             return None
         rows.append(_row(plain, at, layout))
     return np.array(rows, np.int64).reshape(-1, walk.FIELD_WIDTH)
@@ -80,13 +80,11 @@ def _row(plain: _Plain, at: int | None, layout: Layout) -> tuple[int, ...]:
 
 def _bounds(column: Column) -> tuple[int, int]:
     """Inclusive bounds of the column's numbers, or of its texts' bytes."""
-    high = MAX_TEXT_BYTES if column.kind is Kind.TEXT else column.high
-    return _NUMBER_BITS.min if column.low is None else column.low, _NUMBER_BITS.max if high is None else high
+    low, high = column.bounds
+    return _NUMBER_BITS.min if low is None else low, _NUMBER_BITS.max if high is None else high
 
 
 def plain_schema(columns: Sequence[Column]) -> dict[str, Any]:
     """A schema of all these columns, each nullable, that can be walked."""
-    names = {walk.TEXT: "string", walk.FLAG: "boolean", walk.LONG: "long"}
-    types = [names[_FIELD_KINDS.get(column.kind, walk.LONG)] for column in columns]
-    fields = [{"name": c.name, "type": ["null", avro_type]} for c, avro_type in zip(columns, types, strict=True)]
+    fields = [{"name": column.name, "type": ["null", AVRO[column.kind].written]} for column in columns]
     return {"type": "record", "name": "Plain", "fields": fields}

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from app.domain.source import Column, Kind, Source
-
-_AVRO_TYPES = {Kind.TEXT: "string", Kind.FLAG: "boolean"}
+from app.codecs.avro.column_types import AVRO
+from app.domain.source import Column, Source
 
 
 def record_schema(source: Source) -> dict[str, Any]:
@@ -16,7 +15,7 @@ def record_schema(source: Source) -> dict[str, Any]:
 
 
 def _field(column: Column) -> dict[str, Any]:
-    avro_type = _AVRO_TYPES.get(column.kind, "long")
+    avro_type = AVRO[column.kind].written
     if column.nullable:
         return {"name": column.name, "type": ["null", avro_type], "default": None, "doc": column.help}
     return {"name": column.name, "type": avro_type, "doc": column.help}

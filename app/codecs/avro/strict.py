@@ -14,8 +14,6 @@ from app.codecs.avro.schema import HEADER_BYTES, Schemas, WriterSchema
 from app.domain.records import Reason, Value, unforeseen
 from app.domain.source import Column, Kind
 
-_PYTHON_TYPES: dict[Kind, type] = {Kind.TEXT: str, Kind.FLAG: bool}
-
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
@@ -74,7 +72,7 @@ class StrictDecoder:
                     value = value.decode()
                 except UnicodeDecodeError:
                     return Refusal(Reason.UNDECODABLE)
-            if value is not None and type(value) is not _PYTHON_TYPES.get(column.kind, int):
+            if value is not None and type(value) is not column.kind.python:
                 return Refusal(Reason.UNDECODABLE)
             values[column.name] = value  # type: ignore[assignment]
         return values

@@ -41,9 +41,6 @@ class Half:
         return selected and values[self.id] is not None and values[self.at] is not None
 
 
-_VALUE_TYPES: dict[Kind, type] = {Kind.TEXT: str, Kind.FLAG: bool, Kind.IDENTIFIER: int, Kind.INTEGER: int}
-
-
 def half_problems(what: str, half: Half) -> Iterator[str]:
     """Every mistake of a half; `what` names it."""
     if half.topic not in {topic.name for topic in half.source.topics}:
@@ -78,10 +75,10 @@ def _only_problems(what: str, source: Source, only: Only) -> Iterator[str]:
         return
     if not only.values:
         yield f"{what}: selected by no value of {only.column!r}"
-    wanted = _VALUE_TYPES.get(column.kind)
-    if wanted is None:
+    wanted = column.kind.python
+    if column.kind is Kind.INSTANT:
         yield f"{what}: column {only.column!r} is {column.kind}, by which nothing is selected"
         return
     for value in only.values:
-        if type(value) is not wanted:  # a bool is an int to Python, not to Avro
+        if type(value) is not wanted:
             yield f"{what}: column {only.column!r} is {column.kind}; {value!r} is no {wanted.__name__}"

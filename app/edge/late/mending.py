@@ -15,10 +15,8 @@ from app.domain.corrections.refeed import Left
 from app.domain.errors import FlagfallError
 from app.domain.fold import refusal
 from app.domain.records import Record, Value, with_derived
-from app.domain.source import Column, Kind, Source
+from app.domain.source import Column, Source
 from app.edge.late.refused import RefusedRecord
-
-_PYTHON_TYPES: Mapping[Kind, type] = {Kind.TEXT: str, Kind.FLAG: bool}
 
 
 class NotMended(FlagfallError):
@@ -91,7 +89,7 @@ def _problems(source: Source, at: Place, told: Mapping[str, Any]) -> Iterable[st
 
 
 def _value_problems(column: Column, value: Any) -> Iterable[str]:
-    wanted = _PYTHON_TYPES.get(column.kind, int)
+    wanted = column.kind.python
     if value is None:
         if not column.nullable:
             yield f"column {column.name!r} may not be null"
