@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Mapping, Sequence, Set
+from collections.abc import Sequence, Set
 
 from app.codecs.avro.schema import Schemas
-from app.domain.fold import Advance
 from app.engine.core.advances import LogEnds
 from app.engine.core.batch import Batch, Transaction
-from app.engine.core.building import Piece
 from app.engine.core.task import TaskCore
-from app.engine.drive import failpoints
+from app.engine.drive import background, failpoints
 from app.engine.drive.budget import TransactionBudget
+from app.engine.drive.callbacks import AskLogEnds, BackPressure, Done, OnFailure, OnGap, Reread
 from app.engine.drive.kafka.schemas import SchemaCache
 from app.engine.drive.kafka.writer import TaskWriter
-from app.engine.drive.waiting import Done, Taken, Waiting
+from app.engine.drive.waiting import Taken, Waiting
 from app.engine.drive.watch.progress import Doing
 
 log = logging.getLogger(__name__)
@@ -25,19 +24,12 @@ FOLDS_BEFORE_UPKEEP = 4
 """Large batches that are folded, while there are more, before what follows from the watermarks is done for all at once:
 closing, publishing and expiring take a transaction each, whatever they hold."""
 
-Reread = Callable[[Piece, int], Awaitable[tuple[Batch, Sequence[Advance]]]]
-"""Gives a piece of a partition's log again, or its first part, with the advances that were made in it."""
-
-AskLogEnds = Callable[[], Awaitable[Mapping[str, int]]]
-"""Gives the offset behind the last record, committed or not, of each topic of records in a partition."""
-
 
 class TaskRunner:
     """One task's loop: take a batch, plan, write, commit; and what the core has to do of its own in between.
 
     `on_failure` is told what ended the loop (a fence, a refused batch, a lost broker); the state must then be
-    dropped, for the log may hold more than it. `full` and `drained` tell the fetcher of back-pressure, per topic;
-    `on_gap` (topic, offset) is asked to fetch from that offset again. `budget` is shared by the worker's tasks.
+    dropped, for the log may hold more than it. `budget` is shared by the worker's tasks.
     """
 
     def __init__(
@@ -50,10 +42,10 @@ class TaskRunner:
         ask_log_ends: AskLogEnds,
         budget: TransactionBudget,
         hold_records: int,
-        full: Callable[[str], None],
-        drained: Callable[[str], None],
-        on_gap: Callable[[str, int], None],
-        on_failure: Callable[[TaskRunner, BaseException], None],
+        full: BackPressure,
+        drained: BackPressure,
+        on_gap: OnGap,
+        on_failure: OnFailure,
     ) -> None:
         self.core, self.writer = core, writer
         self._schemas, self._reread, self._ask_log_ends, self._budget = schemas, reread, ask_log_ends, budget
@@ -71,7 +63,7 @@ class TaskRunner:
 
     def start(self) -> None:
         """Begin; batches may be offered from now on."""
-        self._loop = asyncio.create_task(self._run(), name=f"task-{self.core.state.partition}")
+        self._loop = background.begin(self._run(), self._name)
 
     def offer(self, batch: Batch, done: Done) -> None:
         """Hand over a batch; `done` is called when its transaction has been committed.

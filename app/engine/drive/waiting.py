@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from itertools import pairwise
 from typing import NamedTuple
 
 from app.engine.core.batch import Batch
 from app.engine.core.task import TaskCore
+from app.engine.drive.callbacks import BackPressure, Done
 
-Done = Callable[[], None]
 HOLD_BYTES = 128 << 20
 """No more of a topic is joined, or taken while so much waits: few records may be large."""
 
@@ -28,9 +27,7 @@ class Waiting:
     in records or in bytes, nothing more is taken.
     """
 
-    def __init__(
-        self, core: TaskCore, hold_records: int, full: Callable[[str], None], drained: Callable[[str], None]
-    ) -> None:
+    def __init__(self, core: TaskCore, hold_records: int, full: BackPressure, drained: BackPressure) -> None:
         self._core, self._hold_records = core, hold_records
         self._full, self._drained = full, drained
         self._batches: dict[str, list[tuple[Batch, Done]]] = {}

@@ -18,6 +18,7 @@ from faust.transport.drivers import aiokafka as stock
 from faust.types import TP, ConsumerMessage
 
 from app.engine.core.batch import Batch
+from app.engine.drive import background
 from app.engine.drive.faust_parts.assignor import NameTaken
 from app.engine.drive.kafka.fetch import drain
 
@@ -84,7 +85,7 @@ class ColumnarConsumerThread(stock.AIOKafkaConsumerThread):
         cause = error.__cause__ or error
         if isinstance(cause, NameTaken):  # a member with a name does not leave when it ends, but this one must
             self._consumer._coordinator._group_instance_id = None
-        asyncio.run_coroutine_threadsafe(self.app.fail(cause), self.app.ending.loop)
+        background.begin_elsewhere(self.app.fail(cause), self.app.ending.loop, "ending without a coordinator")
 
     async def _fetch_records(
         self,

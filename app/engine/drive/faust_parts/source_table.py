@@ -17,7 +17,9 @@ from app.engine.core.batch import Batch
 from app.engine.core.definition import TaskDefinition
 from app.engine.core.task import TaskCore
 from app.engine.core.task_state import TaskState
+from app.engine.drive import background
 from app.engine.drive.budget import TransactionBudget
+from app.engine.drive.callbacks import BackPressure
 from app.engine.drive.faust_parts.store import NoStore
 from app.engine.drive.kafka.connections import Connections
 from app.engine.drive.kafka.refetch import Refetch
@@ -188,7 +190,7 @@ class SourceTable(faust.Table):
         log.error("task %d of %s failed, the worker stops", partition, self.name, exc_info=trace)
         positions = runner.core.state.marker.next_offsets
         self._failures.note(self.name, partition, error, runner.taken, positions)
-        asyncio.create_task(self._give_up(runner, error))  # noqa: RUF006  (ends by itself; Faust owns the loop)
+        background.begin(self._give_up(runner, error), f"ending by task {partition} of {self.name}")
 
     async def _retake(self, fenced: Collection[int]) -> None:
         for partition in fenced:
@@ -213,7 +215,7 @@ class SourceTable(faust.Table):
 
     def _let_flow(self, partition: int) -> None:
         """Undo what a runner said of back-pressure: one that is gone drains nothing any more."""
-        drained: Callable[[str], None] = _at(partition, self.app.consumer.on_buffer_drop)
+        drained = _at(partition, self.app.consumer.on_buffer_drop)
         for topic in self.definition.topics:
             drained(topic)
 
@@ -230,5 +232,5 @@ class SourceTable(faust.Table):
         return NoStore(self.app.conf.store, self.app, self, table_name=self.name)
 
 
-def _at(partition: int, tell: Callable[[TP], None]) -> Callable[[str], None]:
+def _at(partition: int, tell: Callable[[TP], None]) -> BackPressure:
     return lambda topic: tell(TP(topic, partition))

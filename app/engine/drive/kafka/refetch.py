@@ -10,6 +10,7 @@ from faust.types import TP
 
 from app.base.kafka.cluster import Cluster
 from app.domain.records import TopicPartition
+from app.engine.drive import background
 from app.engine.drive.kafka.inputs import log_loss
 
 log = logging.getLogger(__name__)
@@ -27,7 +28,7 @@ class Refetch:
         if tp not in self._seeking:
             log.info("%s-%d: fetching again from offset %d", tp.topic, tp.partition, offset)
             self._seeking.add(tp)
-            asyncio.create_task(self._seek(tp, offset))  # noqa: RUF006  (ends by itself; Faust owns the loop)
+            background.begin(self._seek(tp, offset), f"fetching {tp.topic}-{tp.partition} again")
 
     async def _seek(self, tp: TP, offset: int) -> None:
         place = TopicPartition(tp.topic, tp.partition)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Collection
 
+from app.engine.drive import background
+from app.engine.drive.callbacks import EndWorker
 from app.engine.drive.runner import TaskRunner
 
 FENCED_BACKOFF_SECONDS = 1.0
@@ -20,7 +22,7 @@ class Retaking:
         self,
         name: str,
         take: Callable[[Collection[int]], Awaitable[None]],
-        fail: Callable[[Exception], Awaitable[None]],
+        fail: EndWorker,
     ) -> None:
         self._name, self._take, self._fail = name, take, fail
         self._fenced: dict[int, TaskRunner] = {}
@@ -30,7 +32,7 @@ class Retaking:
         """Take this runner's task again, soon."""
         self._fenced[runner.core.state.partition] = runner
         if self._running is None or self._running.done():
-            self._running = asyncio.create_task(self._run(), name=f"retake-{self._name}")
+            self._running = background.begin(self._run(), f"retaking tasks of {self._name}")
 
     async def stop(self) -> None:
         """Leave the fenced tasks to whom the group assigns them next."""

@@ -16,6 +16,7 @@ from app.engine.core.begun import require_same
 from app.engine.core.definition import TaskDefinition
 from app.engine.core.restore import Restorer
 from app.engine.core.task_state import TaskState
+from app.engine.drive.callbacks import Ready
 from app.engine.drive.kafka.changelog_reader import read_to_end
 from app.engine.drive.kafka.connections import Connections
 from app.engine.drive.kafka.inputs import Input, inputs_of
@@ -51,7 +52,7 @@ class StateReader:
         partitions: Sequence[int],
         kept: Mapping[int, TaskState],
         *,
-        ready: Callable[[int, TaskState], None] = lambda partition, state: None,
+        ready: Ready = lambda partition, state: None,
         progress: Callable[[Progress], None] = lambda progress: None,
     ) -> dict[int, TaskState]:
         """The state of each task, to its log's end; `kept` are states that cover their log up to their marker.

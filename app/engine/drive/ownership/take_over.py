@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from app.base import names
 from app.engine.core.definition import TaskDefinition
 from app.engine.core.task_state import TaskState
+from app.engine.drive.callbacks import Heartbeat, Start
 from app.engine.drive.kafka.connections import Connections
 from app.engine.drive.kafka.writer import TaskWriter
 from app.engine.drive.ownership.directory import Directory, Standing
@@ -18,9 +19,6 @@ from app.engine.drive.ownership.state_reader import Progress, StateReader
 log = logging.getLogger(__name__)
 
 HEARTBEAT_AGAIN_SECONDS = 0.2
-
-Start = Callable[[int, TaskState, TaskWriter], None]
-"""Starts a task (partition, state, writer) that is whole."""
 
 
 class TakeOver:
@@ -31,7 +29,7 @@ class TakeOver:
         definition: TaskDefinition,
         directory: Directory,
         connections: Connections,
-        heartbeat: Callable[[], Awaitable[bool]],
+        heartbeat: Heartbeat,
     ) -> None:
         self._definition, self._directory, self._connections = definition, directory, connections
         self._heartbeat = heartbeat

@@ -8,7 +8,7 @@ goes on writing, but its rows of before are not there for the next owner. A topi
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import mode
@@ -16,7 +16,7 @@ import mode
 from app.base.kafka.cluster import Cluster, ClusterError, TopicFacts, TopicGone
 from app.domain.errors import FlagfallError
 from app.domain.records import TopicPartition
-from app.engine.core.begun import changelog_anew
+from app.engine.drive.callbacks import EndWorker
 from app.engine.drive.kafka.inputs import created_anew, other_count
 from app.engine.drive.runner import TaskRunner
 
@@ -38,7 +38,7 @@ class InputWatch(mode.Service):
         runners: Callable[[], Mapping[int, TaskRunner]],
         *,
         partitions: int,
-        end: Callable[[FlagfallError], Awaitable[None]],
+        end: EndWorker,
         **options: Any,
     ) -> None:
         super().__init__(**options)

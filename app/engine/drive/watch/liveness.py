@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 
 import mode
@@ -19,6 +19,8 @@ from prometheus_client.registry import Collector
 
 from app.base.kafka.cluster import Cluster, ClusterError
 from app.domain.records import TopicPartition
+from app.engine.drive import background
+from app.engine.drive.callbacks import EndWorker
 from app.engine.drive.ending import Stalled
 from app.engine.drive.watch.progress import Cause, Ends, GroupProgress, Look, Stall, worst
 
@@ -39,7 +41,7 @@ class Liveness(mode.Service):
         *,
         stalled_seconds: float,
         exit_seconds: float,
-        end: Callable[[Stalled], Awaitable[None]],
+        end: EndWorker,
     ) -> None:
         super().__init__()
         self._looks, self._cluster, self._end = looks, cluster, end
@@ -54,7 +56,7 @@ class Liveness(mode.Service):
         registry.register(StallCollector(self))
 
     async def on_start(self) -> None:
-        self._looking = asyncio.create_task(self._look_again(), name="liveness")
+        self._looking = background.begin(self._look_again(), "the watch on progress")
 
     async def on_stop(self) -> None:
         if self._looking is not None:

@@ -13,6 +13,7 @@ import time
 import mode
 from prometheus_client import CollectorRegistry, Gauge, Histogram
 
+from app.engine.drive import background
 from app.engine.drive.ending import ExitCode, end_now, main_stack
 
 log = logging.getLogger(__name__)
@@ -63,7 +64,7 @@ class LoopWatch(mode.Service):
         self.longest_hold_seconds = 0.0
 
     async def on_start(self) -> None:
-        self._beating = asyncio.create_task(self._beat(), name="loop-watch")
+        self._beating = background.begin(self._beat(), "the watch on the loop")
         threading.Thread(target=self._listen, name="loop-watch", daemon=True).start()
 
     async def on_stop(self) -> None:

@@ -10,7 +10,7 @@ import asyncio
 import logging
 import secrets
 import time
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
@@ -20,6 +20,7 @@ from app.base.kafka.group_members import GroupUnknown, Member, seen_as
 from app.base.setting_groups import variable
 from app.base.settings import Settings
 from app.domain.errors import FlagfallError
+from app.engine.drive.callbacks import EndWorker
 
 POLL_SECONDS = 0.5
 
@@ -74,7 +75,7 @@ class OwnAddress(mode.Service):
         members: Callable[[], list[Member]],
         *,
         patience_seconds: float,
-        end: Callable[[BaseException], Awaitable[None]],
+        end: EndWorker,
         poll_seconds: float = POLL_SECONDS,
     ) -> None:
         super().__init__()

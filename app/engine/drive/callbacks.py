@@ -1,0 +1,125 @@
+"""What runner, writer, tables and driver call of each other: who calls, when, on which thread, and what may block.
+
+"The loop" is the worker's event loop, in its main thread. Nothing here may hold it: what takes longer than a step of
+some milliseconds goes to a thread. What may be awaited holds up its own task only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Mapping, Sequence
+from typing import TYPE_CHECKING, Protocol
+
+from app.engine.core.batch import Batch
+from app.engine.core.building import Piece
+from app.engine.core.task_state import TaskState
+
+if TYPE_CHECKING:
+    from app.domain.fold import Advance
+    from app.engine.drive.kafka.writer import TaskWriter
+    from app.engine.drive.runner import TaskRunner
+
+
+class Done(Protocol):
+    """A batch is in a committed transaction.
+
+    The runner calls it on the loop, once, after the core has taken the transaction's effects in; of a batch that is
+    dropped (a seek, a stop, a failure) never. It must not block: Faust's acknowledgement, which only counts.
+    """
+
+    def __call__(self) -> None: ...
+
+
+class BackPressure(Protocol):
+    """A topic of the task holds enough (`full`), or has been emptied again (`drained`).
+
+    `Waiting` calls it on the loop, inside of `offer` and of taking a batch; and `SourceTable`, for all topics, when a
+    runner has gone. It must not block: it marks the topic-partition for the fetcher, whose thread looks at the mark.
+    """
+
+    def __call__(self, topic: str) -> None: ...
+
+
+class OnGap(Protocol):
+    """A batch did not follow the state: please fetch from `offset` again.
+
+    The runner calls it on the loop, inside of `offer`, for every batch that comes too early. It must not block: the
+    seek is begun in the background, once for each topic-partition.
+    """
+
+    def __call__(self, topic: str, offset: int) -> None: ...
+
+
+class OnFailure(Protocol):
+    """The runner's loop has ended by this error; nothing of the task's state may be believed any more.
+
+    The runner calls it on the loop, last of all, once. It must not block, nor await: what follows (the task taken
+    again after a fence, the worker's end after all else) is begun in the background.
+    """
+
+    def __call__(self, runner: TaskRunner, error: BaseException) -> None: ...
+
+
+class Reread(Protocol):
+    """Gives a piece of a partition's log again, or its first part, with the advances that were made in it.
+
+    The runner awaits it on the loop between two transactions while views are being built; batches wait meanwhile. It
+    reads Kafka, so it takes as long as that takes; it raises ClusterError, StateError.
+    """
+
+    def __call__(self, piece: Piece, partition: int) -> Awaitable[tuple[Batch, Sequence[Advance]]]: ...
+
+
+class AskLogEnds(Protocol):
+    """Gives the offset behind the last record, committed or not, of each topic of records in the task's partition.
+
+    The runner awaits it on the loop before it folds requests to raise watermarks; batches wait meanwhile. The broker
+    is asked in a thread; it raises ClusterError.
+    """
+
+    def __call__(self) -> Awaitable[Mapping[str, int]]: ...
+
+
+class Heartbeat(Protocol):
+    """Whether the group counts this worker among its members, of this generation, now.
+
+    `TakeOver` awaits it on the loop before it fences anybody; again and again until it is true. The driver asks in
+    Faust's consumer thread, whose loop answers.
+    """
+
+    def __call__(self) -> Awaitable[bool]: ...
+
+
+class Start(Protocol):
+    """Starts a task that is whole: its state equals its log, and its writer has fenced all others.
+
+    `TakeOver` calls it on the loop, for each task as soon as its own changelog is read, while others are still being
+    read. It must not block: it makes a runner and starts its loop. From then on the writer is the runner's to stop.
+    """
+
+    def __call__(self, partition: int, state: TaskState, writer: TaskWriter) -> None: ...
+
+
+class Ready(Protocol):
+    """A state is whole; `StateReader` calls it on the loop, once for each partition. It must not block."""
+
+    def __call__(self, partition: int, state: TaskState) -> None: ...
+
+
+class Take(Protocol):
+    """Records of a changelog, in order; called by `read_to_end` on the loop, for each step of a partition.
+
+    It may work for as long as a step of records takes to be read in, for the loop gets its turn between two; and may
+    raise, which ends the reading.
+    """
+
+    def __call__(self, batch: Batch, /) -> None: ...
+
+
+class EndWorker(Protocol):
+    """Ends the worker by an error, in bounded time; the first of several counts.
+
+    Awaited on the loop by watches and by what takes tasks again: whoever calls it does nothing more. From other
+    threads it is begun by `background.begin_elsewhere`.
+    """
+
+    def __call__(self, error: BaseException) -> Awaitable[None]: ...
