@@ -8,10 +8,11 @@ Null values are skipped; a measure over a nullable column keeps its own count of
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import pairwise
+from typing import NamedTuple
 
 from app.domain.fingerprint import signed
 
@@ -31,21 +32,37 @@ class Op(StrEnum):
     @property
     def width(self) -> int:
         """Cells that a part of this kind takes."""
-        return 3 if self in (Op.FIRST, Op.LAST) else 1
+        return len(self.neutral)
 
     @property
     def neutral(self) -> tuple[int, ...]:
         """The element that changes nothing."""
-        return _NEUTRAL[self]
+        return MERGERS[self].neutral
 
 
-_NEUTRAL: dict[Op, tuple[int, ...]] = {
-    Op.ADD: (0,),
-    Op.MIN: (INT64_MAX,),
-    Op.MAX: (INT64_MIN,),
-    Op.FIRST: (INT64_MAX, INT64_MAX, INT64_MAX),
-    Op.LAST: (INT64_MIN, INT64_MIN, INT64_MIN),
+CellsOfPart = tuple[int, ...]
+
+
+def _added(left: CellsOfPart, right: CellsOfPart) -> CellsOfPart:
+    return (signed(left[0] + right[0]),)
+
+
+class Merger(NamedTuple):
+    """How two values of a part become one, in any order; and the element that changes nothing."""
+
+    neutral: CellsOfPart
+    merge: Callable[[CellsOfPart, CellsOfPart], CellsOfPart]
+
+
+MERGERS: Mapping[Op, Merger] = {
+    Op.ADD: Merger((0,), _added),
+    Op.MIN: Merger((INT64_MAX,), min),
+    Op.MAX: Merger((INT64_MIN,), max),
+    Op.FIRST: Merger((INT64_MAX, INT64_MAX, INT64_MAX), min),
+    Op.LAST: Merger((INT64_MIN, INT64_MIN, INT64_MIN), max),
 }
+"""The same for the worker's kernels: `app.engine.core.views.aggregate` and `grouping`; for answers:
+`app.edge.http.rows.mergers`; for Spark: `spark_batch.folds.mergers`. A line a kind in each."""
 
 
 class Take(StrEnum):
@@ -180,10 +197,4 @@ def values_name(name: str) -> str:
 
 def merge_part(op: Op, left: Sequence[int], right: Sequence[int]) -> tuple[int, ...]:
     """Two values of one part merged; associative, commutative, with `op.neutral` as neutral element."""
-    match op:
-        case Op.ADD:
-            return (signed(left[0] + right[0]),)
-        case Op.MIN | Op.FIRST:
-            return min(tuple(left), tuple(right))
-        case Op.MAX | Op.LAST:
-            return max(tuple(left), tuple(right))
+    return MERGERS[op].merge(tuple(left), tuple(right))

@@ -13,9 +13,10 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - as everywhere in Spark
 
 from app.domain.difference import Fate
-from app.domain.measures import Op, Part, Take
+from app.domain.measures import Part, Take
 from app.domain.view import FIRST_WINDOW, AllTime, Session, View
 from app.domain.windows import Calendar
+from spark_batch.folds.mergers import MERGERS
 from spark_batch.folds.mix import fingerprint, mixed_halves, packed_origin
 from spark_batch.folds.windows import WINDOW_END, WINDOW_START, first_window, last_end, window_start, with_calendar
 
@@ -89,11 +90,10 @@ def _cells(view: View, part: Part) -> Sequence[Column]:
             value.isNotNull(),
             F.struct(F.col(view.source.reported_at).alias("at"), F.col("origin"), value.alias("value")),
         )
-        best = F.min(stamped) if part.op is Op.FIRST else F.max(stamped)
+        best = MERGERS[part.op](stamped)
         return [_or_neutral(part, best[name], i) for i, name in enumerate(("at", "origin", "value"))]
     taken = _taken(part, value)
-    best = {Op.ADD: F.sum, Op.MIN: F.min, Op.MAX: F.max}[part.op](taken)
-    return [_or_neutral(part, best, 0)]
+    return [_or_neutral(part, MERGERS[part.op](taken), 0)]
 
 
 def _taken(part: Part, value: Column) -> Column:

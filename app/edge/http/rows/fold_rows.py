@@ -14,11 +14,9 @@ import numpy.typing as npt
 
 from app.codecs.stored.changelog import Int64s, value_of
 from app.domain.fold import RowKey
-from app.domain.measures import Op, Part
 from app.domain.view import View
+from app.edge.http.rows.mergers import MERGERS, Indices
 from app.engine.core.rows.state import Rows
-
-Indices = npt.NDArray[np.intp]
 
 
 def concatenated(view: View, pieces: Sequence[Rows]) -> Rows:
@@ -100,23 +98,6 @@ def _merge_cells(view: View, cells: Int64s, starts: Indices) -> Int64s:
     at = 0
     for part in view.parts:
         columns = slice(at, at + part.op.width)
-        out[:, columns] = _merge_part(part, cells[:, columns], starts)
+        out[:, columns] = MERGERS[part.op](cells[:, columns], starts)
         at = columns.stop
     return out
-
-
-def _merge_part(part: Part, cells: Int64s, starts: Indices) -> Int64s:
-    merged: Int64s
-    match part.op:
-        case Op.ADD:
-            merged = np.add.reduceat(cells, starts, axis=0)  # wraps, as fingerprints must
-        case Op.MIN:
-            merged = np.minimum.reduceat(cells, starts, axis=0)
-        case Op.MAX:
-            merged = np.maximum.reduceat(cells, starts, axis=0)
-        case Op.FIRST | Op.LAST:
-            key = np.repeat(np.arange(len(starts)), np.diff(starts, append=len(cells)))
-            order = np.lexsort((cells[:, 2], cells[:, 1], cells[:, 0], key))
-            ends = np.append(starts[1:], len(cells)) - 1
-            merged = cells[order[starts if part.op is Op.FIRST else ends]]
-    return merged

@@ -21,8 +21,8 @@ from app.engine.core.rows.columns import Groups, Rows
 from app.engine.core.views import grouping as g
 from app.engine.core.views.placing import placed
 
-_OPS = {m.Op.ADD: g.ADD, m.Op.MIN: g.MIN, m.Op.MAX: g.MAX, m.Op.FIRST: g.FIRST, m.Op.LAST: g.LAST}
-_TAKES = {
+MERGERS = {m.Op.ADD: g.ADD, m.Op.MIN: g.MIN, m.Op.MAX: g.MAX, m.Op.FIRST: g.FIRST, m.Op.LAST: g.LAST}
+TAKERS = {
     m.Take.ONE: g.ONE,
     m.Take.FINGERPRINT: g.VALUE,
     m.Take.VALUE: g.VALUE,
@@ -131,7 +131,7 @@ def _program(view: View) -> Int64s:
         column = _MIX if part.column is None else places[part.column]
         low = g.OPEN_LOW if part.low is None else part.low
         high = g.OPEN_HIGH if part.high is None else part.high
-        rows.append((_OPS[part.op], _TAKES[part.take], column, low, high, cell))
+        rows.append((MERGERS[part.op], TAKERS[part.take], column, low, high, cell))
         cell += part.op.width
     return np.array(rows, np.int64)
 

@@ -1,0 +1,51 @@
+"""Every kind of part is merged by every engine, and all of them give the same; every measure has a word."""
+
+from __future__ import annotations
+
+from functools import reduce
+from typing import Any, get_args
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.definitions.views import MEASURES
+from app.domain import measures as m
+from app.edge.http.rows import mergers as answers
+from app.engine.core.views import aggregate, grouping
+from spark_batch.folds import mergers as spark
+
+CELL = st.integers(m.INT64_MIN, m.INT64_MAX)
+
+
+@pytest.mark.parametrize(
+    "table",
+    [m.MERGERS, aggregate.MERGERS, answers.MERGERS, spark.MERGERS],
+    ids=["domain", "worker", "answers", "spark"],
+)
+def test_every_kind_of_part_has_a_merger(table: dict[m.Op, Any]) -> None:
+    assert set(table) == set(m.Op)
+
+
+def test_what_a_record_gives_is_known_to_the_worker() -> None:
+    assert set(aggregate.TAKERS) == set(m.Take)
+
+
+def test_every_measure_has_a_word_in_definitions() -> None:
+    assert set(MEASURES.values()) == set(get_args(m.Measure))
+
+
+@pytest.mark.parametrize("op", m.Op)
+@given(data=st.data())
+def test_worker_and_answers_merge_as_the_domain_says(op: m.Op, data: st.DataObject) -> None:
+    values = data.draw(st.lists(st.tuples(*[CELL] * op.width), min_size=1, max_size=6))
+    cells = np.array(values, np.int64)
+    told = reduce(lambda left, right: m.merge_part(op, left, right), values, op.neutral)
+    kept = np.array([op.neutral], np.int64)
+    program = np.array([(aggregate.MERGERS[op], 0, 0, 0, 0, 0)], np.int64)
+    grouping.merge_parts(cells, np.zeros(len(values), np.int64), kept, program)
+    assert tuple(answers.MERGERS[op](cells, np.array([0], np.intp))[0].tolist()) == told
+    assert kept[0, :2].tolist() == list(told[:2])
+    if len({value[:2] for value in values}) == len(values):  # an origin is one record's: it has one value
+        assert tuple(kept[0].tolist()) == told
