@@ -212,14 +212,6 @@ def value_schemas(settings: Settings, catalogue: Catalogue | None = None) -> dic
     return {topic.subject: record_schema(source) for topic, source in entries if topic.subject is not None}
 
 
-def topic_named(settings: Settings, name: str, catalogue: Catalogue | None = None) -> Topic:
-    """The entry of that name; KeyError naming those there are."""
-    entries = {topic.name: topic for topic in topics(settings, catalogue)}
-    if name not in entries:
-        raise KeyError(f"no topic {name!r} in the list; there are: {', '.join(entries)}")
-    return entries[name]
-
-
 def _written(
     settings: Settings,
     name: str,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
@@ -94,8 +94,3 @@ def with_derived(source: Source, values: Mapping[str, Value]) -> dict[str, Value
 def out_of_bounds(source: Source, values: Mapping[str, Value]) -> str | None:
     """Name of the first column, in the record's order, whose value its bounds refuse; None if all are fine."""
     return next((column.name for column in source.columns if column.refuses(values[column.name])), None)
-
-
-def by_offset(records: Iterable[Record]) -> list[Record]:
-    """Records in the order in which their topic-partitions hold them."""
-    return sorted(records, key=lambda r: (r.topic, r.partition, r.offset))

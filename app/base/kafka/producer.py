@@ -36,7 +36,6 @@ class Producer:
 
     def __init__(self, kafka: KafkaSettings, client: Client | None = None) -> None:
         self.sent = 0
-        self.sent_bytes = 0
         self.failed = 0
         self._address = kafka.bootstrap_server
         self._first_failure = ""
@@ -65,7 +64,6 @@ class Producer:
             except KafkaException as error:
                 raise self._refused(topic, error.args[0]) from error
         self.sent += len(values)
-        self.sent_bytes += sum(map(len, values))
         self._client.poll(0)
         self._raise_failure()
 

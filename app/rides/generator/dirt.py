@@ -16,7 +16,6 @@ from app.rides.generator.draws import Bools, Draws, Int64s
 MINUTE_US = 60_000_000
 HOUR_US = 60 * MINUTE_US
 DAY_US = 24 * HOUR_US
-MONTH_US = 30 * DAY_US
 
 STRAY_DAYS_US = (1_230_681_600_000_000, 4_039_372_800_000_000)
 """2008-12-31 and 2098-01-01, 00:00 UTC: a past that real files show, and a future no clock believes."""

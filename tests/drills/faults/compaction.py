@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from app.topics import topic_named
+from app.topics import topics
 from tests.drills.world.field import Field
 from tests.drills.world.observed import Observed
 
@@ -17,7 +17,7 @@ AT_ONCE = {
 def run(field: Field) -> None:
     field.start_workers(2)
     field.let_rides_pass(1, 3)
-    as_declared = topic_named(field.settings, field.changelog).settings
+    as_declared = next(one for one in topics(field.settings) if one.name == field.changelog).settings
     field.alter(field.changelog, **AT_ONCE)
     field.wait(lambda: _has_lost_markers(field), "the log cleaner has removed markers of every task")
     field.note("compacted")

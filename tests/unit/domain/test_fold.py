@@ -10,7 +10,7 @@ from app.domain.event_time import NO_WATERMARK
 from app.domain.fingerprint import Origin, mix, pack, signed
 from app.domain.fold import Advance, Folded, RowKey, contribution, fold, merge_rows
 from app.domain.measures import Count, First, Histogram, Last, Max, Sum
-from app.domain.records import Record, TopicPartition, Value, by_offset
+from app.domain.records import Record, TopicPartition, Value
 from app.domain.source import MAX_TEXT_BYTES
 from app.domain.view import AllTime, Group, Tumbling, View
 from tests.support.material.trips import TRIPS
@@ -234,8 +234,3 @@ def test_a_row_is_the_merge_of_what_its_records_would_make_alone() -> None:
     records = [trip(n, n % 7, cents=n) for n in range(9)]
     (cells,) = fold(VIEW, records).rows[0].values()
     assert merge_rows(VIEW, [contribution(VIEW, record) for record in reversed(records)]) == cells
-
-
-def test_records_are_sorted_as_their_partitions_hold_them() -> None:
-    one, two, three = trip(1, 0), trip(2, 0), trip(0, 0, partition=1)
-    assert by_offset([three, two, one]) == [one, two, three]

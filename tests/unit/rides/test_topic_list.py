@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from app.base.kafka.demands import entry_demands
+from app.base.kafka.topic import Topic
 from app.base.settings import Settings
 from app.rides.branches import AMOUNTS
 from app.rides.ride import RIDES
@@ -13,7 +14,6 @@ from app.topics import (
     application_topics,
     needed_topics,
     source_topics,
-    topic_named,
     topics,
     value_schemas,
     written_topics,
@@ -42,6 +42,10 @@ def test_names_of_zones_lie_in_one_partition_and_no_worker_needs_them(settings: 
     assert (zones_topic(settings).partitions, zones_topic(settings).settings["cleanup.policy"]) == (1, "compact")
 
 
+def changelog_of(settings: Settings) -> Topic:
+    return next(topic for topic in topics(settings) if topic.name == "cabs-rides-changelog")
+
+
 def test_rides_stay_however_old_they_are(settings: Settings) -> None:
     for topic in source_topics(settings):
         assert topic.settings["retention.ms"] == topic.settings["retention.bytes"] == "-1"
@@ -50,7 +54,7 @@ def test_rides_stay_however_old_they_are(settings: Settings) -> None:
 
 
 def test_the_changelog_is_compacted_late_enough_for_a_cut_to_be_copied(settings: Settings) -> None:
-    changelog = topic_named(settings, "cabs-rides-changelog").settings
+    changelog = changelog_of(settings).settings
     assert changelog["cleanup.policy"] == "compact"
     assert changelog["min.compaction.lag.ms"] == "3600000"
     assert changelog["delete.retention.ms"] == "86400000"
@@ -78,11 +82,6 @@ def test_each_ride_topic_has_a_subject_with_the_ride_schema(settings: Settings) 
     schemas = value_schemas(settings)
     assert list(schemas) == [f"{topic.name}-value" for topic in RIDES.topics]
     assert all(schema["name"] == RIDES.record for schema in schemas.values())
-
-
-def test_a_topic_that_is_not_in_the_list_is_answered_with_those_that_are(settings: Settings) -> None:
-    with pytest.raises(KeyError, match=r"rides\.yellow"):
-        topic_named(settings, "rides.purple")
 
 
 def test_branches_have_topics_only_if_the_settings_say_so(settings: Settings) -> None:
@@ -122,6 +121,6 @@ def test_a_ride_of_40_dollars_is_high(total_cents: int | None, fare_cents: int |
 
 def test_a_changelog_may_keep_its_history_for_longer_than_it_must(settings: Settings) -> None:
     """Reconcile advises it where its copy takes longer."""
-    asked = {demand.name: demand for demand in entry_demands(topic_named(settings, "cabs-rides-changelog"))}
+    asked = {demand.name: demand for demand in entry_demands(changelog_of(settings))}
     assert asked["min.compaction.lag.ms"].admits("7200000")
     assert not asked["delete.retention.ms"].admits("3600000")
