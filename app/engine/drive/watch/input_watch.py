@@ -16,6 +16,7 @@ import mode
 from app.base.kafka.cluster import Cluster, ClusterError, TopicFacts, TopicGone
 from app.domain.errors import FlagfallError
 from app.domain.records import TopicPartition
+from app.engine.core.begun import changelog_anew
 from app.engine.drive.callbacks import EndWorker
 from app.engine.drive.kafka.inputs import created_anew, other_count
 from app.engine.drive.runner import TaskRunner
