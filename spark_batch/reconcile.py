@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from functools import cached_property
+from functools import cached_property, partial
 from importlib.metadata import version
 from pathlib import Path
 
@@ -45,7 +45,7 @@ from spark_batch.findings.report import Report, ViewReport, new_run_id, write_re
 from spark_batch.folds.corrections import Told, read_told
 from spark_batch.folds.recount import Recount, counted, epoch_floors, recount
 from spark_batch.source.kafka_range import check_spans, read_spans, told_by
-from spark_batch.source.log_reader import check_marker, overwritten_too_early, read_advances
+from spark_batch.source.log_reader import check_marker, overwritten_too_early, read_advances, read_value
 from spark_batch.source.read_schemas import resolved_otherwise
 from spark_batch.source.read_source import read_source
 from spark_batch.source.refused_then import read_refused_then, with_refused_then
@@ -226,7 +226,8 @@ def _records(run: Run, source: Source, views: Sequence[View], cuts: Sequence[Tas
     raw = read_spans(run.spark, java_options(run.settings.kafka), spans)
     with run.report.timed("decode"):
         rules = rules_of(views[0], [cut.marker for cut in cuts])
-        records = read_source(raw, source, views, schemas, run.work / source.name / "source", rules)
+        folder, look_up = run.work / source.name / "source", partial(read_value, run.client)
+        records = read_source(raw, source, views, schemas, folder, rules, look_up)
         records, usable = with_refused_then(records, source, _refused_then(run, cuts, spans))
     count = records.count()
     run.report.usable_today += usable

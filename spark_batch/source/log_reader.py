@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from contextlib import closing
 from typing import Any
 
 import orjson
@@ -12,9 +13,13 @@ from confluent_kafka import Message
 from app.base.kafka.committed import committed
 from app.codecs.stored.changelog import marker_key
 from app.codecs.stored.marker import decode_marker, encode_marker
+from app.domain.corrections.correction import Place
 from app.domain.fold import Advance
 from spark_batch.errors import Invalid
 from spark_batch.stored.cut import Span, TaskCut
+
+LARGEST_FETCH_BYTES = 1 << 30
+"""librdkafka uncompresses no batch that becomes larger; its default is 100 MB."""
 
 
 def check_marker(client: Mapping[str, Any], topic: str, cut: TaskCut) -> int | None:
@@ -47,6 +52,19 @@ def read_advances(client: Mapping[str, Any], topic: str, partitions: int, spans:
             if advance.at_offset <= ends.get((advance.topic, advance.partition), -1):  # type: ignore[call-overload]
                 found.append(advance)
     return found
+
+
+def read_value(client: Mapping[str, Any], at: Place) -> bytes | None:
+    """The value of the record there, fetched with its batch alone: a fetch may hold many large ones."""
+    one_by_one = {**client, "fetch.message.max.bytes": 1, "receive.message.max.bytes": LARGEST_FETCH_BYTES}
+    with closing(committed(one_by_one, at.topic, at.partition, at.offset)) as records:  # type: ignore[type-var]
+        found = next(records, None)
+    if found is None or found.offset() != at.offset:
+        raise Invalid(
+            f"{at.topic}-{at.partition} offset {at.offset}: {_seen(found)}, and a record was read there before"
+        )
+    value: bytes | None = found.value()
+    return value
 
 
 def overwritten_too_early(first_after_ms: int | None, compaction_lag_ms: int) -> bool:

@@ -6,7 +6,7 @@ the views read is kept, and the bytes of suspects.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -19,15 +19,22 @@ from pyspark.sql import functions as F  # noqa: N812 - as everywhere in Spark
 from app.codecs.avro.schema import Schemas
 from app.codecs.avro.strict import Refusal, StrictDecoder
 from app.codecs.column_types import HELD
+from app.domain.corrections.correction import Place
 from app.domain.fold import refusal
 from app.domain.records import Record, with_derived
 from app.domain.rules.epochs import AS_DECLARED, Rules
 from app.domain.source import Coalesce, Derived, Source
 from app.domain.view import View
-from spark_batch.source.decode_avro import decode, judge
+from spark_batch.source.decode_avro import LARGE_BYTES, decode, judge
 
 SUSPECTS_AT_ONCE = 20_000
 _PLACE = ("topic_number", "partition", "offset", "timestamp_ms")
+_ASIDE = ("suspect", "large", "value")
+"""Columns that are dropped once suspects are judged."""
+
+
+ValueAt = Callable[[Place], bytes | None]
+"""The value of a record that stands there."""
 
 
 def kept_columns(source: Source, views: Sequence[View]) -> list[str]:
@@ -43,21 +50,26 @@ def read_source(
     schemas: Schemas,
     folder: Path,
     rules: Rules = AS_DECLARED,
+    look_up: ValueAt | None = None,
 ) -> DataFrame:
     """Place, kept columns and `reason` (null where usable) of every record in `raw`; stored below `folder`.
 
-    Of `rules` the skews count, which are the source's.
+    Of `rules` the skews count, which are the source's. `look_up` gives values of more than LARGE_BYTES, which are then
+    not stored: Parquet holds a hundred in memory before it looks at their size.
     """
     known = [schema for schema in schemas.values() if schema is not None]
     columns = kept_columns(source, views)
     full = judge(decode(raw, source, known), source, rules).withColumn("topic_number", _topic_number(source))
-    bytes_of_suspects = F.when(F.col("suspect"), F.col("value")).alias("value")
-    full.select(*_PLACE, "reason", *columns, "suspect", bytes_of_suspects).write.parquet(str(folder / "decoded"))
+    large = F.coalesce(F.length("value") > LARGE_BYTES, F.lit(False)) if look_up else F.lit(False)
+    value = F.when(F.col("suspect") & ~large, F.col("value"))
+    full.select(*_PLACE, "reason", *columns, "suspect", large.alias("large"), value.alias("value")).write.parquet(
+        str(folder / "decoded")
+    )
     spark = raw.sparkSession
     decoded = spark.read.parquet(str(folder / "decoded"))
-    judge_suspects(decoded.where("suspect"), views[0], columns, schemas, folder / "suspects.parquet", rules)
+    judge_suspects(decoded.where("suspect"), views[0], columns, schemas, folder / "suspects.parquet", rules, look_up)
     resolved = _load(spark, folder / "suspects.parquet", decoded)
-    return decoded.where("not suspect").drop("suspect", "value").unionByName(resolved)
+    return decoded.where("not suspect").drop(*_ASIDE).unionByName(resolved)
 
 
 def judge_suspects(
@@ -67,16 +79,23 @@ def judge_suspects(
     schemas: Schemas,
     file: Path,
     rules: Rules = AS_DECLARED,
+    look_up: ValueAt | None = None,
 ) -> None:
     """Decode suspects strictly, one by one, and write what each is."""
     schema = _suspect_schema(view.source, columns)
-    rows = suspects.select(*_PLACE, "value").toLocalIterator()
     topics = {topic.number: topic.name for topic in view.source.topics}
+    rows = _with_large(suspects.select(*_PLACE, "value", "large").toLocalIterator(), topics, look_up)
     with pq.ParquetWriter(file, schema) as writer:
         judged = _judged(rows, topics, view, schemas, rules)
         while some := list(islice(judged, SUSPECTS_AT_ONCE)):
             picked = [{name: one[name] for name in schema.names} for one in some]
             writer.write_table(pa.Table.from_pylist(picked, schema))
+
+
+def _with_large(rows: Iterator[Any], topics: dict[int, str], look_up: ValueAt | None) -> Iterator[Any]:
+    for number, partition, offset, timestamp_ms, value, large in rows:
+        whole = look_up(Place(topics[number], partition, offset)) if large and look_up else value
+        yield number, partition, offset, timestamp_ms, whole
 
 
 def _judged(
@@ -115,4 +134,4 @@ def _suspect_schema(source: Source, columns: Sequence[str]) -> pa.Schema:
 
 
 def _load(spark: SparkSession, file: Path, like: DataFrame) -> DataFrame:
-    return spark.read.schema(like.drop("suspect", "value").schema).parquet(str(file))
+    return spark.read.schema(like.drop(*_ASIDE).schema).parquet(str(file))

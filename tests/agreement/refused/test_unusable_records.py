@@ -13,6 +13,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from app.codecs.avro.schema import Schemas, WriterSchema
+from app.domain.corrections.correction import Place
 from app.domain.records import Value
 from app.rides.ride import RIDES, avro_schema
 from spark_batch.source.read_source import read_source
@@ -170,6 +171,24 @@ def by_spark(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> d
     read = read_source(as_kafka(spark, [Log(TOPIC_NAMES[0], 0, entries=entries)]), RIDES, ALL_VIEWS, SCHEMAS, folder)
     found = {row["offset"]: row["reason"] or USED for row in read.select("offset", "reason").collect()}
     return {name: found[offset] for offset, name in enumerate(KINDS)}
+
+
+def test_values_that_are_large_are_looked_up_where_they_stand(spark: SparkSession, tmp_path: Path) -> None:
+    """Parquet would hold a hundred of them in memory, however large they are."""
+    names = [name for name in KINDS if "MB" in name] + ["a good one", "null", "trailing"]
+    values = [KINDS[name].sent.value for name in names]
+    entries = [(offset, START_US // 1000, value) for offset, value in enumerate(values)]
+    raw, asked = as_kafka(spark, [Log(TOPIC_NAMES[0], 0, entries=entries)]), list[Place]()
+
+    def look_up(at: Place) -> bytes | None:
+        asked.append(at)
+        return values[at.offset]
+
+    read = read_source(raw, RIDES, ALL_VIEWS, SCHEMAS, tmp_path, look_up=look_up)
+    found = {names[row["offset"]]: row["reason"] or USED for row in read.collect()}
+    assert found == {name: KINDS[name].fate for name in names}
+    assert sorted(names[at.offset] for at in asked) == sorted(name for name in names if "MB" in name)
+    assert not spark.read.parquet(str(tmp_path / "decoded")).where("length(value) > 1000000").count()
 
 
 @pytest.fixture(scope="module")
