@@ -16,8 +16,14 @@ from dataclasses import replace
 
 from app.domain.marker import InputPosition
 from app.domain.measures import Count, Max, Sum
-from app.domain.view import AllTime, Group, Session, Tumbling, View, Window
-from app.domain.windows import Calendar, Hopping, Unit
+from app.domain.view import Group, View
+from app.domain.windows.all_time import AllTime
+from app.domain.windows.boundaries import Unit
+from app.domain.windows.calendar import Calendar
+from app.domain.windows.contract import Window
+from app.domain.windows.hopping import Hopping
+from app.domain.windows.session import Session
+from app.domain.windows.tumbling import Tumbling
 from app.engine.core.batch import Batch
 from app.engine.core.definition import TaskDefinition
 from app.engine.core.restore import new_state

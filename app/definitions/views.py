@@ -15,17 +15,11 @@ from app.domain.catalogue import Mark
 from app.domain.errors import DefinitionError
 from app.domain.source import Source
 from app.domain.suggestion import did_you_mean
-from app.domain.view import AllTime, Group, Session, Tumbling, View, Window
-from app.domain.windows import Calendar, Hopping
+from app.domain.view import Group, View
+from app.domain.windows.all_time import AllTime
+from app.domain.windows.contract import Window
+from app.domain.windows.kinds import KINDS
 
-WINDOWS: Mapping[str, type[Window]] = {
-    "tumbling": Tumbling,
-    "all_time": AllTime,
-    "session": Session,
-    "hopping": Hopping,
-    "calendar": Calendar,
-}
-"""What a window's `kind` may be; its other keys are the fields of the class."""
 MEASURES: Mapping[str, type[m.Measure]] = {
     "count": m.Count,
     "sum": m.Sum,
@@ -65,7 +59,7 @@ def read_view(name: str, given: Any, sources: Mapping[str, ReadSource], place: s
     head = fitted(ViewShape, {k: v for k, v in table.items() if k not in ("window", "measures")}, place, problems)
     if "window" not in table:
         problems.note(f"{place}.window", "is missing")
-    window = tagged(WINDOWS, table["window"], f"{place}.window", problems) if "window" in table else None
+    window = tagged(KINDS, table["window"], f"{place}.window", problems) if "window" in table else None
     by_name = tables(table.get("measures", {}), f"{place}.measures", problems)
     if not by_name:
         problems.note(f"{place}.measures", 'there are none; { kind = "count" } is one')
@@ -91,7 +85,7 @@ def _times(
 ) -> tuple[int, int]:
     """Grace and retention: required where windows close."""
     for key in ("grace_seconds", "retention_seconds"):
-        if key not in table and window is not None and not isinstance(window, AllTime):
+        if key not in table and window is not None and window.ends:
             problems.note(f"{place}.{key}", "is missing")
     return head.get("grace_seconds") or 0, head.get("retention_seconds") or 0
 

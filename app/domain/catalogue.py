@@ -16,7 +16,7 @@ from app.domain.pairs.alert import Alert
 from app.domain.pairs.join import Join
 from app.domain.source import Source
 from app.domain.suggestion import did_you_mean
-from app.domain.view import AllTime, Session, View, shared_marks
+from app.domain.view import View, shared_marks
 
 Named = TypeVar("Named", "View", "TaskGroup")
 
@@ -42,7 +42,7 @@ class TaskGroup:
     @cached_property
     def finals(self) -> tuple[View, ...]:
         """Views that publish one final row per window and group."""
-        return tuple(view for view in self.views if not isinstance(view.window, AllTime | Session))
+        return tuple(view for view in self.views if view.window.closes)
 
     @property
     def pairing(self) -> tuple[Join | Alert, ...]:

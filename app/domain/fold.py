@@ -12,14 +12,14 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from app.domain import measures as m
-from app.domain.event_time import NO_WATERMARK, is_late, is_skewed, window_start
+from app.domain.event_time import NO_WATERMARK, is_late, is_skewed
 from app.domain.fingerprint import Origin, mix, pack
 from app.domain.records import Reason, Record, Refused, TopicPartition, Value, out_of_bounds, with_derived
 from app.domain.rules.condition import holds
 from app.domain.rules.epochs import AS_DECLARED, Rules
 from app.domain.source import Source
-from app.domain.view import SESSION_END, AllTime, Session, View
-from app.domain.windows import Hopping
+from app.domain.view import View
+from app.domain.windows.session import SESSION_END
 
 Cells = tuple[int, ...]
 
@@ -110,28 +110,28 @@ def key_of(view: View, values: dict[str, Value], watermark_us: int = NO_WATERMAR
     if any(values[rule] for rule in view.leaves_out):
         return None
     group = tuple(values[g.column] for g in view.groups)
-    if isinstance(view.window, AllTime):
+    if view.window.column is None:
         return RowKey(None, group)
     instant = values[view.window.column]
     if instant is None:
         return None
     at = _integer(instant)
-    if isinstance(view.window, Hopping):
-        of_it, still_open = (view.window.first_ending_after(us) for us in (at, watermark_us - view.grace_us))
+    if overlap := view.window.overlap:
+        of_it, still_open = (overlap.first_ending_after(us) for us in (at, watermark_us - view.grace_us))
         group = (max(of_it, still_open), *group)
-    return RowKey(window_start(view, at), group)
+    return RowKey(view.window.start(at), group)
 
 
 def by_window(view: View, rows: Mapping[RowKey, Cells]) -> dict[RowKey, Cells]:
     """Stored rows as users see them, one per window and group: panes of a hopping view count in all their windows from
     the first one on that they name."""
-    window = view.window
-    if not isinstance(window, Hopping):
+    overlap = view.window.overlap
+    if overlap is None:
         return dict(rows)
     seen: dict[RowKey, Cells] = {}
     for key, cells in rows.items():
         pane_us, first_us = _integer(key.window_start_us), _integer(key.group[0])
-        for start_us in range(first_us, window.last_window(pane_us) + 1, window.step_us):
+        for start_us in overlap.windows_of(pane_us, first_us):
             shown = RowKey(start_us, key.group[1:])
             seen[shown] = view.merge(seen.get(shown, view.neutral), cells)
     return seen
@@ -153,7 +153,7 @@ def _apply(folded: Folded, view: View, record: Record, values: dict[str, Value],
         folded.late.append(record)
     else:
         rows = folded.rows[record.partition]
-        if isinstance(view.window, Session):
+        if view.window.merges:
             join_sessions(view, rows, key, contribution(view, record))
         else:
             rows[key] = view.merge(rows.get(key, view.neutral), contribution(view, record))
@@ -162,12 +162,11 @@ def _apply(folded: Folded, view: View, record: Record, values: dict[str, Value],
 
 def join_sessions(view: View, rows: dict[RowKey, Cells], key: RowKey, cells: Cells) -> None:
     """Put a session among those of its group: all within the gap of it become one, by the earliest start."""
-    assert isinstance(view.window, Session)
-    gap_us, end_at = view.window.gap_us, view.cells.index(SESSION_END)
+    end_at = view.cells.index(SESSION_END)
     start, end = _integer(key.window_start_us), cells[end_at]
     for other in sorted(k for k in rows if k.group == key.group):
         begun = _integer(other.window_start_us)
-        if begun <= end + gap_us and start <= rows[other][end_at] + gap_us:
+        if begun <= view.window.end(start, end) and start <= view.window.end(begun, rows[other][end_at]):
             start, cells = min(start, begun), view.merge(cells, rows.pop(other))
             end = cells[end_at]
     rows[RowKey(start, key.group)] = cells

@@ -10,12 +10,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from app.domain.boundaries import EARLIEST_US, LATEST_US
 from app.domain.column import MAX_TEXT_BYTES, Column, Kind
 from app.domain.errors import DefinitionError
 from app.domain.rules.condition import Condition
 from app.domain.rules.rule import Action, Refusing, Rule, condition_of, refusing, rule_problems
 from app.domain.suggestion import did_you_mean
+from app.domain.windows.boundaries import EARLIEST_US, LATEST_US
 
 __all__ = [
     "MAX_TEXT_BYTES",
@@ -152,6 +152,16 @@ class Source:
         """Whether a watermark can stand there: wider than `instants_us`, as the bounds may have been others."""
         high = self.by_name[self.reported_at].high
         return high is None or watermark_us <= max(high, LATEST_US)
+
+    def bounds(self, name: str) -> tuple[int | None, int | None]:
+        """Between which values a usable record can have in a column, both inclusive; None for a side without."""
+        coalesced = (one.columns for one in self.derived if isinstance(one, Coalesce) and one.column.name == name)
+        held = [self.by_name[column] for column in next(coalesced, (name,))]
+        lows, highs = [c.low for c in held if c.low is not None], [c.high for c in held if c.high is not None]
+        return (
+            min(lows) if len(lows) == len(held) else None,
+            max(highs) if len(highs) == len(held) else None,
+        )
 
     def topic(self, name: str) -> SourceTopic:
         """The topic of that name; KeyError if it is not of this source."""

@@ -10,65 +10,16 @@ from functools import cached_property
 from typing import Any
 
 from app.domain import measures as m
-from app.domain.boundaries import Boundaries, boundaries
 from app.domain.errors import DefinitionError
 from app.domain.source import NAME, Action, Column, Derived, Kind, Source
 from app.domain.suggestion import did_you_mean
-from app.domain.window_problems import calendar_problems, hopping_problems, instant_bounds, size_problems
-from app.domain.windows import Calendar, Hopping
+from app.domain.windows.contract import Window
 
 WINDOW_NAME = "window_start_us"
 """What a stored row's window is called beside its groups and cells."""
 
 SUM_BOUND = 1 << 30
 """Largest bound of a summed column: 2**33 records in one row cannot overflow 64 bits."""
-
-
-@dataclass(frozen=True, slots=True)
-class Tumbling:
-    """Panes `[k * size + offset, (k + 1) * size + offset)` of event time since the epoch, over an instant column."""
-
-    column: str
-    size_seconds: int
-    offset_seconds: int = 0
-
-    @property
-    def size_us(self) -> int:
-        return self.size_seconds * 1_000_000
-
-    @property
-    def offset_us(self) -> int:
-        return self.offset_seconds * 1_000_000
-
-    def start(self, instant_us: int) -> int:
-        """Start of the window that holds the instant; floors before 1970 too."""
-        return (instant_us - self.offset_us) // self.size_us * self.size_us + self.offset_us
-
-
-@dataclass(frozen=True, slots=True)
-class AllTime:
-    """One window without an end: a running total. It has no lateness and never closes."""
-
-
-@dataclass(frozen=True, slots=True)
-class Session:
-    """Spans of records of one group, each at most `gap_seconds` after another, over an instant column.
-
-    A stored session's window start is its first record's instant; its cell `session_end_us` the last one's.
-    """
-
-    column: str
-    gap_seconds: int
-
-    @property
-    def gap_us(self) -> int:
-        return self.gap_seconds * 1_000_000
-
-
-Window = Tumbling | AllTime | Session | Calendar | Hopping
-
-SESSION_END = "session_end_us"
-"""Cell of a session's row: the instant of its last record, inclusive."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +61,7 @@ class View:
         problems = list(_problems(self))
         if problems:
             raise DefinitionError(f"view {self.name!r} is not usable", problems)
+        object.__setattr__(self, "window", self.window.over(self.source))
 
     def __hash__(self) -> int:  # of what tells views apart: all of it takes 20 µs, and they are looked up by batch
         return hash((self.number, self.name))
@@ -129,7 +81,7 @@ class View:
     @cached_property
     def stored_groups(self) -> tuple[Group, ...]:
         """What stands behind the window in the key of a stored row: the groups, and what the window kind adds."""
-        return (FIRST_WINDOW, *self.groups) if isinstance(self.window, Hopping) else self.groups
+        return (FIRST_WINDOW, *self.groups) if self.window.overlap else self.groups
 
     @cached_property
     def texts(self) -> tuple[bool, ...]:
@@ -138,20 +90,9 @@ class View:
         return tuple(g is not FIRST_WINDOW and known[g.column].kind is Kind.TEXT for g in self.stored_groups)
 
     @cached_property
-    def boundaries(self) -> Boundaries:
-        """Where the windows of a calendar view begin and end: the one table that all translators read (rule 10)."""
-        assert isinstance(self.window, Calendar)
-        low, high = instant_bounds(self.source, self.window.column)
-        assert low is not None
-        assert high is not None
-        return boundaries(self.window.unit, self.window.zone, low, high)
-
-    @cached_property
     def parts(self) -> tuple[m.Part, ...]:
         """What a stored row holds, in order: count, fingerprint, then the measures' parts."""
-        parts = [m.COUNT, m.FINGERPRINT]
-        if isinstance(self.window, Session):
-            parts.append(m.Part(SESSION_END, m.Op.MAX, m.Take.VALUE, self.window.column))
+        parts = [m.COUNT, m.FINGERPRINT, *self.window.parts]
         for measure in self.measures:
             nullable = not isinstance(measure, m.Count) and self.source.by_name[measure.column].nullable
             parts += m.parts_of(measure, nullable=nullable)
@@ -176,7 +117,7 @@ class View:
         described = {
             "source": self.source.number,
             "groups": [asdict(group) for group in self.groups],
-            "window": [type(self.window).__name__, self._window_meaning()],
+            "window": [type(self.window).__name__, self.window.meaning()],
             "parts": [asdict(part) for part in self.parts],
             "columns": [_meaning(self.source.by_name[name]) for name in sorted(self.columns)],
             "derived": [_derivation(d) for d in self.source.derived if d.column.name in self.columns],
@@ -191,22 +132,12 @@ class View:
         read = self.source.rules_in(self.columns)
         return {rule.name: [rule.meaning, rule.name in self.leaves_out] for rule in read}
 
-    def _window_meaning(self) -> dict[str, Any]:
-        """All that says which records share a row. An offset of 0 is as none; where clocks are changed elsewhere, or
-        at another time, days are others too."""
-        said = asdict(self.window)
-        if not said.get("offset_seconds"):
-            said.pop("offset_seconds", None)
-        if isinstance(self.window, Calendar):
-            said["boundaries"] = hashlib.sha256(self.boundaries.instants.tobytes()).hexdigest()
-        return said
-
     @cached_property
     def columns(self) -> frozenset[str]:
         """Source columns (derived ones included) that the view reads."""
         names = {group.column for group in self.groups}
         names |= {part.column for part in self.parts if part.column is not None}
-        if not isinstance(self.window, AllTime):
+        if self.window.column is not None:
             names.add(self.window.column)
         return frozenset(names | {self.source.reported_at, *self.leaves_out})
 
@@ -283,8 +214,7 @@ def _problems(view: View) -> Iterable[str]:
     for group in view.groups:
         if group.column not in known:
             yield f"group {group.name!r}: {_no_column(group.column, view)}"
-    if not isinstance(view.window, AllTime):
-        yield from _window_problems(view.window, view)
+    yield from view.window.problems(view.source)
     for measure in view.measures:
         yield from _measure_problems(measure, view)
     yield from _leaving_problems(view)
@@ -302,8 +232,8 @@ def _leaving_problems(view: View) -> Iterable[str]:
 
 def _name_problems(view: View) -> Iterable[str]:
     """Names that would hide one another, where rows are shown or where they are stored (docs/formats.md)."""
-    own = [m.COUNT.name, m.FINGERPRINT.name, *([SESSION_END] if isinstance(view.window, Session) else [])]
-    own += [FIRST_WINDOW.name] if isinstance(view.window, Hopping) else []
+    own = [m.COUNT.name, m.FINGERPRINT.name, *(part.name for part in view.window.parts)]
+    own += [FIRST_WINDOW.name] if view.window.overlap else []
     groups, shown, stored = [g.name for g in view.groups], [], own
     for measure in view.measures:
         column = None if isinstance(measure, m.Count) else view.source.by_name.get(measure.column)
@@ -315,24 +245,6 @@ def _name_problems(view: View) -> Iterable[str]:
         if twice := sorted({name for name in names if names.count(name) > 1}):
             yield from (f"the name {name!r} is used twice" for name in twice)
             return
-
-
-def _window_problems(window: Tumbling | Session | Calendar | Hopping, view: View) -> Iterable[str]:
-    match window:
-        case Tumbling():
-            yield from size_problems(window.size_seconds, window.offset_seconds, window.size_seconds, "size")
-        case Hopping():
-            yield from hopping_problems(window)
-        case Session() if window.gap_seconds <= 0:
-            yield f"session gap of {window.gap_seconds} seconds"
-        case Calendar():
-            yield from calendar_problems(window, view.source)
-    column = view.source.by_name.get(window.column)
-    if column is None:
-        near = did_you_mean(window.column, view.source.by_name)
-        yield f"window column {window.column!r} is not in source {view.source.name!r}{near}"
-    elif column.kind is not Kind.INSTANT:
-        yield f"window column {window.column!r} is {column.kind}, not an instant"
 
 
 def _measure_problems(measure: m.Measure, view: View) -> Iterable[str]:

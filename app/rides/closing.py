@@ -16,8 +16,7 @@ from app.domain.pairs.alert import Alert
 from app.domain.pairs.join import Join
 from app.domain.records import TopicPartition
 from app.domain.source import Source
-from app.domain.view import Session, Tumbling, View
-from app.domain.windows import Calendar, Hopping
+from app.domain.view import View
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -50,19 +49,9 @@ def _refuse_unless_admitted(group: TaskGroup, watermark_us: int) -> None:
 def closing_watermark_us(latest_clock_ms: int, views: Iterable[View], pairing: Iterable[Join | Alert] = ()) -> int:
     """The watermark at which nothing that holds a record up to the clock waits any more: windows, joins, alerts."""
     latest_us = latest_clock_ms * 1000
-    waits_us = [_length_us(view, latest_us) + view.grace_us for view in views]
+    waits_us = [view.window.span_us(latest_us) + view.grace_us for view in views]
     waits_us += [one.unmatched_after_us if isinstance(one, Join) else one.held_us for one in pairing]
     return latest_us + max(waits_us, default=0)
-
-
-def _length_us(view: View, instant_us: int) -> int:
-    """How long an instant can be in a window of the view."""
-    match view.window:
-        case Tumbling(size_us=length_us) | Hopping(size_us=length_us) | Session(gap_us=length_us):
-            return length_us
-        case Calendar():
-            return view.boundaries.end(instant_us) - view.boundaries.start(instant_us)
-    return 0
 
 
 def request_advances(

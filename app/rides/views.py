@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from app.domain.measures import Count, Histogram, Max, Sum
-from app.domain.view import AllTime, Group, Tumbling, View
+from app.domain.view import Group, View
+from app.domain.windows.all_time import AllTime
+from app.domain.windows.tumbling import Tumbling
 from app.rides.ride import RIDES
 
 MINUTE_US = 60_000_000

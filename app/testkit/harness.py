@@ -34,7 +34,7 @@ from app.domain.pairs.alert import Alert
 from app.domain.pairs.join import Join
 from app.domain.records import TopicPartition, Value, with_derived
 from app.domain.source import Source
-from app.domain.view import Session, View
+from app.domain.view import View
 from app.engine.core.batch import Headers
 from app.engine.core.definition import TaskDefinition
 from app.engine.core.task_state import TaskState
@@ -187,7 +187,7 @@ class Harness:
         merged: dict[RowKey, Cells] = {}
         for number in chosen:
             for key, cells in received.stored_rows(self._state(number).views[view.name]).items():
-                if isinstance(view.window, Session):
+                if view.window.merges:
                     join_sessions(view, merged, key, cells)
                 else:
                     merged[key] = merge_rows(view, [merged.get(key, view.neutral), cells])

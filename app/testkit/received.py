@@ -15,7 +15,8 @@ from app.domain.corrections.correction import Place
 from app.domain.fold import Cells, RowKey
 from app.domain.records import Value
 from app.domain.source import Column
-from app.domain.view import SESSION_END, WINDOW_NAME, AllTime, Session, View
+from app.domain.view import WINDOW_NAME, View
+from app.domain.windows.session import SESSION_END
 from app.engine.core.rows.state import ViewState
 from app.testkit.cluster.partition_log import Sent
 
@@ -60,8 +61,8 @@ def stored_rows(held: ViewState) -> dict[RowKey, Cells]:
 
 def shown(view: View, key: RowKey, cells: Cells) -> dict[str, Any]:
     """A row as a query shows it: window, groups, measures."""
-    window = {} if isinstance(view.window, AllTime) else {WINDOW_NAME: key.window_start_us}
-    if isinstance(view.window, Session):
+    window = {WINDOW_NAME: key.window_start_us} if view.window.ends else {}
+    if view.window.merges:
         window[SESSION_END] = cells[view.cells.index(SESSION_END)]
     groups = {group.name: value for group, value in zip(view.groups, key.group, strict=True)}
     return {**window, **groups, **view.present(cells)}

@@ -21,7 +21,8 @@ from app.codecs.stored.marker import encode_marker
 from app.codecs.stored.row_keys import encode_keys
 from app.domain.marker import Marker
 from app.domain.measures import Count, Max, Sum
-from app.domain.view import Group, Tumbling, View
+from app.domain.view import Group, View
+from app.domain.windows.tumbling import Tumbling
 from app.engine.core.batch import Changes, Transaction
 from app.engine.core.definition import TaskDefinition
 from app.engine.core.rows.columns import Rows

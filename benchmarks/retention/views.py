@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from app.base.settings import Settings
 from app.domain.measures import Count, Max, Sum
-from app.domain.view import Group, Session, Tumbling, View, Window
+from app.domain.view import Group, View
+from app.domain.windows.contract import Window
+from app.domain.windows.session import Session
+from app.domain.windows.tumbling import Tumbling
 from app.engine.core.definition import TaskDefinition
 from app.rides.ride import RIDES
 

@@ -13,7 +13,7 @@ from app.base.setting_groups import KafkaSettings
 from app.codecs.stored.changelog import MARKER, NULL_INTEGER, ROW, decode_rows, kind_of, view_of
 from app.codecs.stored.row_keys import decode_keys
 from app.domain.records import TopicPartition as Place
-from app.domain.view import WINDOW_NAME, AllTime, View
+from app.domain.view import WINDOW_NAME, View
 from benchmarks.stream.recount import PARTITION
 from benchmarks.stream.system import Kept
 
@@ -91,7 +91,7 @@ def _worker_frame(view: View, partition: int, rows: dict[bytes, bytes]) -> pl.Da
     windows, groups = decode_keys(view, list(rows))
     cells = decode_rows(list(rows.values()), len(view.cells))
     columns: dict[str, pl.Series] = {PARTITION: pl.Series(np.full(len(rows), partition, np.int64))}
-    if not isinstance(view.window, AllTime):
+    if view.window.ends:
         assert windows is not None
         columns[WINDOW_NAME] = pl.Series(windows)
     for group, values in zip(view.groups, groups, strict=True):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from app.domain.measures import INT64_MAX, INT64_MIN, Op, Part, Take
-from app.domain.view import WINDOW_NAME, Tumbling, View
+from app.domain.view import WINDOW_NAME, View
 
 PARTITION = "partition"
 SHOWN = 3
@@ -22,10 +22,10 @@ class NotComparable(AssertionError):
 def recount(view: View, placed: pl.DataFrame) -> pl.DataFrame:
     """The view's rows over placed rides: `partition`, window, groups, cells. Raises NotComparable for a late ride."""
     keys = [pl.col(PARTITION)]
-    if isinstance(view.window, Tumbling):
-        start = pl.col(view.window.column).floordiv(view.window.size_us) * view.window.size_us
+    if panes := view.window.panes:
+        start = pl.col(view.window.column).floordiv(panes.size_us) * panes.size_us
         placed = placed.with_columns(start.alias(WINDOW_NAME))
-        late = placed.filter(pl.col(WINDOW_NAME) + view.window.size_us + view.grace_us <= pl.col("watermark_us"))
+        late = placed.filter(pl.col(WINDOW_NAME) + panes.size_us + view.grace_us <= pl.col("watermark_us"))
         if late.height:
             raise NotComparable(f"{late.height} rides are late for {view.name}")
         keys.append(pl.col(WINDOW_NAME))

@@ -6,7 +6,10 @@ from dataclasses import replace
 from types import MappingProxyType
 
 from app.domain.measures import Count, Max, Sum
-from app.domain.view import AllTime, Group, Tumbling, View, Window
+from app.domain.view import Group, View
+from app.domain.windows.all_time import AllTime
+from app.domain.windows.contract import Window
+from app.domain.windows.tumbling import Tumbling
 from app.rides.ride import RIDES
 from app.rides.views import ZONE_DEMAND
 

@@ -14,16 +14,15 @@ from pyspark.sql import functions as F  # noqa: N812 - as everywhere in Spark
 
 from app.domain.difference import Fate
 from app.domain.measures import Part, Take
-from app.domain.view import FIRST_WINDOW, AllTime, Session, View
-from app.domain.windows import Calendar
+from app.domain.view import FIRST_WINDOW, View
 from spark_batch.folds.mergers import MERGERS
 from spark_batch.folds.mix import fingerprint, mixed_halves, packed_origin
-from spark_batch.folds.windows import WINDOW_END, WINDOW_START, first_window, last_end, window_start, with_calendar
+from spark_batch.folds.windows import KERNELS, WINDOW_END, WINDOW_START, kernel_of
 
 
 def is_recomputed(view: View) -> bool:
     """Whether this translator knows the view's kind of window."""
-    return not isinstance(view.window, Session)
+    return type(view.window) in KERNELS
 
 
 def key_columns(view: View) -> list[str]:
@@ -46,9 +45,9 @@ def row_schema(view: View) -> str:
 
 def judged(view: View, records: DataFrame) -> DataFrame:
     """Records (with `watermark_us`) with the key of their row in this view and their `fate`."""
-    if isinstance(view.window, Calendar):
-        records = with_calendar(view, records)
-    keyed = records.withColumns({"task": F.col("partition"), "window_start_us": window_start(view)} | _groups(view))
+    kernel = kernel_of(view)
+    key = {"task": F.col("partition"), "window_start_us": kernel.start()}
+    keyed = kernel.prepared(records).withColumns(key | _groups(view))
     return keyed.withColumn("fate", _fate(view)).drop(WINDOW_START, WINDOW_END)
 
 
@@ -64,15 +63,16 @@ def rows(view: View, applied: DataFrame) -> DataFrame:
 def _groups(view: View) -> dict[str, Column]:
     """Flags group as 0 and 1, as they are stored."""
     types = ["string" if text else "bigint" for text in view.texts]
-    columns = [first_window(view) if g is FIRST_WINDOW else F.col(g.column) for g in view.stored_groups]
+    columns = [kernel_of(view).first_window() if g is FIRST_WINDOW else F.col(g.column) for g in view.stored_groups]
     return {f"group_{i}": column.cast(types[i]) for i, column in enumerate(columns)}
 
 
 def _fate(view: View) -> Column:
     left_out = reduce(or_, (F.col(rule) != 0 for rule in view.leaves_out), F.lit(False))
-    if isinstance(view.window, AllTime | Session):
+    last_end = kernel_of(view).last_end()
+    if last_end is None:
         return F.when(left_out, Fate.OUT_OF_SCOPE.value).otherwise(Fate.APPLIED.value)
-    closes = last_end(view) + view.grace_us
+    closes = last_end + view.grace_us
     placed = F.when(F.col("window_start_us").isNull() | left_out, Fate.OUT_OF_SCOPE.value)
     return placed.when(closes <= F.col("watermark_us"), Fate.LATE.value).otherwise(Fate.APPLIED.value)
 

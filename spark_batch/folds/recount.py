@@ -11,12 +11,12 @@ from pyspark.sql import functions as F  # noqa: N812 - as everywhere in Spark
 
 from app.domain.corrections.corrected import Applied
 from app.domain.difference import Fate
-from app.domain.event_time import NO_WATERMARK, ended_below_us
+from app.domain.event_time import NO_WATERMARK
 from app.domain.fold import Advance
 from app.domain.marker import Fates
 from app.domain.records import TopicPartition
 from app.domain.rules.obeyed import rules_of
-from app.domain.view import AllTime, Session, View
+from app.domain.view import View
 from spark_batch.findings.ledgers import Counted, Entry
 from spark_batch.folds.corrections import Corrections, Told
 from spark_batch.folds.recompute import judged, rows
@@ -50,8 +50,8 @@ class Recount:
         made, _ = self.corrected
         bounds = {cut.partition: cut.marker.views[self.view.name].expired_to_us for cut in self.cuts}
         for partition, to_us in bounds.items():
-            if to_us is not None and not isinstance(self.view.window, AllTime | Session):
-                ended = F.col("window_start_us") < ended_below_us(self.view, to_us)
+            if to_us is not None and self.view.window.closes:
+                ended = F.col("window_start_us") < self.view.window.ended_below(to_us)
                 made = made.where(~((F.col("task") == partition) & ended))
         return made
 

@@ -1,81 +1,121 @@
-"""Windows of views as Spark's expressions: where each begins, and when the last that a record is in ends."""
+"""Windows of views as Spark's expressions, a kernel for each kind: the contract, and which kind has which."""
 
 from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - as everywhere in Spark
 
-from app.domain.view import AllTime, Session, Tumbling, View
-from app.domain.windows import Calendar, Hopping
+from app.domain.view import View
+from app.domain.windows.all_time import AllTime
+from app.domain.windows.calendar import Calendar
+from app.domain.windows.contract import Window
+from app.domain.windows.hopping import Hopping
+from app.domain.windows.tumbling import Tumbling
 
 WINDOW_START, WINDOW_END = "calendar_start_us", "calendar_end_us"
-"""Columns that `with_calendar` adds."""
+"""Columns of a calendar's records: the window that each is in."""
 _BUCKET_US = 86_400_000_000
 _FARTHEST_US = 1 << 61
 """A watermark of no record lies below it: taken so far back, nothing overflows."""
 
-
-def with_calendar(view: View, records: DataFrame) -> DataFrame:
-    """The records with the calendar window that each is in, null where it has no instant.
-
-    Boundaries come from the domain's table (rule 10), and meet records by the day (UTC) that both are in.
-    """
-    assert isinstance(view.window, Calendar)
-    instants = np.frombuffer(view.boundaries.instants, np.int64)
-    starts, ends = instants[:-1], instants[1:]
-    first, last = starts // _BUCKET_US, (ends - 1) // _BUCKET_US
-    of = np.repeat(np.arange(len(starts)), last - first + 1)
-    nth = np.arange(len(of)) - np.searchsorted(of, of)
-    columns = {WINDOW_START: starts[of], WINDOW_END: ends[of], "calendar_bucket": (first[of] + nth) * _BUCKET_US}
-    table = pa.table(columns)
-    known = F.broadcast(records.sparkSession.createDataFrame(table))
-    instant = F.col(view.window.column)
-    inside = (
-        (_floor(instant, _BUCKET_US, 0) == F.col("calendar_bucket"))
-        & (F.col(WINDOW_START) <= instant)
-        & (instant < F.col(WINDOW_END))
-    )
-    return records.join(known, inside, "left").drop("calendar_bucket")
+Kind = TypeVar("Kind", bound=Window)
 
 
-def window_start(view: View) -> Column:
-    """Start of the window that is stored; null where there is none."""
-    match view.window:
-        case Tumbling(column=column, size_us=size_us, offset_us=offset_us):
-            return _floor(F.col(column), size_us, offset_us)
-        case Hopping(column=column, size_us=size_us, step_us=step_us, offset_us=offset_us):
-            begun, cut_us = _floor(F.col(column), step_us, offset_us), size_us % step_us
-            return F.when(F.col(column) >= begun + cut_us, begun + cut_us).otherwise(begun)
-        case Calendar():
-            return F.col(WINDOW_START)
-        case AllTime() | Session():
-            return F.lit(None).cast("bigint")
+class Kernel(Generic[Kind]):
+    """A view's windows over records. Here those of all time: there is none to be told."""
+
+    def __init__(self, view: View, window: Kind) -> None:
+        self.view, self.window = view, window
+
+    def prepared(self, records: DataFrame) -> DataFrame:
+        """The records with what `start` and `last_end` read beside their columns."""
+        return records
+
+    def start(self) -> Column:
+        """Start of the window that is stored; null where there is none."""
+        return F.lit(None).cast("bigint")
+
+    def last_end(self) -> Column | None:
+        """Exclusive end of the last window that holds what is stored under `window_start_us`; None if none ends."""
+        return None
+
+    def first_window(self) -> Column:
+        """Of windows that overlap the first that holds the record and has not closed."""
+        raise ValueError(f"{self.view.name}: what is stored is in one window alone")
 
 
-def last_end(view: View) -> Column:
-    """Exclusive end of the last window that holds what is stored under `window_start_us`."""
-    start = F.col("window_start_us")
-    match view.window:
-        case Tumbling(size_us=size_us):
-            return start + size_us
-        case Hopping(size_us=size_us, step_us=step_us, offset_us=offset_us):
-            return _floor(start, step_us, offset_us) + size_us
-        case Calendar():
-            return F.col(WINDOW_END)
-        case AllTime() | Session():
-            raise ValueError(f"{view.name}: a window's start does not tell when it ends")
+class TumblingKernel(Kernel[Tumbling]):
+    def start(self) -> Column:
+        return _floor(F.col(self.window.column), *self.window.panes)
+
+    def last_end(self) -> Column:
+        return F.col("window_start_us") + self.window.size_us
 
 
-def first_window(view: View) -> Column:
-    """Of a hopping view the first window that holds the record and has not closed."""
-    window = view.window
-    assert isinstance(window, Hopping)
-    watermark = F.greatest(F.col("watermark_us"), F.lit(-_FARTHEST_US))
-    latest = F.greatest(F.col(window.column), watermark - view.grace_us)
-    first = _floor(latest - window.size_us, window.step_us, window.offset_us) + window.step_us
-    return F.when(F.col(window.column).isNotNull(), first)
+class HoppingKernel(Kernel[Hopping]):
+    def start(self) -> Column:
+        size_us, step_us, offset_us = self.window.overlap
+        instant, cut_us = F.col(self.window.column), size_us % step_us
+        begun = _floor(instant, step_us, offset_us)
+        return F.when(instant >= begun + cut_us, begun + cut_us).otherwise(begun)
+
+    def last_end(self) -> Column:
+        size_us, step_us, offset_us = self.window.overlap
+        return _floor(F.col("window_start_us"), step_us, offset_us) + size_us
+
+    def first_window(self) -> Column:
+        size_us, step_us, offset_us = self.window.overlap
+        instant = F.col(self.window.column)
+        watermark = F.greatest(F.col("watermark_us"), F.lit(-_FARTHEST_US))
+        latest = F.greatest(instant, watermark - self.view.grace_us)
+        return F.when(instant.isNotNull(), _floor(latest - size_us, step_us, offset_us) + step_us)
+
+
+class CalendarKernel(Kernel[Calendar]):
+    def prepared(self, records: DataFrame) -> DataFrame:
+        """The records with the window that each is in, null where it has no instant.
+
+        Boundaries come from the domain's table (rule 10), and meet records by the day (UTC) that both are in.
+        """
+        instants = np.frombuffer(self.window.boundaries.instants, np.int64)
+        starts, ends = instants[:-1], instants[1:]
+        first, last = starts // _BUCKET_US, (ends - 1) // _BUCKET_US
+        of = np.repeat(np.arange(len(starts)), last - first + 1)
+        nth = np.arange(len(of)) - np.searchsorted(of, of)
+        columns = {WINDOW_START: starts[of], WINDOW_END: ends[of], "calendar_bucket": (first[of] + nth) * _BUCKET_US}
+        known = F.broadcast(records.sparkSession.createDataFrame(pa.table(columns)))
+        instant = F.col(self.window.column)
+        inside = (
+            (_floor(instant, _BUCKET_US, 0) == F.col("calendar_bucket"))
+            & (F.col(WINDOW_START) <= instant)
+            & (instant < F.col(WINDOW_END))
+        )
+        return records.join(known, inside, "left").drop("calendar_bucket")
+
+    def start(self) -> Column:
+        return F.col(WINDOW_START)
+
+    def last_end(self) -> Column:
+        return F.col(WINDOW_END)
+
+
+KERNELS: Mapping[type[Window], type[Kernel[Any]]] = {
+    Tumbling: TumblingKernel,
+    Hopping: HoppingKernel,
+    Calendar: CalendarKernel,
+    AllTime: Kernel,
+}
+"""Kinds that are recomputed; sessions are not."""
+
+
+def kernel_of(view: View) -> Kernel[Any]:
+    """What Spark does for the view's kind of window; KeyError for one that it does not know."""
+    return KERNELS[type(view.window)](view, view.window)
 
 
 def _floor(instant: Column, step_us: int, offset_us: int) -> Column:

@@ -18,7 +18,7 @@ from app.domain.records import TopicPartition
 from app.domain.rules.epochs import SECOND_US, Rules, SkewEpoch
 from app.domain.rules.rule import Refusing
 from app.domain.source import Source
-from app.domain.view import AllTime, View
+from app.domain.view import View
 from spark_batch.findings.ledgers import Entry, watermarks
 
 ENDLESS = (1 << 63) - 1
@@ -54,7 +54,7 @@ def as_seen(view: View, records: DataFrame, rules: Rules) -> DataFrame:
     as_declared = all(
         (e.grace_seconds, e.floor_us) == (view.grace_seconds, NO_WATERMARK) for es in rules.graces.values() for e in es
     )
-    if as_declared or isinstance(view.window, AllTime):
+    if as_declared or not view.window.ends:
         return records
     numbers = {topic.name: topic.number for topic in view.source.topics}
     names = F.create_map(*(F.lit(told) for name, number in numbers.items() for told in (number, name)))

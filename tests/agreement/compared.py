@@ -21,7 +21,8 @@ from app.domain.fold import Advance, Cells, Folded, RowKey, fold
 from app.domain.marker import Fates, InputPosition, Marker, ViewPosition
 from app.domain.measures import Count, Max, Sum
 from app.domain.records import Record
-from app.domain.view import Group, Session, View
+from app.domain.view import Group, View
+from app.domain.windows.session import Session
 from app.engine.core.definition import TaskDefinition
 from app.engine.core.restore import Restorer, new_state
 from app.engine.core.task import TaskCore
@@ -58,7 +59,7 @@ SHIFTS = View(
 )
 VIEWS = tuple(replace(view, retention_seconds=NEVER_SECONDS) for view in (*ALL_VIEWS, SHIFTS))
 DEFINITION = TaskDefinition("agreement", (RIDES,), VIEWS)
-RECOMPUTED = tuple(view for view in VIEWS if not isinstance(view.window, Session))
+RECOMPUTED = tuple(view for view in VIEWS if not view.window.merges)
 
 Rows = dict[tuple[int, RowKey], Cells]
 

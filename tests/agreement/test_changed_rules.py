@@ -17,14 +17,16 @@ from pyspark.sql import DataFrame, SparkSession
 from app.codecs.stored.changelog import decode_rows
 from app.codecs.stored.closings import as_closed_row_key
 from app.codecs.stored.row_keys import decode_key, row_prefix
-from app.domain.event_time import NO_WATERMARK, window_end_us
+from app.domain.event_time import NO_WATERMARK
 from app.domain.fold import Advance, Cells, RowKey, by_window, fold
 from app.domain.marker import Marker
 from app.domain.measures import Count, Max, Sum
 from app.domain.records import Reason
 from app.domain.rules.obeyed import rules_of
-from app.domain.view import AllTime, Group, Session, Tumbling, View
-from app.domain.windows import Hopping
+from app.domain.view import Group, View
+from app.domain.windows.all_time import AllTime
+from app.domain.windows.session import Session
+from app.domain.windows.tumbling import Tumbling
 from app.engine.core.definition import TaskDefinition
 from app.rides.ride import RIDES
 from spark_batch.findings.compare import cells_of, key_of
@@ -131,7 +133,9 @@ def test_a_closed_window_takes_no_more_records_whatever_the_grace_becomes(seed: 
         assert rows[key] == cells
         sent.add(key)
     to_us = closed[-1] if closed else None
-    assert sent == {key for key in rows if to_us is not None and window_end_us(view, key.window_start_us or 0) <= to_us}
+    assert sent == {
+        key for key in rows if to_us is not None and view.window.window_end(key.window_start_us or 0) <= to_us
+    }
 
 
 def windows_of(ruling: Ruling, view: View) -> dict[RowKey, Cells]:
@@ -146,7 +150,7 @@ def closings(ruling: Ruling, view: View) -> Iterator[tuple[RowKey, Cells]]:
         if output.key is not None and output.key.startswith(prefix) and output.value is not None:
             (cells,) = decode_rows([output.value], len(view.cells)).tolist()
             key = decode_key(view, head + output.key[len(prefix) :])
-            yield RowKey(key.window_start_us, key.group[isinstance(view.window, Hopping) :]), tuple(cells)
+            yield RowKey(key.window_start_us, key.group[view.window.overlap is not None :]), tuple(cells)
 
 
 @given(SEEDS)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from app.definitions.views import MEASURES
 from app.domain import measures as m
 from app.edge.http.rows import mergers as answers
-from app.engine.core.views import aggregate, grouping
+from app.engine.core.views import grouping, merged
 from spark_batch.folds import mergers as spark
 
 CELL = st.integers(m.INT64_MIN, m.INT64_MAX)
@@ -21,7 +21,7 @@ CELL = st.integers(m.INT64_MIN, m.INT64_MAX)
 
 @pytest.mark.parametrize(
     "table",
-    [m.MERGERS, aggregate.MERGERS, answers.MERGERS, spark.MERGERS],
+    [m.MERGERS, merged.MERGERS, answers.MERGERS, spark.MERGERS],
     ids=["domain", "worker", "answers", "spark"],
 )
 def test_every_kind_of_part_has_a_merger(table: dict[m.Op, Any]) -> None:
@@ -29,7 +29,7 @@ def test_every_kind_of_part_has_a_merger(table: dict[m.Op, Any]) -> None:
 
 
 def test_what_a_record_gives_is_known_to_the_worker() -> None:
-    assert set(aggregate.TAKERS) == set(m.Take)
+    assert set(merged.TAKERS) == set(m.Take)
 
 
 def test_every_measure_has_a_word_in_definitions() -> None:
@@ -43,7 +43,7 @@ def test_worker_and_answers_merge_as_the_domain_says(op: m.Op, data: st.DataObje
     cells = np.array(values, np.int64)
     told = reduce(lambda left, right: m.merge_part(op, left, right), values, op.neutral)
     kept = np.array([op.neutral], np.int64)
-    program = np.array([(aggregate.MERGERS[op], 0, 0, 0, 0, 0)], np.int64)
+    program = np.array([(merged.MERGERS[op], 0, 0, 0, 0, 0)], np.int64)
     grouping.merge_parts(cells, np.zeros(len(values), np.int64), kept, program)
     assert tuple(answers.MERGERS[op](cells, np.array([0], np.intp))[0].tolist()) == told
     assert kept[0, :2].tolist() == list(told[:2])

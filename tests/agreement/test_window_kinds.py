@@ -14,11 +14,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.base import names
-from app.domain.event_time import NO_WATERMARK, window_end_us
+from app.domain.event_time import NO_WATERMARK
 from app.domain.fold import Cells, RowKey, by_window, contribution, fold, merge_rows, refusal
 from app.domain.records import Record, with_derived
 from app.domain.view import View
-from app.domain.windows import Hopping
+from app.domain.windows.hopping import Hopping
 from app.engine.core.batch import Transaction
 from app.engine.core.definition import TaskDefinition
 from app.engine.core.results import closing
@@ -38,8 +38,8 @@ BIG_HOP = replace(UNEVEN, number=80, name="big_hop", window=Hopping("dropoff_at_
 
 def naive(view: View, records: Sequence[Record]) -> dict[RowKey, Cells]:
     """Every window on its own: the records in it that came while its own end plus grace was ahead of the watermark."""
-    assert isinstance(view.window, Hopping)
-    size_us, step_us, watermark_us = view.window.size_us, view.window.step_us, NO_WATERMARK
+    assert view.window.overlap is not None
+    (size_us, step_us, offset_us), watermark_us = view.window.overlap, NO_WATERMARK
     counted: dict[RowKey, list[Cells]] = defaultdict(list)
     for record in records:
         values = with_derived(RIDES, record.values)
@@ -51,7 +51,7 @@ def naive(view: View, records: Sequence[Record]) -> dict[RowKey, Cells]:
             continue
         nearest = int(instant) // step_us
         for k in range(nearest - size_us // step_us - 3, nearest + 3):
-            start_us = k * step_us + view.window.offset_us
+            start_us = k * step_us + offset_us
             if start_us <= int(instant) < start_us + size_us and start_us + size_us + view.grace_us > watermark_us:
                 group = tuple(values[group.column] for group in view.groups)
                 counted[RowKey(start_us, group)].append(contribution(view, record))
@@ -74,7 +74,7 @@ def test_an_answer_s_windows_are_those_of_the_naive_fold_whatever_it_asks_for(se
     play(core, [log], rng)
     asked = [rng.choice((None, START_US + rng.randint(-30, 40) * HOUR_US // 7)) for _ in range(3)]
     from_us, until_us, ended_us = asked
-    seen = rows_by_window(core.definition.views[0], core.state.views[view.name].select(), *asked)
+    seen = rows_by_window(core.definition.views[0], view.window.overlap, core.state.views[view.name].select(), *asked)
     held = core_of(TaskDefinition("app", (RIDES,), (view,))).state.views[view.name]
     held.append(seen)
     expected = {
@@ -82,7 +82,7 @@ def test_an_answer_s_windows_are_those_of_the_naive_fold_whatever_it_asks_for(se
         for key, cells in naive(view, log.records).items()
         if (from_us is None or (key.window_start_us or 0) >= from_us)
         and (until_us is None or (key.window_start_us or 0) < until_us)
-        and (ended_us is None or window_end_us(view, key.window_start_us or 0) > ended_us)
+        and (ended_us is None or view.window.window_end(key.window_start_us or 0) > ended_us)
     }
     assert {RowKey(key.window_start_us, key.group[1:]): cells for key, cells in stored_rows(held).items()} == expected
 
@@ -119,14 +119,14 @@ def test_finals_are_the_windows_that_all_tasks_closed_each_once_though_time_jump
     expected: dict[RowKey, list[Cells]] = defaultdict(list)
     for log in logs:
         for key, cells in by_window(view, fold(view, log.records).rows[log.partition]).items():
-            if window_end_us(view, key.window_start_us or 0) + view.grace_us <= lowest_us:
+            if view.window.window_end(key.window_start_us or 0) + view.grace_us <= lowest_us:
                 expected[key].append(cells)
     told = [RowKey(f["window_start_us"], tuple(f[group.name] for group in view.groups)) for f in finals]
     assert len(set(told)) == len(told)
     assert {key: tuple(f["cells"]) for key, f in zip(told, finals, strict=True)} == {
         key: merge_rows(view, cells) for key, cells in expected.items()
     }
-    assert all(f["window_end_us"] == window_end_us(view, f["window_start_us"]) for f in finals)
+    assert all(f["window_end_us"] == view.window.window_end(f["window_start_us"]) for f in finals)
     for core in cores:
         kept = fold(view, logs[core.state.partition].records).rows[core.state.partition]
         to_us = core.state.marker.views[view.name].expired_to_us
@@ -137,7 +137,7 @@ def test_finals_are_the_windows_that_all_tasks_closed_each_once_though_time_jump
 
 def last_window_end_us(view: View, key: RowKey) -> int:
     """When the last of the windows that count a row ends."""
-    return max(window_end_us(view, shown.window_start_us or 0) for shown in by_window(view, {key: view.neutral}))
+    return max(view.window.window_end(shown.window_start_us or 0) for shown in by_window(view, {key: view.neutral}))
 
 
 def merged_finals(

@@ -13,10 +13,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.definitions.read import defined
-from app.definitions.views import MEASURES, WINDOWS
+from app.definitions.views import MEASURES
 from app.domain.errors import DefinitionError
 from app.domain.measures import Measure
-from app.domain.view import AllTime, View, Window
+from app.domain.view import View
+from app.domain.windows.contract import Window
+from app.domain.windows.kinds import KINDS
 from app.rides.shipped import SHIPPED
 from tests.support.material.bike_trips import EXAMPLE
 from tests.support.material.views import ALL_VIEWS
@@ -77,7 +79,7 @@ def test_a_view_that_is_written_down_is_read_as_it_was(view: View) -> None:
 
 def written(view: View, number: int) -> dict[str, Any]:
     """A view as a table of the file."""
-    ends = {} if isinstance(view.window, AllTime) else {"grace_seconds": view.grace_seconds}
+    ends = {"grace_seconds": view.grace_seconds} if view.window.ends else {}
     return {
         "number": number,
         "source": view.source.name,
@@ -92,6 +94,6 @@ def written(view: View, number: int) -> dict[str, Any]:
 
 
 def tagged(made: Window | Measure) -> dict[str, Any]:
-    (kind,) = (name for name, of in {**WINDOWS, **MEASURES}.items() if type(made) is of)
+    (kind,) = (name for name, of in {**KINDS, **MEASURES}.items() if type(made) is of)
     keys = {field.name: getattr(made, field.name) for field in fields(made) if field.name != "name"}
     return {"kind": kind, **{key: list(value) if isinstance(value, tuple) else value for key, value in keys.items()}}

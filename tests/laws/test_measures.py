@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from app.domain.fold import contribution, merge_rows
 from app.domain.measures import INT64_MAX, INT64_MIN, Measure, Op, merge_part
 from app.domain.view import View
-from app.engine.core.views import aggregate as agg
+from app.engine.core.views import merged as agg
 from tests.support.material.histories import TOPIC_NAMES, random_log
 from tests.support.material.views import ALL_VIEWS, EVERYTHING
 

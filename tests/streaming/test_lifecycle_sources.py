@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import Counter
 
 from app.domain.measures import Count, Sum
-from app.domain.view import AllTime, Group, View
+from app.domain.view import Group, View
+from app.domain.windows.all_time import AllTime
 from app.rides.lifecycle.lifecycle import Lifecycle
 from app.rides.lifecycle.sources import FARES, RIDE_EVENTS
 from app.testkit.harness import Harness

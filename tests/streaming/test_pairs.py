@@ -8,7 +8,9 @@ import pytest
 
 from app.domain.measures import Count, Sum
 from app.domain.pairs.join import JoinKind
-from app.domain.view import AllTime, Group, Tumbling, View
+from app.domain.view import Group, View
+from app.domain.windows.all_time import AllTime
+from app.domain.windows.tumbling import Tumbling
 from app.testkit.harness import Harness, HarnessError
 from tests.support.material.pairing.bills import at, bill, event
 from tests.support.material.pairing.calls import BILLS, EVENTS, LONG, PAID, SECOND_US, START_US, WHOLE, of_kind

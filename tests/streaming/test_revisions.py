@@ -17,7 +17,6 @@ from app.domain.corrections.correction import Place
 from app.domain.corrections.refeed import Fed, Standing, plan_refeed
 from app.domain.corrections.revision import revise
 from app.domain.errors import DefinitionError
-from app.domain.event_time import ends_at_us
 from app.domain.fold import Cells, RowKey, contribution
 from app.domain.measures import Count, First, Max, Min, Sum
 from app.domain.records import Record
@@ -137,7 +136,7 @@ def test_such_a_final_does_not_wait_for_others_that_do() -> None:
 
 def test_a_window_that_has_just_been_closed_is_revised() -> None:
     kit = fed([(0, 1), (0, 1), (29, 1), (29, 1)])
-    advance(kit, ends_at_us(REVISED, START_US) + REVISED.grace_us)
+    advance(kit, REVISED.window.end(START_US) + REVISED.grace_us)
     kit.send(AIR, parcel(0, 9))
     (late,) = kit.late
     assert feed_again(kit, late) is None

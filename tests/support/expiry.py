@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from app.domain.event_time import ends_at_us
 from app.domain.fold import Cells, RowKey
 from app.domain.marker import Marker, ViewPosition
-from app.domain.view import SESSION_END, Session, View
+from app.domain.view import View
+from app.domain.windows.session import SESSION_END
 from tests.support.flow import ByTask
 
 
 def end_of(view: View, key: RowKey, cells: Cells) -> int:
     """When a row's window ends."""
     assert key.window_start_us is not None
-    at = cells[view.cells.index(SESSION_END)] if isinstance(view.window, Session) else 0
-    return ends_at_us(view, key.window_start_us, at)
+    at = cells[view.cells.index(SESSION_END)] if view.window.merges else 0
+    return view.window.end(key.window_start_us, at)
 
 
 def kept(view: View, rows: ByTask, markers: Mapping[int, Marker]) -> ByTask:

@@ -12,7 +12,8 @@ from aiohttp.test_utils import TestClient, TestServer
 from app.base.setting_groups import HttpSettings
 from app.domain.fold import RowKey
 from app.domain.measures import Count, First, Last, Min
-from app.domain.view import Group, Tumbling, View
+from app.domain.view import Group, View
+from app.domain.windows.tumbling import Tumbling
 from app.edge.http.application import create_app
 from app.edge.http.context import ServedGroup
 from app.edge.http.rows.zone_names import Names, no_names

@@ -31,7 +31,6 @@ BLOCK_SIZE = 1 << 16
 """Offsets per block of rule 12."""
 
 NULL_TAG, INTEGER_TAG, TEXT_TAG = 0, 1, 2
-ALL_TIME, TUMBLING, SESSION, CALENDAR, HOPPING = range(5)
 NULL_INTEGER = -(1 << 63)
 """How a null group value is held in integer arrays; no column's bounds allow it."""
 

@@ -24,7 +24,7 @@ from app.domain.errors import LayoutError
 from app.domain.fingerprint import FOLD_SHIFT, LOW_32, ROUNDS
 from app.domain.marker import Marker
 from app.domain.view import WINDOW_NAME as WINDOW
-from app.domain.view import AllTime, View
+from app.domain.view import View
 
 MEDIA_TYPE = "application/vnd.apache.arrow.stream"
 _PREFIX = "flagfall-"
@@ -123,7 +123,7 @@ def read_export(source: bytes | Path) -> tuple[ExportMetadata, pa.Table]:
 
 def stored_rows(view: View, table: pa.Table) -> tuple[list[bytes], list[bytes]]:
     """Keys and values of an export's rows as the changelog holds them."""
-    windows = None if isinstance(view.window, AllTime) else _numbers(table, WINDOW)
+    windows = _numbers(table, WINDOW) if view.window.ends else None
     groups = [
         np.array(table[name].to_pylist(), object) if text else _numbers(table, name) for name, text in _groups(view)
     ]

@@ -13,33 +13,25 @@ import numpy as np
 import numpy.typing as npt
 
 from app.codecs.stored.changelog import (
-    ALL_TIME,
-    CALENDAR,
-    HOPPING,
     INTEGER_TAG,
     LAYOUT,
     NULL_INTEGER,
     NULL_TAG,
     ROW,
     ROW_HEAD,
-    SESSION,
     TEXT_TAG,
-    TUMBLING,
     Int64s,
     as_bytes,
 )
 from app.domain.errors import LayoutError
 from app.domain.fold import RowKey
 from app.domain.records import Value
-from app.domain.view import AllTime, Session, Tumbling, View
-from app.domain.windows import Calendar, Hopping
-
-_WINDOW_KINDS = {AllTime: ALL_TIME, Tumbling: TUMBLING, Session: SESSION, Calendar: CALENDAR, Hopping: HOPPING}
+from app.domain.view import View
 
 
 def row_prefix(view: View) -> bytes:
     """What every row key of this view and version begins with."""
-    window = _WINDOW_KINDS[type(view.window)]
+    window = view.window.tag
     return ROW_HEAD.pack(LAYOUT, ROW, view.number, bytes.fromhex(view.version)) + bytes((window,))
 
 
@@ -90,7 +82,7 @@ def decode_key(view: View, key: bytes) -> RowKey:
     at, window = len(prefix), None
     group: list[Value] = []
     try:
-        if not isinstance(view.window, AllTime):
+        if view.window.ends:
             (window,) = struct.unpack_from(">q", key, at)
             at += 8
         for text in view.texts:
@@ -118,14 +110,14 @@ def key_width(view: View) -> int | None:
     """Bytes of each key of the view; None where texts make them differ."""
     if any(view.texts):
         return None
-    return len(row_prefix(view)) + 8 * (not isinstance(view.window, AllTime)) + 9 * len(view.texts)
+    return len(row_prefix(view)) + 8 * view.window.ends + 9 * len(view.texts)
 
 
 def decode_key_matrix(view: View, keys: npt.NDArray[np.uint8]) -> tuple[Int64s | None, list[npt.NDArray[Any]]]:
     """As `decode_keys`, of a (rows, `key_width(view)`) array of bytes."""
     at = len(row_prefix(view))
     windows = None
-    if not isinstance(view.window, AllTime):
+    if view.window.ends:
         windows = _numbers(keys[:, at : at + 8])
         at += 8
     groups: list[npt.NDArray[Any]] = []
@@ -143,7 +135,7 @@ def _decode_one_by_one(
     view: View, keys: Sequence[bytes], texts: Sequence[bool]
 ) -> tuple[Int64s | None, list[npt.NDArray[Any]]]:
     decoded = [decode_key(view, key) for key in keys]
-    windows = None if isinstance(view.window, AllTime) else np.array([key.window_start_us for key in decoded], np.int64)
+    windows = np.array([key.window_start_us for key in decoded], np.int64) if view.window.ends else None
     return windows, [_column([key.group[i] for key in decoded], text) for i, text in enumerate(texts)]
 
 

@@ -6,14 +6,13 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
 
-from app.domain.event_time import ends_at_us, window_start
 from app.domain.fingerprint import MAX_OFFSET, Origin, mix, pack, signed
 from app.domain.fold import Cells, RowKey
 from app.domain.measures import INT64_MAX, INT64_MIN
 from app.domain.records import Value
 from app.domain.source import MAX_TEXT_BYTES, Column, Kind
-from app.domain.view import FIRST_WINDOW, SESSION_END, AllTime, Session, View
-from app.domain.windows import Calendar, Hopping
+from app.domain.view import FIRST_WINDOW, View
+from app.domain.windows.session import SESSION_END
 
 _FIRST_WINDOW = Column(FIRST_WINDOW.name, Kind.INSTANT, nullable=False)
 
@@ -103,7 +102,7 @@ def judge(
     """
     if correction.version != view.version:
         return Refusal.OTHER_VERSION
-    if isinstance(view.window, AllTime) or correction.key.window_start_us is None:
+    if not view.window.ends or correction.key.window_start_us is None:
         return Refusal.ALL_TIME
     end_us = _ends_at_us(view, correction)
     if end_us + view.grace_us > watermark_us:
@@ -129,30 +128,27 @@ def _is_of(column: Column, value: Value) -> bool:
 
 
 def _is_window(view: View, key: RowKey, rows: list[Cells]) -> bool:
-    if isinstance(view.window, AllTime):
+    if not view.window.ends:
         return True  # refused for being one, whatever the start
     start_us = key.window_start_us
     if type(start_us) is not int or abs(start_us) >= FARTHEST_US:
         return False
-    match view.window:
-        case Session():
-            end_at = view.cells.index(SESSION_END)
-            return all(start_us <= row[end_at] < FARTHEST_US for row in rows)
-        case Calendar():
-            return view.boundaries.has(start_us)
-        case Hopping() as window:
-            first_us = key.group[0]
-            assert isinstance(first_us, int)  # as its column says
-            in_it = window.first_ending_after(start_us) <= first_us <= window.last_window(start_us)
-            return in_it and window.last_window(first_us) == first_us and window.pane_start(start_us) == start_us
-    return window_start(view, start_us) == start_us
+    if view.window.merges:
+        end_at = view.cells.index(SESSION_END)
+        return all(start_us <= row[end_at] < FARTHEST_US for row in rows)
+    if overlap := view.window.overlap:
+        first_us = key.group[0]
+        assert isinstance(first_us, int)  # as its column says
+        windows = overlap.windows_of(start_us, overlap.first_ending_after(start_us))
+        return first_us in windows and view.window.is_start(start_us)
+    return view.window.is_start(start_us)
 
 
 def _ends_at_us(view: View, correction: Correction) -> int:
     start_us = correction.key.window_start_us
     assert start_us is not None  # all-time views were refused
-    if not isinstance(view.window, Session):
-        return ends_at_us(view, start_us)
+    if not view.window.merges:
+        return view.window.end(start_us)
     end_at = view.cells.index(SESSION_END)
     ends = [cells[end_at] for cells in (correction.expected, correction.row) if cells is not None]
-    return ends_at_us(view, start_us, max(ends, default=start_us))
+    return view.window.end(start_us, max(ends, default=start_us))

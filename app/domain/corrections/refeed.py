@@ -14,8 +14,7 @@ from app.domain.fold import Cells, RowKey, contribution, key_of, merge_rows
 from app.domain.marker import LIVE, Fates, Marker
 from app.domain.records import Record, with_derived
 from app.domain.rules.obeyed import lowest_seen_us
-from app.domain.view import AllTime, Session, View
-from app.domain.windows import Hopping
+from app.domain.view import View
 
 ADDED_AT_ONCE = 1_000
 """Records that one correction adds at most; those of a row that gets more follow one another."""
@@ -85,10 +84,6 @@ class Plan:
     not_added: Sequence[NotAdded]
 
 
-_NOT_BY_ROWS: Mapping[type, Left] = {AllTime: Left.ALL_TIME, Session: Left.SESSION, Hopping: Left.HOPPING}
-"""Kinds of windows whose rows a re-fed record cannot be added to."""
-
-
 def plan_refeed(view: View, standing: Standing, fed: Iterable[Fed], run: str) -> Plan:
     """How to add these records of one task; each counts once, though it be named twice.
 
@@ -121,8 +116,8 @@ def _why_not(view: View, standing: Standing, place: Place, *, was_late: bool) ->
     position, read = standing.marker.views[view.name], standing.marker.inputs[place.topic]
     if place in standing.added:
         return Left.ALREADY_ADDED
-    if (other := _NOT_BY_ROWS.get(type(view.window))) is not None:
-        return other
+    if (not_by_rows := _not_by_rows(view)) is not None:
+        return not_by_rows
     if position.state != LIVE:
         return Left.NOT_LIVE
     start = position.start.get(place.topic, 0)
@@ -132,6 +127,15 @@ def _why_not(view: View, standing: Standing, place: Place, *, was_late: bool) ->
     if not was_late and (start > read.start_offset or counted != read.decoded):
         return Left.OTHER_LEDGER  # it was built later, by rules under which it may have used the record
     return None
+
+
+def _not_by_rows(view: View) -> Left | None:
+    """Why a record cannot be added to a row of the view by itself."""
+    if not view.window.ends:
+        return Left.ALL_TIME
+    if view.window.merges:
+        return Left.SESSION
+    return Left.HOPPING if view.window.overlap else None
 
 
 def _why_not_row(view: View, standing: Standing, key: RowKey) -> Left | None:

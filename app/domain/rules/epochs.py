@@ -15,7 +15,7 @@ from app.domain.event_time import NO_WATERMARK
 from app.domain.records import TopicPartition
 from app.domain.rules.rule import Refusing
 from app.domain.source import Source
-from app.domain.view import AllTime, View
+from app.domain.view import View
 
 SECOND_US = 1_000_000
 
@@ -94,7 +94,7 @@ def seen_us(view: View, epoch: GraceEpoch | None, watermark_us: int) -> int:
 
     Whoever judges by it needs to know nothing of epochs. None: no epoch was told, the definition's grace holds.
     """
-    if epoch is None or isinstance(view.window, AllTime):
+    if epoch is None or not view.window.ends:
         return watermark_us
     closed_us = epoch.closed_to_us(watermark_us)
     return NO_WATERMARK if closed_us == NO_WATERMARK else closed_us + view.grace_us

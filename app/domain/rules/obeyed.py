@@ -9,7 +9,7 @@ from app.domain.marker import LIVE, BuildPosition, InputPosition, Marker, ViewPo
 from app.domain.records import TopicPartition
 from app.domain.rules.epochs import GraceEpoch, Rules, SkewEpoch, seen_us, with_declared, with_grace
 from app.domain.source import Source
-from app.domain.view import AllTime, View
+from app.domain.view import View
 
 
 def rules_of(view: View, markers: Iterable[Marker]) -> Rules:
@@ -45,7 +45,7 @@ def held_to(source: Source, position: InputPosition) -> InputPosition:
 
 def giving_grace(view: View, position: ViewPosition, inputs: dict[str, InputPosition]) -> ViewPosition:
     """The view's position, when it judges by the grace of its definition from where it stands on."""
-    if isinstance(view.window, AllTime):
+    if not view.window.ends:
         return position
     graces = dict(position.graces)
     for topic in (topic.name for topic in view.source.topics):

@@ -15,7 +15,7 @@ from prometheus_client.registry import Collector
 
 from app.domain.event_time import NO_WATERMARK
 from app.domain.measures import Sum
-from app.domain.view import AllTime, View
+from app.domain.view import View
 from app.edge.http.context import Edge
 from app.edge.http.nowhere import is_nowhere
 from app.edge.http.page.verdicts import UNREADABLE, read_verdicts
@@ -163,7 +163,7 @@ def _unclean(tasks: list[TaskState]) -> Metric:
 
 def _rule_sums(view: View) -> dict[str, int]:
     """Rule to the cell that counts it, of an all-time view."""
-    if not isinstance(view.window, AllTime):
+    if view.window.ends:
         return {}
     rules, cells = {rule.name for rule in view.source.rules}, view.cells
     sums = (measure for measure in view.measures if isinstance(measure, Sum) and measure.column in rules)

@@ -13,13 +13,12 @@ import numpy as np
 
 from app.codecs.stored.changelog import Int64s, block_head
 from app.domain.marker import CLEARING
-from app.domain.view import Session, View
+from app.domain.view import View
 from app.engine.core.definition import built_so_far
 from app.engine.core.draft import Draft
-from app.engine.core.rows.spans import spans_of
+from app.engine.core.kinds.kernels import kernel_of
 from app.engine.core.rows.state import ViewChange
 from app.engine.core.task_state import RowsChanged, TaskState
-from app.engine.core.views.sessions import SpansChanged
 
 CLEARED_ROWS = 20_000
 """Most that leave in one transaction."""
@@ -62,8 +61,7 @@ def _drop(draft: Draft, view: View, slots: Int64s) -> None:
     nothing = rows.at(np.zeros(0, np.intp))
     change = ViewChange(slots[:0], nothing.cells, nothing, slots)
     draft.effects.append(RowsChanged(view.name, change))
-    if isinstance(view.window, Session):
-        draft.effects.append(SpansChanged(view.name, list(spans_of(view, rows)), []))
+    kernel_of(view).replaced(draft, gone=rows, came=nothing)
 
 
 def _blocks(state: TaskState, view: View) -> Iterator[bytes]:

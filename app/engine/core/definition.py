@@ -30,7 +30,7 @@ from app.domain.pairs.join import Join, Side
 from app.domain.rules.epochs import GraceEpoch
 from app.domain.rules.obeyed import giving_grace, held_to
 from app.domain.source import Source
-from app.domain.view import Session, View
+from app.domain.view import View
 from app.engine.core.definition_problems import problems_of
 
 Begun = TypeVar("Begun", JoinPosition, AlertPosition, BranchPosition)
@@ -121,7 +121,7 @@ class TaskDefinition:
         Sessions, joins and alerts look for what is stored, which must be all that came before.
         """
         joined = {topic for join in self.joins for topic in join.topics} | {alert.topic for alert in self.alerts}
-        in_sessions = {view.source.name for view in self.views if isinstance(view.window, Session)}
+        in_sessions = {view.source.name for view in self.views if view.window.merges}
         return frozenset(t for t, source in self.by_topic.items() if t not in joined and source.name not in in_sessions)
 
     def views_over(self, source: Source) -> tuple[View, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from app.domain.view import AllTime, Session, shared_marks
+from app.domain.view import shared_marks
 
 if TYPE_CHECKING:
     from app.engine.core.definition import TaskDefinition
@@ -45,7 +45,7 @@ def problems_of(definition: TaskDefinition) -> Iterable[str]:
     for name in definition.finals:
         if name not in by_name:
             yield f"finals of {name!r}, which is no view here"
-        elif isinstance(by_name[name].window, AllTime | Session):
+        elif not by_name[name].window.closes:
             yield f"finals of {name!r}: sessions and all-time views have none"
 
 

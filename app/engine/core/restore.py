@@ -17,7 +17,7 @@ from app.codecs.stored.marker import decode_marker
 from app.codecs.stored.row_keys import row_prefix
 from app.domain.errors import LayoutError, StateError
 from app.domain.marker import InputPosition, Marker
-from app.domain.view import Session, View
+from app.domain.view import View
 from app.engine.core.batch import Batch
 from app.engine.core.clearing import holds
 from app.engine.core.definition import TaskDefinition
@@ -172,7 +172,7 @@ def _empty(definition: TaskDefinition) -> TaskState:
     return TaskState(
         marker=Marker(definition.application, definition.number, -1, 0, {}, {}),
         views={view.name: ViewState(view) for view in definition.views},
-        spans={view.name: Spans() for view in definition.views if isinstance(view.window, Session)},
+        spans={view.name: Spans() for view in definition.views if view.window.merges},
         closings={name: ViewState(definition.by_name[name]) for name in definition.finals},
         marks={name: {} for name in definition.finals},
         finals={name: ViewState(with_revision(definition.by_name[name])) for name in definition.finals},

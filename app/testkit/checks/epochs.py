@@ -8,7 +8,7 @@ from itertools import pairwise
 from app.domain.event_time import NO_WATERMARK
 from app.domain.marker import LIVE, InputPosition, Marker, ViewPosition
 from app.domain.rules.epochs import SkewEpoch
-from app.domain.view import AllTime, View
+from app.domain.view import View
 from app.engine.core.task_state import TaskState
 from app.testkit.checks.expected import Expected
 
@@ -23,7 +23,7 @@ def epoch_problems(expected: Expected, state: TaskState) -> Problems:
             skews = state.marker.inputs[topic].skews
             if not skews or not skews[-1].judges_as(SkewEpoch.declared(view.source)):
                 yield f"{topic} is held to {skews}, not to {SkewEpoch.declared(view.source)}"
-            if not isinstance(view.window, AllTime):
+            if view.window.ends:
                 yield from (f"view {view.name}, {topic}: {wrong}" for wrong in _grace_problems(expected, view, topic))
 
 

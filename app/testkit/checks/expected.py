@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from app.codecs.stored.changelog import BLOCK_SIZE, BlockKey
 from app.domain.corrections.correction import Correction
-from app.domain.event_time import NO_WATERMARK, ends_at_us, last_end_us
+from app.domain.event_time import NO_WATERMARK
 from app.domain.fingerprint import Origin, mix, pack, signed
 from app.domain.fold import Advance, Cells, Folded, RowKey, fold, refusal
 from app.domain.marker import LIVE, Fates, Marker
@@ -21,7 +21,8 @@ from app.domain.pairs.join_fold import Joined, fold_join
 from app.domain.records import Record, TopicPartition, with_derived
 from app.domain.rules.epochs import GraceEpoch, Rules, seen_us
 from app.domain.rules.obeyed import lowest_seen_us, rules_of
-from app.domain.view import SESSION_END, AllTime, Session, View
+from app.domain.view import View
+from app.domain.windows.session import SESSION_END
 from app.testkit.simulation.inputs import Fact
 
 Place = tuple[str, int]
@@ -167,16 +168,16 @@ class ExpectedView:
 
     def end_us(self, key: RowKey, cells: Cells) -> int:
         """The exclusive end of a row's window."""
-        last_us = cells[self.view.cells.index(SESSION_END)] if isinstance(self.view.window, Session) else 0
-        return ends_at_us(self.view, key.window_start_us or 0, last_us)
+        last_us = cells[self.view.cells.index(SESSION_END)] if self.view.window.merges else 0
+        return self.view.window.end(key.window_start_us or 0, last_us)
 
     @property
     def closable_to_us(self) -> int | None:
         """Windows that end at or before it take no more records, so a task that has caught up has closed them."""
         lowest_us = lowest_seen_us(self.view, self._expected.marker)
-        if isinstance(self.view.window, AllTime) or lowest_us == NO_WATERMARK or self._position.state != LIVE:
+        if not self.view.window.ends or lowest_us == NO_WATERMARK or self._position.state != LIVE:
             return None
-        return last_end_us(self.view, lowest_us - self.view.grace_us)
+        return self.view.window.last_end(lowest_us - self.view.grace_us)
 
     @property
     def expirable_to_us(self) -> int | None:

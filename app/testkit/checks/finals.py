@@ -8,7 +8,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from app.base import names
-from app.domain.event_time import window_end_us
 from app.domain.fingerprint import as_hex
 from app.domain.fold import RowKey, by_window, merge_rows
 from app.domain.view import View
@@ -23,7 +22,7 @@ def final_problems(world: World, settled: Settled, view: View) -> Problems:
     for _, expected in settled:
         wanted = expected.view(view)
         for key, cells in by_window(view, wanted.folded.rows[expected.marker.partition]).items():
-            end_us = window_end_us(view, key.window_start_us or 0)
+            end_us = view.window.window_end(key.window_start_us or 0)
             if all(to_us is not None and end_us <= to_us for to_us in closed):
                 gathered.setdefault(key, []).append(cells)
     finals = Counter(_final(view, key, merge_rows(view, rows)) for key, rows in gathered.items())

@@ -8,7 +8,6 @@ from typing import Any
 
 from app.codecs.stored.changelog import BlockKey, decode_block
 from app.domain.marker import Fates
-from app.domain.view import AllTime
 from app.engine.core.restore import Restorer
 from app.engine.core.task_state import TaskState
 from app.testkit.checks.epochs import changed_epoch_problems, epoch_problems
@@ -122,7 +121,7 @@ def _view_problems(wanted: ExpectedView, state: TaskState) -> Problems:
     held = state.views[wanted.view.name]
     yield from difference("row", wanted.rows, stored_rows(held))
     yield from difference("fates in", _seen(wanted.fates), _seen(state.marker.views[wanted.view.name].fates))
-    if isinstance(wanted.view.window, AllTime) and state.marker.views[wanted.view.name].expired_to_us is not None:
+    if not wanted.view.window.ends and state.marker.views[wanted.view.name].expired_to_us is not None:
         yield "rows of all time expired"
 
 

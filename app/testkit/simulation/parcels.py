@@ -9,8 +9,13 @@ from app.domain.measures import Count, First, Histogram, Last, Max, Min, Sum
 from app.domain.pairs.alert import Alert
 from app.domain.pairs.join import Either, Half, Join, JoinKind, Only, Side, Taken
 from app.domain.source import Coalesce, Column, Difference, Kind, Source, SourceTopic
-from app.domain.view import AllTime, Group, Session, Tumbling, View
-from app.domain.windows import Calendar, Hopping, Unit
+from app.domain.view import Group, View
+from app.domain.windows.all_time import AllTime
+from app.domain.windows.boundaries import Unit
+from app.domain.windows.calendar import Calendar
+from app.domain.windows.hopping import Hopping
+from app.domain.windows.session import Session
+from app.domain.windows.tumbling import Tumbling
 
 MINUTE_US = 60_000_000
 YEAR_2000_US, YEAR_2100_US = 946_684_800_000_000, 4_102_444_800_000_000

@@ -11,12 +11,12 @@ import pytest
 from pyspark.sql import SparkSession
 
 from app.codecs.avro.strict import Refusal, StrictDecoder
-from app.domain.event_time import NO_WATERMARK, ends_at_us
+from app.domain.event_time import NO_WATERMARK
 from app.domain.fingerprint import Origin, mix, pack
 from app.domain.fold import Advance, Cells, Folded, RowKey, fold, refusal
 from app.domain.marker import Fates, InputPosition, Marker, ViewPosition
 from app.domain.records import Record, TopicPartition, Value, with_derived
-from app.domain.view import AllTime, View
+from app.domain.view import View
 from app.rides.ride import HOUR_US, RIDES
 from app.rides.views import VIEWS
 from spark_batch.findings.compare import cells_of, key_of
@@ -62,8 +62,8 @@ def expected_rows(view: View, folded: Folded) -> dict[tuple[int, RowKey], Cells]
         (partition, key): cells
         for partition, held in folded.rows.items()
         for key, cells in held.items()
-        if isinstance(view.window, AllTime)
-        or ends_at_us(view, key.window_start_us or 0) > EXPIRED_TO_US.get(partition, NO_WATERMARK)
+        if not view.window.ends
+        or view.window.end(key.window_start_us or 0) > EXPIRED_TO_US.get(partition, NO_WATERMARK)
     }
 
 
@@ -93,7 +93,7 @@ def test_rows_ledgers_and_watermarks_are_those_of_the_naive_fold(
         expected = fold(view, everything, advances)
         found = {(row["task"], key_of(view, row)): cells_of(view, row) for row in own.rows.collect()}
         assert found == expected_rows(view, expected)
-        if not isinstance(view.window, AllTime):
+        if view.window.ends:
             assert 0 < len(found) < sum(map(len, expected.rows.values()))
         figures = counted(own)
         assert _total(figures.values()) == Fates(len(expected.applied), len(expected.late), len(expected.out_of_scope))

@@ -13,7 +13,8 @@ from app.domain.measures import Count
 from app.domain.pairs.alert_fold import Told, fold_alert
 from app.domain.pairs.join import JoinKind, Side
 from app.domain.pairs.join_fold import fold_join
-from app.domain.view import Group, Tumbling, View
+from app.domain.view import Group, View
+from app.domain.windows.tumbling import Tumbling
 from spark_batch.folds.joins import Recomputed, recompute_alert, recompute_join
 from spark_batch.source.read_source import read_source
 from spark_batch.source.watermark import with_watermark

@@ -10,7 +10,6 @@ from typing import Any
 from confluent_kafka import Message
 
 from app.base import names
-from app.domain.event_time import ends_at_us
 from app.domain.fold import Cells, RowKey, merge_rows
 from app.domain.view import View
 from app.rides.shipped import SHIPPED
@@ -37,7 +36,7 @@ def _expected(view: View, evidence: Evidence) -> dict[RowKey, Cells]:
     closed_to_us = min(watermark_us for _, watermark_us in evidence.closing.values()) - view.grace_us
     rows: dict[RowKey, list[Cells]] = defaultdict(list)
     for (_, key), cells in (evidence.expected.rows(view) | evidence.written_rows.get(view.name, {})).items():
-        if key.window_start_us is not None and ends_at_us(view, key.window_start_us) <= closed_to_us:
+        if key.window_start_us is not None and view.window.end(key.window_start_us) <= closed_to_us:
             rows[key].append(cells)
     return {key: merge_rows(view, of_tasks) for key, of_tasks in rows.items()}
 

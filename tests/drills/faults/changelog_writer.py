@@ -10,14 +10,14 @@ from confluent_kafka import Producer
 from app.base.kafka.clients import librdkafka_options
 from app.base.settings import Settings
 from app.domain.fold import Cells, RowKey
-from app.domain.view import AllTime, View
+from app.domain.view import View
 
 KeyAndValue = tuple[bytes, bytes]
 
 
 def layout_1_row(view: View, key: RowKey, cells: Cells) -> KeyAndValue:
     """Key and value of a row; frozen, as no layout is ever changed."""
-    head = struct.pack(">BBH4sB", 1, 1, view.number, bytes.fromhex(view.version), not isinstance(view.window, AllTime))
+    head = struct.pack(">BBH4sB", 1, 1, view.number, bytes.fromhex(view.version), view.window.ends)
     window = b"" if key.window_start_us is None else struct.pack(">q", key.window_start_us)
     groups = b"".join(map(_group, key.group))
     return head + window + groups, struct.pack(f"<BB{len(cells)}q", 1, 0, *cells)

@@ -18,7 +18,10 @@ from app.domain.measures import Count, First, Max, Min, Sum
 from app.domain.pairs.alert import Alert
 from app.domain.pairs.join import Half, Join, JoinKind, Only, Side, Taken
 from app.domain.source import SourceTopic
-from app.domain.view import AllTime, Group, Session, Tumbling, View
+from app.domain.view import Group, View
+from app.domain.windows.all_time import AllTime
+from app.domain.windows.session import Session
+from app.domain.windows.tumbling import Tumbling
 from app.edge.worker import create_worker
 from app.engine.core.definition import TaskDefinition
 from app.engine.drive.faust_parts.app import FlagfallApp

@@ -13,8 +13,7 @@ from app.domain.marker import InputPosition
 from app.domain.records import Record, out_of_bounds, with_derived
 from app.domain.rules.condition import holds
 from app.domain.source import Action, Rule
-from app.domain.view import AllTime, Session, Tumbling, View
-from app.domain.windows import Calendar, Hopping
+from app.domain.view import View
 from app.engine.core.batch import Transaction
 from app.engine.core.definition import TaskDefinition
 from app.engine.core.restore import Restorer, new_state
@@ -87,32 +86,28 @@ def judged(view: View, events: Sequence[Event]) -> Judged:
             continue
         watermark_us = max(watermark_us, reported_us)
         close()
-        if isinstance(view.window, AllTime) or (at := values[view.window.column]) is None:
+        if not view.window.ends or (at := values[view.window.column]) is None:
             continue
         holding = windows_at(view, int(at))
         taking = [start_us for start_us, end_us in holding if end_us > judged.closed_to_us]
         if not taking:
             judged.late.add((event.topic, event.offset))
-        elif not isinstance(view.window, Session):
+        elif not view.window.merges:
             judged.counted.update(taking)
     return judged
 
 
 def windows_at(view: View, at_us: int) -> list[tuple[int, int]]:
     """Start and end of every window that an instant is in; of a session view the instant itself."""
-    match view.window:
-        case Tumbling(size_us=size_us, offset_us=offset_us):
-            start_us = at_us - (at_us - offset_us) % size_us
-            return [(start_us, start_us + size_us)]
-        case Hopping(size_us=size_us, step_us=step_us, offset_us=offset_us):
-            last_us = at_us - (at_us - offset_us) % step_us
-            starts_us = range(last_us, at_us - size_us, -step_us)
-            return [(start_us, start_us + size_us) for start_us in starts_us]
-        case Calendar():
-            start_us = view.boundaries.start(at_us)
-            return [(start_us, view.boundaries.end(start_us))]
-        case _:
-            return [(at_us, at_us)]
+    if view.window.merges:
+        return [(at_us, at_us)]
+    if overlap := view.window.overlap:
+        size_us, step_us, offset_us = overlap
+        last_us = at_us - (at_us - offset_us) % step_us
+        starts_us = range(last_us, at_us - size_us, -step_us)
+        return [(start_us, start_us + size_us) for start_us in starts_us]
+    start_us = view.window.start(at_us)
+    return [(start_us, view.window.end(start_us))]
 
 
 def ruled(definition: TaskDefinition, rng: random.Random) -> TaskDefinition:

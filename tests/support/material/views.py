@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from app.domain.measures import Count, First, Histogram, Last, Max, Min, Sum
-from app.domain.view import AllTime, Group, Tumbling, View
-from app.domain.windows import Calendar, Hopping, Unit
+from app.domain.view import Group, View
+from app.domain.windows.all_time import AllTime
+from app.domain.windows.boundaries import Unit
+from app.domain.windows.calendar import Calendar
+from app.domain.windows.hopping import Hopping
+from app.domain.windows.tumbling import Tumbling
 from app.rides.ride import RIDES
 from app.rides.views import CLEANLINESS, VIEWS
 

@@ -9,7 +9,9 @@ import numpy as np
 from app.codecs.stored.row_keys import decode_key, encode_keys
 from app.domain.fold import Cells, RowKey
 from app.domain.measures import Count
-from app.domain.view import AllTime, Group, Tumbling, View
+from app.domain.view import Group, View
+from app.domain.windows.all_time import AllTime
+from app.domain.windows.tumbling import Tumbling
 from app.engine.core.rows.state import Rows
 from tests.support.material.trips import TRIPS
 

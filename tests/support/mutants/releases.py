@@ -10,7 +10,6 @@ import pytest
 from app.domain.branch import Branch
 from app.domain.event_time import NO_WATERMARK
 from app.domain.rules import obeyed
-from app.domain.windows import Calendar
 from app.engine.core import building, definition, task
 from app.engine.core.draft import Draft
 from app.engine.core.records import branching
@@ -111,7 +110,7 @@ def plant_count_a_late_record_in_hopping_windows_that_have_closed(patch: pytest.
         found = placed(view, usable)
         if found.first_windows is None:
             return found
-        return found._replace(first_windows=found.first_windows - view.window.step_us)
+        return found._replace(first_windows=found.first_windows - view.window.overlap.step_us)
 
     patch.setattr(aggregate, "placed", too_early)
 
@@ -131,6 +130,6 @@ def plant_close_a_calendar_window_before_its_last_record(patch: pytest.MonkeyPat
 
     def hasty(view: Any, marker: Any) -> int | None:
         found = to_us(view, marker)
-        return found if found is None or not isinstance(view.window, Calendar) else found + 3_600_000_000
+        return found if found is None or view.window.key != "calendar" else found + 3_600_000_000
 
     patch.setattr(closing, "closable_to_us", hasty)

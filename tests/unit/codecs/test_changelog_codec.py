@@ -17,7 +17,9 @@ from app.domain.fold import RowKey
 from app.domain.measures import INT64_MAX, INT64_MIN, Count
 from app.domain.records import Value
 from app.domain.source import MAX_TEXT_BYTES, Column, Kind
-from app.domain.view import AllTime, Group, Tumbling, View
+from app.domain.view import Group, View
+from app.domain.windows.all_time import AllTime
+from app.domain.windows.tumbling import Tumbling
 from tests.support.material.trips import TRIPS
 from tests.support.material.views import UNGROUPED
 
@@ -47,14 +49,14 @@ def group_values(view: View, group: Group) -> st.SearchStrategy[Value]:
 
 
 def keys_of(view: View) -> st.SearchStrategy[RowKey]:
-    windowed = isinstance(view.window, Tumbling)
+    windowed = view.window.ends
     windows = st.integers(-(2**31), 2**31).map(lambda n: n * HOUR_US) if windowed else st.none()
     return st.builds(RowKey, windows, st.tuples(*(group_values(view, group) for group in view.groups)))
 
 
 def columns(view: View, keys: list[RowKey]) -> tuple[np.ndarray | None, list[object]]:
     """Keys as the worker holds them."""
-    windowed = isinstance(view.window, Tumbling)
+    windowed = view.window.ends
     windows = np.array([key.window_start_us for key in keys], np.int64) if windowed else None
     held: list[object] = []
     for at, group in enumerate(view.groups):

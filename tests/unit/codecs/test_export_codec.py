@@ -25,7 +25,8 @@ from app.domain.fingerprint import mix
 from app.domain.fold import RowKey
 from app.domain.marker import Fates, InputPosition, Marker, ViewPosition
 from app.domain.measures import Count, Last
-from app.domain.view import AllTime, Group, View
+from app.domain.view import Group, View
+from app.domain.windows.all_time import AllTime
 from app.rides.ride import RIDES
 from app.rides.views import ZONE_DEMAND
 

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.domain.view import Group, Tumbling, View
+from app.domain.view import Group, View
+from app.domain.windows.tumbling import Tumbling
 from app.engine.core.rows import piece_bounds, table
 from app.engine.core.rows.columns import Rows, ViewChange
 from app.engine.core.rows.state import ViewState

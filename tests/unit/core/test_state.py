@@ -13,8 +13,11 @@ from hypothesis import strategies as st
 from app.codecs.stored.row_keys import encode_keys
 from app.domain.fold import Cells, RowKey
 from app.domain.records import Value
-from app.domain.view import AllTime, Tumbling, Window
-from app.domain.windows import Calendar, Unit
+from app.domain.windows.all_time import AllTime
+from app.domain.windows.boundaries import Unit
+from app.domain.windows.calendar import Calendar
+from app.domain.windows.contract import Window
+from app.domain.windows.tumbling import Tumbling
 from app.engine.core.rows import asked_keys
 from app.engine.core.rows.state import ViewChange, ViewState
 from tests.support.material.stored.tables import state_of
@@ -130,9 +133,9 @@ def test_rows_of_groups_that_are_all_told_are_those_that_a_loop_would_pick(
 ) -> None:
     """Looked up if they are few, searched for if they may be many."""
     view = replace(VIEW, window=window)
-    length_us = 3_600_000_000 if isinstance(window, Calendar) else PANE_US
-    offset_us = window.offset_us if isinstance(window, Tumbling) else 0
-    starts = [None] if isinstance(window, AllTime) else [BASE_US + n * length_us + offset_us for n in range(-3, 4)]
+    length_us = PANE_US if window.panes else 3_600_000_000
+    offset_us = window.panes.offset_us if window.panes else 0
+    starts = [BASE_US + n * length_us + offset_us for n in range(-3, 4)] if window.ends else [None]
     keys = [RowKey(start, (zone, name)) for start in starts for zone in ZONES for name in NAMES]
     table = {key: (n + 1, n) for n, key in enumerate(keys) if not gone >> n & 1}
     low = None if from_us is None else BASE_US + from_us * length_us + offset_us + off_us

@@ -16,12 +16,16 @@ from app.definitions.read import read_definitions
 from app.definitions.rules import RuleShape
 from app.definitions.shapes import shape_of
 from app.definitions.sources import ColumnShape, SourceShape
-from app.definitions.views import MEASURES, WINDOWS, ViewShape
+from app.definitions.views import MEASURES, ViewShape
 from app.domain.catalogue import Catalogue
 from app.domain.errors import DefinitionError
 from app.domain.measures import Count, Histogram, Max, Sum
 from app.domain.source import Action, Column, Difference, Kind, Rule
-from app.domain.view import AllTime, Group, Session, Tumbling
+from app.domain.view import Group
+from app.domain.windows.all_time import AllTime
+from app.domain.windows.kinds import KINDS
+from app.domain.windows.session import Session
+from app.domain.windows.tumbling import Tumbling
 from app.edge.cli.main import cli
 from app.rides.ride import RIDES
 from app.rides.shipped import SHIPPED
@@ -316,8 +320,8 @@ def test_the_page_explains_every_key_and_kind() -> None:
         "coalesce",
         "rules",
     }
-    windows = {key for made in WINDOWS.values() for key in shape_of(made, ()).model_fields}
-    assert keys | windows | set(WINDOWS) | set(MEASURES) | set(Kind) | set(Action) <= told_as_code(page)
+    windows = {key for made in KINDS.values() for key in shape_of(made, ()).model_fields}
+    assert keys | windows | set(KINDS) | set(MEASURES) | set(Kind) | set(Action) <= told_as_code(page)
 
 
 def test_the_page_tells_how_long_definitions_are() -> None:

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.domain.event_time import NO_WATERMARK, is_late, is_skewed
-from app.domain.view import Tumbling
+from app.domain.windows.tumbling import Tumbling
 from app.rides.views import VENDOR_TRIPS, ZONE_DEMAND
 
 SECOND_US = 1_000_000

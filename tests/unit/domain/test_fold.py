@@ -12,7 +12,9 @@ from app.domain.fold import Advance, Folded, RowKey, contribution, fold, merge_r
 from app.domain.measures import Count, First, Histogram, Last, Max, Sum
 from app.domain.records import Record, TopicPartition, Value
 from app.domain.source import MAX_TEXT_BYTES
-from app.domain.view import AllTime, Group, Tumbling, View
+from app.domain.view import Group, View
+from app.domain.windows.all_time import AllTime
+from app.domain.windows.tumbling import Tumbling
 from tests.support.material.trips import TRIPS
 
 SECOND_US = 1_000_000

@@ -11,13 +11,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.domain.boundaries import boundaries
 from app.domain.errors import DefinitionError
-from app.domain.event_time import ended_below_us, ends_at_us, is_late, last_end_us, window_end_us, window_start
+from app.domain.event_time import is_late
 from app.domain.measures import Count
 from app.domain.source import Coalesce, Column, Kind
-from app.domain.view import Group, Tumbling, View, Window
-from app.domain.windows import Calendar, Hopping, Unit
+from app.domain.view import Group, View
+from app.domain.windows.boundaries import Unit, boundaries
+from app.domain.windows.calendar import Calendar
+from app.domain.windows.contract import Window
+from app.domain.windows.hopping import Hopping
+from app.domain.windows.tumbling import Tumbling
 from app.rides.ride import RIDES
 from app.rides.views import VENDOR_TRIPS, ZONE_DEMAND
 
@@ -60,8 +63,8 @@ def us(text: str) -> int:
 )
 def test_a_new_york_day_is_as_long_as_clocks_make_it(inside: str, start: str, end: str, hours: int) -> None:
     days = of(Calendar("pickup_at_us", Unit.DAY, NEW_YORK))
-    assert window_start(days, us(inside)) == us(start)
-    assert window_end_us(days, us(start)) == ends_at_us(days, us(start)) == us(end)
+    assert days.window.start(us(inside)) == us(start)
+    assert days.window.window_end(us(start)) == days.window.end(us(start)) == us(end)
     assert us(end) - us(start) == hours * HOUR_US
     assert [is_late(days, us(start), us(end) + 60 * SECOND_US - one) for one in (1, 0)] == [False, True]
 
@@ -70,15 +73,15 @@ def test_the_hour_that_clocks_show_twice_is_two_windows_and_the_missing_one_none
     hours = of(Calendar("pickup_at_us", Unit.HOUR, NEW_YORK))
     for day, count in (("2026-03-08T05:00", 23), ("2026-11-01T04:00", 25)):
         starts = [us(day) + n * HOUR_US for n in range(count)]
-        assert [window_start(hours, start + HOUR_US - 1) for start in starts] == starts
+        assert [hours.window.start(start + HOUR_US - 1) for start in starts] == starts
 
 
 def test_hours_follow_clocks_that_are_half_an_hour_apart_or_changed_by_half_an_hour() -> None:
     kolkata = of(Calendar("pickup_at_us", Unit.HOUR, "Asia/Kolkata"))
-    assert window_start(kolkata, us("2026-01-01T00:29:59.999999")) == us("2025-12-31T23:30")
+    assert kolkata.window.start(us("2026-01-01T00:29:59.999999")) == us("2025-12-31T23:30")
     lord_howe = of(Calendar("pickup_at_us", Unit.HOUR, "Australia/Lord_Howe"))
     changed = us("2026-04-04T15:00")  # 2:00 becomes 1:30: the hour from one is one and a half hours long
-    assert (window_start(lord_howe, changed), window_end_us(lord_howe, changed)) == (
+    assert (lord_howe.window.start(changed), lord_howe.window.window_end(changed)) == (
         changed - HOUR_US,
         changed + HOUR_US // 2,
     )
@@ -109,11 +112,11 @@ def test_every_instant_is_in_one_stored_window_which_ends_where_the_next_begins(
     window: Window, instant_us: int
 ) -> None:
     view = of(window)
-    start = window_start(view, instant_us)
+    start = view.window.start(instant_us)
     assert start <= instant_us
-    assert window_start(view, start) == start
-    assert start == window_start(view, instant_us - 1) or start == instant_us
-    assert instant_us < ends_at_us(view, start)
+    assert view.window.start(start) == start
+    assert start == view.window.start(instant_us - 1) or start == instant_us
+    assert instant_us < view.window.end(start)
 
 
 @given(window=WINDOWS, instant_us=INSTANTS_US, ahead_us=st.integers(0, 10**9))
@@ -121,21 +124,22 @@ def test_what_has_ended_by_an_instant_is_told_by_where_it_begins(
     window: Window, instant_us: int, ahead_us: int
 ) -> None:
     view = of(window)
-    start, to_us = window_start(view, instant_us), instant_us + ahead_us
-    assert (start < ended_below_us(view, to_us)) == (ends_at_us(view, start) <= to_us)
-    assert last_end_us(view, to_us) <= to_us
-    assert (ends_at_us(view, start) <= last_end_us(view, to_us)) == (ends_at_us(view, start) <= to_us)
+    start, to_us = view.window.start(instant_us), instant_us + ahead_us
+    assert (start < view.window.ended_below(to_us)) == (view.window.end(start) <= to_us)
+    assert view.window.last_end(to_us) <= to_us
+    assert (view.window.end(start) <= view.window.last_end(to_us)) == (view.window.end(start) <= to_us)
 
 
 @given(window=HOPPINGS, instant_us=INSTANTS_US)
 def test_no_window_begins_or_ends_inside_a_pane(window: Hopping, instant_us: int) -> None:
-    around = range(window.first_ending_after(instant_us), window.last_window(instant_us) + 1, window.step_us)
-    assert all(start <= instant_us < start + window.size_us for start in around)
-    assert around[0] - window.step_us + window.size_us <= instant_us < around[-1] + window.step_us
-    pane = window.pane_start(instant_us)
+    overlap = window.overlap
+    around = range(overlap.first_ending_after(instant_us), overlap.last_window(instant_us) + 1, overlap.step_us)
+    assert all(start <= instant_us < start + overlap.size_us for start in around)
+    assert around[0] - overlap.step_us + overlap.size_us <= instant_us < around[-1] + overlap.step_us
+    pane = overlap.pane_start(instant_us)
     assert pane >= around[-1]
-    assert pane >= around[0] - window.step_us + window.size_us
-    assert (window.first_ending_after(pane), window.last_window(pane)) == (around[0], around[-1])
+    assert pane >= around[0] - overlap.step_us + overlap.size_us
+    assert (overlap.first_ending_after(pane), overlap.last_window(pane)) == (around[0], around[-1])
 
 
 @given(st.sampled_from([NEW_YORK, "Asia/Kolkata"]), st.sampled_from(list(Unit)), INSTANTS_US)
@@ -189,8 +193,8 @@ def test_a_column_that_stands_for_others_has_the_bounds_of_all_of_them() -> None
     at = Coalesce(Column("at_us", Kind.INSTANT, False, 0, 1), ("requested_at_us", "pickup_at_us"))
     source = replace(RIDES, columns=columns, derived=(*RIDES.derived, at))
     view = replace(of(Tumbling("pickup_at_us", 1)), source=source, window=Calendar("at_us", Unit.DAY, NEW_YORK))
-    assert view.boundaries.instants[0] <= us("1990-01-01")
-    assert view.boundaries.instants[-1] > us("2099-12-31T23:59")
+    assert view.window.boundaries.instants[0] <= us("1990-01-01")
+    assert view.window.boundaries.instants[-1] > us("2099-12-31T23:59")
 
 
 @pytest.mark.parametrize("bounds", [(None, 0), (0, None), (-(1 << 55), 0), (0, 1 << 57)])
@@ -224,7 +228,9 @@ def test_every_window_kind_is_a_version_of_its_own_and_an_offset_of_nothing_is_n
 def test_a_zone_whose_clocks_are_changed_otherwise_makes_another_version(monkeypatch: pytest.MonkeyPatch) -> None:
     calendar = Calendar("pickup_at_us", Unit.DAY, NEW_YORK)
     before = of(calendar).version
-    monkeypatch.setattr("app.domain.view.boundaries", lambda unit, _, *ends: boundaries(unit, "America/Regina", *ends))
+    monkeypatch.setattr(
+        "app.domain.windows.calendar.boundaries", lambda unit, _, *ends: boundaries(unit, "America/Regina", *ends)
+    )
     assert of(calendar).version != before
 
 

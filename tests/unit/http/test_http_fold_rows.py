@@ -10,7 +10,9 @@ from hypothesis import strategies as st
 
 from app.domain.fold import RowKey
 from app.domain.measures import INT64_MAX, INT64_MIN, Count, First, Last, Max, Min, Sum
-from app.domain.view import AllTime, Group, Tumbling, View
+from app.domain.view import Group, View
+from app.domain.windows.all_time import AllTime
+from app.domain.windows.tumbling import Tumbling
 from app.edge.http.rows.fold_rows import concatenated, key_at, merged, page
 from app.rides.ride import RIDES
 from tests.support.material.stored.tables import in_order, merge_tables, state_of
@@ -49,7 +51,7 @@ def as_dict(rows: Any) -> dict[RowKey, tuple[int, ...]]:
 @given(data=st.data(), panes=st.integers(1, 4))
 def test_merged_rows_equal_the_naive_merge_in_order(view: View, data: st.DataObject, panes: int) -> None:
     tasks = data.draw(tables(view))
-    window_us = panes * PANE_US if isinstance(view.window, Tumbling) else None
+    window_us = panes * PANE_US if view.window.panes else None
     rows = fold(view, tasks, window_us)
     expected = merge_tables(view, tasks, window_us)
     assert as_dict(rows) == expected

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from app.domain.fold import RowKey
 from app.domain.measures import Count
-from app.domain.view import AllTime, Group, View
+from app.domain.view import Group, View
+from app.domain.windows.all_time import AllTime
 from app.edge.http.rows.fold_rows import key_at
 from app.edge.http.rows.page_rows import reading_of
 from app.edge.http.rows.parts import decode_parts, encode_parts, part_of

@@ -12,10 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from multidict import MultiDict
 
+from app.domain.durations import duration_us, to_duration
 from app.domain.fold import RowKey
-from app.domain.view import Session, View
+from app.domain.view import View
+from app.domain.windows.session import Session
 from app.edge.http.problems import Problem
-from app.edge.http.rows.instants import duration_us, to_duration, to_iso, to_us
+from app.edge.http.rows.instants import to_iso, to_us
 from app.edge.http.rows.rows_query import RowsQuery, read_query
 from app.rides.views import VENDOR_TRIPS, VIEWS, ZONE_DEMAND
 

@@ -12,10 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from multidict import MultiDict
 
-from app.domain.event_time import window_end_us
 from app.domain.fold import Cells, RowKey, by_window, merge_rows
 from app.domain.view import View
-from app.domain.windows import Hopping
 from app.edge.http.context import Edge, ServedGroup
 from app.edge.http.problems import Problem
 from app.edge.http.rows import own_parts
@@ -41,13 +39,12 @@ async def serve(tmp_path: Path) -> AsyncIterator[Serve]:
 
 def table_of(view: View, drawn: list[tuple[int, int, int | None]]) -> dict[RowKey, Cells]:
     """Panes so many minutes after noon, counted from the nth of their windows on."""
-    assert isinstance(view.window, Hopping)
+    overlap = view.window.overlap
+    assert overlap is not None
     table = {}
     for seed, (minutes, nth, zone) in enumerate(drawn):
-        pane_us = view.window.pane_start(NOON_US + minutes * MINUTE_US)
-        first_us = min(
-            view.window.first_ending_after(pane_us) + nth * view.window.step_us, view.window.last_window(pane_us)
-        )
+        pane_us = overlap.pane_start(NOON_US + minutes * MINUTE_US)
+        first_us = min(overlap.first_ending_after(pane_us) + nth * overlap.step_us, overlap.last_window(pane_us))
         table[RowKey(pane_us, (first_us, zone, "1")[: len(view.stored_groups)])] = cells_of(view, seed)
     return table
 
@@ -72,7 +69,7 @@ def test_all_pages_together_hold_each_window_once_and_whole(
         for key, cells in by_window(view, table).items()
         if (from_us is None or (key.window_start_us or 0) >= from_us)
         and (until_us is None or (key.window_start_us or 0) < until_us)
-        and (expired_us is None or window_end_us(view, key.window_start_us or 0) > expired_us)
+        and (expired_us is None or view.window.window_end(key.window_start_us or 0) > expired_us)
     }
     query, seen = RowsQuery(view, from_us, until_us, limit=limit, newest_first=newest), []
     while True:
@@ -114,7 +111,7 @@ async def test_a_hopping_view_answers_by_window_merged_over_tasks(serve: Serve) 
     assert [(row["window"]["start"], row["window"]["end"], row["count"], row["final"]) for row in answer["data"]] == [
         (
             to_iso(key.window_start_us or 0),
-            to_iso(end_us := window_end_us(HOPPING, key.window_start_us or 0)),
+            to_iso(end_us := HOPPING.window.window_end(key.window_start_us or 0)),
             merge_rows(HOPPING, expected[key])[0],
             end_us + HOPPING.grace_us <= NOON_US + 40 * MINUTE_US,
         )
@@ -125,7 +122,7 @@ async def test_a_hopping_view_answers_by_window_merged_over_tasks(serve: Serve) 
 
 
 async def test_a_day_is_told_with_its_own_end(serve: Serve) -> None:
-    start_us = DAYS.boundaries.start(1_772_960_000_000_000)  # 2026-03-08: clocks go forward
+    start_us = DAYS.window.boundaries.start(1_772_960_000_000_000)  # 2026-03-08: clocks go forward
     table = {RowKey(start_us, (132, "1")): cells_of(DAYS, 1)}
     client = await serve(ready_directory([task_of(0, {DAYS: table})]))
     (row,) = (await (await client.get("/v1/views/days/rows")).json())["data"]

@@ -6,12 +6,15 @@ from dataclasses import replace
 
 import pytest
 
-from app.domain.view import AllTime, Session, Tumbling, Window
-from app.domain.windows import Calendar, Hopping, Unit
-from app.edge.cli.tables.views import _window
+from app.domain.windows.all_time import AllTime
+from app.domain.windows.boundaries import Unit
+from app.domain.windows.calendar import Calendar
+from app.domain.windows.contract import Window
+from app.domain.windows.hopping import Hopping
+from app.domain.windows.session import Session
+from app.domain.windows.tumbling import Tumbling
 from app.edge.http.documents.openapi import _of_window
 from app.edge.http.documents.view_documents import view_document
-from app.edge.http.page.first_page import _window_text
 from app.rides.closing import closing_watermark_us
 from app.rides.views import ZONE_DEMAND
 
@@ -58,7 +61,7 @@ def test_a_window_is_told_as_what_it_is(
 ) -> None:
     view = replace(ZONE_DEMAND, window=window)
     assert view_document(view)["window"] == document
-    assert (_window(view), _window_text(view)) == (words, text)
+    assert (view.window.describe(), view.window.title) == (words, text)
     assert closing_watermark_us(NOON_MS, [view]) == NOON_MS * 1000 + length_us + view.grace_us
 
 

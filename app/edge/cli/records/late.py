@@ -147,7 +147,6 @@ def cost(*, views: tuple[str, ...], worker_url: str | None, bootstrap_server: st
     """
     from app.base.registry.client import Registry
     from app.base.registry.schemas import RegistrySchemas
-    from app.domain.view import AllTime
     from app.edge.late.cost import cost as cost_of
     from app.edge.late.originals import Originals
     from app.edge.late.refused import LATE, Selection
@@ -159,7 +158,7 @@ def cost(*, views: tuple[str, ...], worker_url: str | None, bootstrap_server: st
     group = _rides_of(settings, views)
     url = worker_url or settings.worker.local_url
     outcomes, schemas = Outcomes(settings, RIDES.name), RegistrySchemas(Registry(settings))
-    chosen = [v for v in group.views if (v.name in views if views else not isinstance(v.window, AllTime))]
+    chosen = [v for v in group.views if (v.name in views if views else v.window.ends)]
     tasks = {view: [task(url, view, p) for p in range(settings.topics.partitions)] for view in chosen}
     selection = Selection(reasons=frozenset({LATE}), views=frozenset(view.name for view in chosen))
     late, whole = list(_read(settings, selection, quiet=as_json)), Originals(settings.kafka)

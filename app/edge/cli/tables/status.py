@@ -25,12 +25,11 @@ def command(worker_url: str | None, as_json: bool) -> int:
     flagfall status
     flagfall status --worker http://127.0.0.1:18082 --json
     """
-    from app.domain.view import Session
     from app.edge.demo.ask import ask
 
     settings = load_settings()
     url = worker_url or settings.worker.local_url
-    views = [v for v in load_catalogue(settings).views if not isinstance(v.window, Session)]
+    views = [v for v in load_catalogue(settings).views if not v.window.merges]
     metas = {v.name: ask(url, f"/v1/views/{v.name}/rows", limit=1, partial="allow")["meta"] for v in views}
     checked = _checked(settings)
     if as_json:

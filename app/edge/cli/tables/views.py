@@ -32,7 +32,10 @@ def list_views(as_json: bool) -> None:
     views = load_catalogue(load_settings()).views
     if as_json:
         return echo_json([_facts(view) for view in views])
-    rows = [(v.name, v.version, v.source.name, _window(v), ", ".join(g.name for g in v.groups), v.help) for v in views]
+    rows = [
+        (v.name, v.version, v.source.name, v.window.describe(), ", ".join(g.name for g in v.groups), v.help)
+        for v in views
+    ]
     echo_table(("VIEW", "VERSION", "SOURCE", "WINDOW", "GROUPS", "WHAT"), rows)
 
 
@@ -70,7 +73,7 @@ def check(file: Path, as_json: bool) -> int:
     for source in sources:
         click.echo(f"source  {source.name}: {', '.join(topic.name for topic in source.topics)}")
     for view in added:
-        click.echo(f"view    {view.name}, version {view.version}, over {view.source.name}: {_window(view)}")
+        click.echo(f"view    {view.name}, version {view.version}, over {view.source.name}: {view.window.describe()}")
     return 0
 
 
@@ -88,7 +91,9 @@ def describe(view: str, as_json: bool) -> None:
     click.secho(f"{found.name}, version {found.version}", bold=True)
     click.echo(f"{found.help}\n")
     click.echo(f"source     {found.source.name}: {', '.join(t.name for t in found.source.topics)}")
-    click.echo(f"window     {_window(found)}, grace {found.grace_seconds} s, kept {found.retention_seconds} s\n")
+    click.echo(
+        f"window     {found.window.describe()}, grace {found.grace_seconds} s, kept {found.retention_seconds} s\n"
+    )
     echo_table(("GROUP", "COLUMN"), [(group.name, group.column) for group in found.groups])
     click.echo()
     measures = [(m.name, type(m).__name__.lower(), getattr(m, "column", ""), m.help) for m in found.measures]
@@ -101,33 +106,14 @@ def describe(view: str, as_json: bool) -> None:
     echo_table(("CELL", "NAME"), enumerate(found.cells))
 
 
-def _window(view: View) -> str:
-    from app.domain.view import AllTime, Session, Tumbling
-    from app.domain.windows import Calendar, Hopping
-
-    match view.window:
-        case AllTime():
-            return "all time"
-        case Session(column=column, gap_seconds=gap):
-            return f"sessions of {column}, gap {gap} s"
-        case Calendar(column=column, unit=unit, zone=zone):
-            return f"{unit} of {zone} by {column}"
-        case Tumbling(column=column, size_seconds=size, offset_seconds=offset):
-            return f"{size} s{f' from {offset} s' if offset else ''} by {column}"
-        case Hopping(column=column, size_seconds=size, step_seconds=step, offset_seconds=offset):
-            return f"{size} s every {step} s{f' from {offset} s' if offset else ''} by {column}"
-
-
 def _facts(view: View) -> dict[str, Any]:
-    from app.domain.view import AllTime
-
     return {
         "view": view.name,
         "number": view.number,
         "version": view.version,
         "help": view.help,
         "source": view.source.name,
-        "window": None if isinstance(view.window, AllTime) else asdict(view.window),
+        "window": view.window.fields() or None,
         "grace_seconds": view.grace_seconds,
         "retention_seconds": view.retention_seconds,
         "groups": [asdict(group) for group in view.groups],

@@ -7,12 +7,12 @@ from typing import Any
 
 from aiohttp import web
 
+from app.domain.durations import to_duration
 from app.domain.source import Kind
-from app.domain.view import AllTime, Group, Session, Tumbling, View
+from app.domain.view import Group, View
 from app.edge.http.documents import schemas
 from app.edge.http.problems import MEDIA_TYPE as PROBLEM_MEDIA_TYPE
 from app.edge.http.route import Route
-from app.edge.http.rows.instants import to_duration
 from app.edge.http.rows.rows_query import DEFAULT_LIMIT, MAX_LIMIT, integer_range
 from app.edge.http.rows.view_handlers import json_response, read_no_parameters
 
@@ -134,16 +134,16 @@ def _group(view: View, group: Group) -> Document:
 
 
 def _of_window(view: View) -> list[Document]:
-    if isinstance(view.window, AllTime | Session):
+    if not view.window.closes:
         return []
     instant = {"type": "string", "format": "date-time"}
     bounds = [
         _parameter("from", instant, "Windows that start at this instant or later."),
         _parameter("to", instant, "Windows that start before this instant; with last, where its window ends."),
     ]
-    if not isinstance(view.window, Tumbling):
+    if view.window.panes is None:
         return bounds
-    pane = to_duration(view.window.size_us)
+    pane = to_duration(view.window.panes.size_us)
     duration = {"type": "string", "pattern": "^[1-9][0-9]{0,8}[smhd]$"}
     return [
         *bounds,

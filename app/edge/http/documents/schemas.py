@@ -6,7 +6,7 @@ from typing import Any
 
 from app.domain.measures import Count, Histogram, Measure, Sum, values_name
 from app.domain.source import Kind
-from app.domain.view import AllTime, View
+from app.domain.view import View
 from app.edge.http.problems import TYPES
 from app.rides.zones import ZONE_COLUMNS
 
@@ -35,7 +35,7 @@ def row(view: View) -> Schema:
     window = record({"start": INSTANT, "end": INSTANT})
     return record(
         {
-            "window": {"type": "null"} if isinstance(view.window, AllTime) else window,
+            "window": window if view.window.ends else {"type": "null"},
             "group": record(_group(view)),
             "measures": record(measures),
             "count": INTEGER | {"description": "Records applied."},

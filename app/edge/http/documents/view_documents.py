@@ -7,12 +7,10 @@ from typing import Any
 
 from app.domain.measures import Count, Histogram, Measure
 from app.domain.source import Rule
-from app.domain.view import AllTime, Session, Tumbling, View
-from app.domain.windows import Calendar, Hopping
+from app.domain.view import View
 from app.edge.http.context import Edge
 from app.edge.http.rows.answers import meta_document, watermark_text
 from app.edge.http.rows.gather import Gathered
-from app.edge.http.rows.instants import to_duration
 from app.edge.http.rows.parts import InputState
 from app.engine.drive.ownership.directory import Directory
 
@@ -34,7 +32,7 @@ def view_document(view: View) -> dict[str, Any]:
             }
             for g in view.groups
         ],
-        "window": _window(view),
+        "window": {"kind": view.window.key.replace("_", "-"), **view.window.document()},
         "grace_seconds": view.grace_seconds,
         "retention_seconds": view.retention_seconds,
         "measures": [_measure(measure) for measure in view.measures],
@@ -82,26 +80,6 @@ def _epochs(state: InputState) -> dict[str, Any]:
             for epoch in state.graces
         ],
     }
-
-
-def _window(view: View) -> dict[str, Any]:
-    match view.window:
-        case AllTime():
-            return {"kind": "all-time"}
-        case Session(column=column, gap_us=gap_us):
-            return {"kind": "session", "column": column, "gap": to_duration(gap_us)}
-        case Calendar(column=column, unit=unit, zone=zone):
-            return {"kind": "calendar", "column": column, "unit": unit, "zone": zone}
-        case Tumbling(column=column, size_us=size_us) as tumbling:
-            told = {"kind": "tumbling", "column": column, "pane": to_duration(size_us)}
-            return told | _offset(tumbling)
-        case Hopping(column=column, size_us=size_us, step_us=step_us) as hopping:
-            told = {"kind": "hopping", "column": column, "size": to_duration(size_us), "step": to_duration(step_us)}
-            return told | _offset(hopping)
-
-
-def _offset(window: Tumbling | Hopping) -> dict[str, str]:
-    return {"offset": to_duration(window.offset_us)} if window.offset_us else {}
 
 
 def _rule(rule: Rule, view: View) -> dict[str, Any]:

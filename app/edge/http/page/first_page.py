@@ -12,8 +12,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from app.domain.event_time import NO_WATERMARK
 from app.domain.measures import Histogram, values_name
-from app.domain.view import AllTime, Tumbling, View
-from app.domain.windows import Calendar, Hopping
+from app.domain.view import View
 from app.edge.http.context import WHY, Edge, ServedGroup, edge_of
 from app.edge.http.page import figures
 from app.edge.http.page.verdicts import NONE_YET, card
@@ -21,7 +20,6 @@ from app.edge.http.problems import RETRY_AFTER_SECONDS, Problem
 from app.edge.http.rows.answers import row_document, whole_page
 from app.edge.http.rows.fold_rows import key_at
 from app.edge.http.rows.gather import Gathered, gather
-from app.edge.http.rows.instants import to_duration
 from app.edge.http.rows.parts import Part
 from app.edge.http.rows.rows_query import RowsQuery
 
@@ -81,9 +79,9 @@ async def static(request: web.Request) -> web.Response:
 async def _panel(edge: Edge, group: ServedGroup, view: View) -> Panel:
     query = RowsQuery(
         view,
-        window_us=view.window.size_us if isinstance(view.window, Tumbling) else None,
+        window_us=panes.size_us if (panes := view.window.panes) else None,
         limit=NEWEST_ROWS,
-        newest_first=not isinstance(view.window, AllTime),
+        newest_first=view.window.ends,
         partial_allowed=True,
     )
     gathered = await gather(edge, query)
@@ -92,23 +90,12 @@ async def _panel(edge: Edge, group: ServedGroup, view: View) -> Panel:
     return Panel(
         group,
         view,
-        _window_text(view),
+        view.window.title,
         [figures.heading(measure.name) for measure in view.measures],
         [_row(view, row_document(query, key_at(rows, at), rows.cells[at].tolist(), to_us, edge.names)) for at in shown],
         figures.moment(gathered.lowest_watermark_us),
         gathered,
     )
-
-
-def _window_text(view: View) -> str | None:
-    match view.window:
-        case Tumbling(size_us=size_us):
-            return to_duration(size_us)
-        case Hopping(size_us=size_us, step_us=step_us):
-            return f"{to_duration(size_us)} every {to_duration(step_us)}"
-        case Calendar(unit=unit, zone=zone):
-            return f"{unit} of {zone}"
-    return None
 
 
 def _row(view: View, told: dict[str, Any]) -> dict[str, Any]:

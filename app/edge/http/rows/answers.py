@@ -6,7 +6,7 @@ from typing import Any
 
 import orjson
 
-from app.domain.event_time import NO_WATERMARK, window_end_us
+from app.domain.event_time import NO_WATERMARK
 from app.domain.fold import RowKey
 from app.domain.records import Value
 from app.domain.view import View
@@ -110,7 +110,7 @@ def _end_us(query: RowsQuery, key: RowKey) -> int | None:
     if key.window_start_us is None:
         return None
     if query.window_us is None:
-        return window_end_us(query.view, key.window_start_us)
+        return query.view.window.window_end(key.window_start_us)
     return key.window_start_us + query.window_us
 
 

@@ -14,7 +14,7 @@ import orjson
 
 from app.domain.fold import RowKey
 from app.domain.source import Kind
-from app.domain.view import AllTime, View
+from app.domain.view import View
 from app.edge.http.problems import Problem
 from app.edge.http.rows.instants import instant_range
 
@@ -54,7 +54,7 @@ def _fits(view: View, window: Any, group: Any) -> bool:
 
 
 def _fits_window(view: View, window: Any) -> bool:
-    if isinstance(view.window, AllTime) or type(window) is not int:
-        return isinstance(view.window, AllTime) and window is None
+    if not view.window.ends or type(window) is not int:
+        return not view.window.ends and window is None
     first_us, last_us = instant_range(view)
     return first_us <= window <= last_us

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from app.codecs.stored.changelog import Int64s
-from app.domain.windows import Hopping
+from app.domain.windows.panes import Overlap
 from app.edge.http.rows.fold_rows import merged, page
 from app.edge.http.rows.reading import Reading
 from app.edge.http.rows.rows_query import RowsQuery
@@ -19,28 +19,31 @@ Bounds = tuple[int | None, int | None]
 Mask = npt.NDArray[np.bool_]
 
 
-def reading_of_windows(query: RowsQuery, state: ViewState, expired_to_us: int | None, more: int) -> Reading:
+def reading_of_windows(
+    query: RowsQuery, overlap: Overlap, state: ViewState, expired_to_us: int | None, more: int
+) -> Reading:
     """Of the query's first `limit` + 1 rows behind its cursor, in the order asked for: rows by window and group.
 
     Windows that ended by `expired_to_us` have lost panes, and are left out.
     """
-    window, (from_us, until_us) = query.view.window, window_bounds(query)
-    assert isinstance(window, Hopping)
-    first_us = None if from_us is None else window.first_ending_after(from_us + window.size_us - 1)
-    end_us = None if until_us is None else window.last_window(until_us - 1) + window.size_us
+    from_us, until_us = window_bounds(query)
+    first_us = None if from_us is None else overlap.first_ending_after(from_us + overlap.size_us - 1)
+    end_us = None if until_us is None else overlap.last_window(until_us - 1) + overlap.size_us
     slots = state.find(from_us=first_us, until_us=end_us, groups=query.groups)
     panes = state.windows_at(slots)
     assert panes is not None
-    times = -(-window.size_us // window.step_us)
+    times = -(-overlap.size_us // overlap.step_us)
     count = (query.limit + 1) * (times + 1) * more
-    chosen, within = _some(query, panes, count, (from_us, until_us))
+    chosen, within = _some(query, overlap, panes, count, (from_us, until_us))
     is_all = count >= len(slots)
-    return Reading(slots[chosen], partial(_folded, query, within, expired_to_us, is_all), times)
+    return Reading(slots[chosen], partial(_folded, query, overlap, within, expired_to_us, is_all), times)
 
 
-def _folded(query: RowsQuery, within: Bounds, expired_to_us: int | None, is_all: bool, panes: Rows) -> Rows | None:
+def _folded(
+    query: RowsQuery, overlap: Overlap, within: Bounds, expired_to_us: int | None, is_all: bool, panes: Rows
+) -> Rows | None:
     """None if the page is not full and there are more panes: a pane's rows may be of few windows."""
-    found, groups = by_window(query.view, panes, *within, expired_to_us), len(query.view.groups)
+    found, groups = by_window(query.view, overlap, panes, *within, expired_to_us), len(query.view.groups)
     rows = merged(query.view, Rows(found.windows, found.groups[len(found.groups) - groups :], found.cells), None)
     behind = page(query.view, rows, query.after, query.limit + 1, newest_first=query.newest_first)
     return behind if is_all or len(behind) > query.limit else None
@@ -57,15 +60,14 @@ def window_bounds(query: RowsQuery) -> Bounds:
     return at_us if from_us is None else max(from_us, at_us), until_us
 
 
-def _some(query: RowsQuery, panes: Int64s, count: int, within: Bounds) -> tuple[Mask, Bounds]:
+def _some(query: RowsQuery, overlap: Overlap, panes: Int64s, count: int, within: Bounds) -> tuple[Mask, Bounds]:
     """At least `count` of the panes where the page begins, and the windows for which they are all there are."""
-    window, (from_us, until_us) = query.view.window, within
-    assert isinstance(window, Hopping)
+    from_us, until_us = within
     if count >= len(panes):
         return np.ones(len(panes), bool), within
     if query.newest_first:
         bound = int(np.partition(panes, -count)[-count])
         return panes >= bound, (bound if from_us is None else max(from_us, bound), until_us)
     bound = int(np.partition(panes, count)[count])
-    whole = window.last_end(bound) - window.size_us + 1
+    whole = overlap.last_end(bound) - overlap.size_us + 1
     return panes < bound, (from_us, whole if until_us is None else min(until_us, whole))

@@ -10,7 +10,7 @@ import orjson
 
 from app.base.setting_groups import variable
 from app.domain.marker import LIVE
-from app.domain.view import AllTime, Tumbling, View
+from app.domain.view import View
 from app.edge.http.context import Edge
 from app.edge.http.long_work import MANY_ROWS, copied
 from app.edge.http.problems import Problem
@@ -83,9 +83,9 @@ def serves(task: TaskState, view: View) -> bool:
 def too_much(view: View, rows: int, allowed_rows: int) -> Problem:
     """The problem of a request for which one worker would fold more rows than it may."""
     less = [f"name a group ({', '.join(f'{group.name}=…' for group in view.groups)})"] if view.groups else []
-    if not isinstance(view.window, AllTime):
+    if view.window.ends:
         less.insert(0, "narrow from and to")
-    if isinstance(view.window, Tumbling):
+    if view.window.panes:
         less.append("ask for shorter windows")
     detail = (
         f"{rows:,} rows of {view.name} would be folded by one worker, which folds {allowed_rows:,} for a request "

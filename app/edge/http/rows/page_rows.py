@@ -8,8 +8,6 @@ import numpy as np
 import numpy.typing as npt
 
 from app.codecs.stored.changelog import NULL_INTEGER, Int64s
-from app.domain.view import Tumbling
-from app.domain.windows import Hopping
 from app.edge.http.rows.fold_rows import merged, page
 from app.edge.http.rows.hopping_rows import reading_of_windows
 from app.edge.http.rows.reading import Reading
@@ -24,8 +22,8 @@ def reading_of(query: RowsQuery, task: TaskState, more: int = 1) -> Reading:
     A page needs no more than the task's own first `limit` + 1 rows: none behind is among the first of all.
     """
     view, state = query.view, task.views[query.view.name]
-    if isinstance(view.window, Hopping):
-        return reading_of_windows(query, state, task.marker.views[view.name].expired_to_us, more)
+    if overlap := view.window.overlap:
+        return reading_of_windows(query, overlap, state, task.marker.views[view.name].expired_to_us, more)
     return Reading(_page_slots(query, state), partial(_folded, query))
 
 
@@ -96,8 +94,8 @@ def _narrowed(
 
 def _panes(query: RowsQuery) -> int:
     """Rows of panes that the page is folded of at most; a row of it from one pane up to as many as fit its window."""
-    window = query.view.window
-    return (query.limit + 1) * ((query.window_us or 1) // window.size_us if isinstance(window, Tumbling) else 1)
+    panes = query.view.window.panes
+    return (query.limit + 1) * ((query.window_us or 1) // panes.size_us if panes else 1)
 
 
 def page_panes(query: RowsQuery, windows: Int64s) -> npt.NDArray[np.bool_]:

@@ -11,23 +11,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
+from app.domain.durations import DURATION_EXAMPLE, duration_us, to_duration
 from app.domain.errors import DefinitionError
 from app.domain.fold import RowKey
 from app.domain.records import Value
 from app.domain.source import Column, Kind
-from app.domain.view import AllTime, Group, Session, Tumbling, View
+from app.domain.view import Group, View
+from app.domain.windows.panes import Panes
 from app.edge.http.problems import Problem, bad_parameter
 from app.edge.http.rows import cursors
-from app.edge.http.rows.instants import (
-    DURATION_EXAMPLE,
-    INSTANT_EXAMPLE,
-    MAX_WINDOW_US,
-    duration_us,
-    instant_range,
-    to_duration,
-    to_iso,
-    to_us,
-)
+from app.edge.http.rows.instants import INSTANT_EXAMPLE, MAX_WINDOW_US, instant_range, to_iso, to_us
 
 DEFAULT_LIMIT, MAX_LIMIT = 100, 10_000
 NULL = "null"
@@ -66,20 +59,18 @@ class RowsQuery:
     @property
     def is_folded(self) -> bool:
         """Whether windows are made of several panes when they are asked for."""
-        return isinstance(self.view.window, Tumbling) and (
-            self.last_us is not None or self.window_us != self.view.window.size_us
-        )
+        panes = self.view.window.panes
+        return panes is not None and (self.last_us is not None or self.window_us != panes.size_us)
 
     @property
     def aligned_us(self) -> int:
         """Where some window of `window_us` begins."""
         if self.last_us is not None:
             return self.until_us or 0
-        return self.view.window.offset_us if isinstance(self.view.window, Tumbling) else 0
+        return panes.offset_us if (panes := self.view.window.panes) else 0
 
     def until(self, watermark_us: int) -> RowsQuery:
         """The query over the last panes that end by a watermark, in one window."""
-        assert isinstance(self.view.window, Tumbling)
         assert self.last_us is not None
         until_us = self.view.window.start(watermark_us)
         return replace(self, from_us=until_us - self.last_us, until_us=until_us)
@@ -129,10 +120,10 @@ def check_parameter_names(view: View) -> None:
 
 def read_query(view: View, parameters: Parameters, *, also: tuple[str, ...] = ()) -> RowsQuery:
     """The query that the parameters ask for; `also` names parameters that the caller reads himself."""
-    if isinstance(view.window, Session):
+    if view.window.merges:
         raise Problem("not-offered", f"Rows of {view.name} are sessions: take them by /v1/views/{view.name}/export.")
-    of_windows = () if isinstance(view.window, AllTime) else WINDOWED
-    of_panes = FOLDED if isinstance(view.window, Tumbling) else ()
+    of_windows = WINDOWED if view.window.ends else ()
+    of_panes = FOLDED if view.window.panes else ()
     known = (*(g.name for g in view.groups), *of_windows, *of_panes, *COMMON, *also)
     for name in parameters:
         if name not in known:
@@ -163,9 +154,9 @@ def read_query(view: View, parameters: Parameters, *, also: tuple[str, ...] = ()
 
 def no_rows_query(view: View, *, partial_allowed: bool) -> RowsQuery:
     """Asks where each task stands: over no time, so that the parts carry no rows (all-time views: two)."""
-    if isinstance(view.window, AllTime):
+    if not view.window.ends:
         return RowsQuery(view, limit=1, partial_allowed=partial_allowed)
-    pane_us = view.window.size_us if isinstance(view.window, Tumbling) else None
+    pane_us = panes.size_us if (panes := view.window.panes) else None
     return RowsQuery(view, 0, 0, pane_us, limit=1, partial_allowed=partial_allowed)
 
 
@@ -203,7 +194,8 @@ def _instant(view: View, parameters: Parameters, name: str) -> int | None:
 
 
 def _window(view: View, parameters: Parameters) -> int | None:
-    if not isinstance(view.window, Tumbling):
+    panes = view.window.panes
+    if panes is None:
         return None
     last_us = _last(view, parameters)
     if last_us is not None:
@@ -212,24 +204,23 @@ def _window(view: View, parameters: Parameters) -> int | None:
                 raise bad_parameter(name, given, "not with last, which is one window of that length before `to`")
         return last_us
     text = _one(parameters, "window")
-    return view.window.size_us if text is None else _panes(view, "window", text)
+    return panes.size_us if text is None else _panes(panes, "window", text)
 
 
 def _last(view: View, parameters: Parameters) -> int | None:
-    text = _one(parameters, "last")
-    return None if text is None else _panes(view, "last", text)
+    panes, text = view.window.panes, _one(parameters, "last")
+    return None if panes is None or text is None else _panes(panes, "last", text)
 
 
-def _panes(view: View, name: str, text: str) -> int:
+def _panes(panes: Panes, name: str, text: str) -> int:
     """A length that is a multiple of the pane."""
-    assert isinstance(view.window, Tumbling)  # of other views the parameters are unknown
-    pane_us, most = view.window.size_us, to_duration(MAX_WINDOW_US)
-    allowed = f"a multiple of the pane, {to_duration(pane_us)}, up to {most}: {DURATION_EXAMPLE}"
+    most = to_duration(MAX_WINDOW_US)
+    allowed = f"a multiple of the pane, {to_duration(panes.size_us)}, up to {most}: {DURATION_EXAMPLE}"
     try:
         window_us = duration_us(text)
     except ValueError:
         raise bad_parameter(name, text, allowed) from None
-    if window_us % pane_us or window_us > MAX_WINDOW_US:
+    if window_us % panes.size_us or window_us > MAX_WINDOW_US:
         raise bad_parameter(name, text, allowed)
     return window_us
 

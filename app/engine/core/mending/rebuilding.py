@@ -16,10 +16,10 @@ from app.base import names
 from app.codecs.avro.schema import Schemas
 from app.domain.advance import obeyed
 from app.domain.errors import StateError
-from app.domain.event_time import NO_WATERMARK, ends_at_us, window_start
+from app.domain.event_time import NO_WATERMARK
 from app.domain.fold import Advance
 from app.domain.marker import InputPosition, Marker, OffsetRange, ViewPosition, former_key
-from app.domain.view import AllTime, Session, View
+from app.domain.view import View
 from app.engine.core.advances import advance_output
 from app.engine.core.batch import Batch, Output, Transaction
 from app.engine.core.building import Piece, read_again
@@ -116,11 +116,11 @@ class Rebuild:
         """Windows were closed for ever by a watermark that no record can have. Those that hold what has been read stay
         as they were published; later ones will be."""
         views = dict(marker.views)
-        for view in (view for view in self._definition.views if not isinstance(view.window, AllTime | Session)):
+        for view in (view for view in self._definition.views if view.window.closes):
             top_us = max(marker.inputs[topic.name].watermark_us for topic in view.source.topics)
             position = views.get(view.name)
             if position is not None and position.closed_to_us is not None:
-                end_us = None if top_us == NO_WATERMARK else ends_at_us(view, window_start(view, top_us))
+                end_us = None if top_us == NO_WATERMARK else view.window.end(view.window.start(top_us))
                 views[view.name] = replace(position, closed_to_us=end_us)
         return replace(marker, views=views, closed_before={})
 

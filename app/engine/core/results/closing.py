@@ -11,11 +11,10 @@ from app.codecs.stored.closings import Mark, as_closed_row_key, encode_mark, mar
 from app.codecs.stored.row_keys import encode_keys
 from app.domain.marker import LIVE
 from app.domain.view import View
-from app.domain.windows import Hopping
 from app.engine.core.batch import Output
 from app.engine.core.draft import Draft
-from app.engine.core.views.ended import closable_to_us, next_ended
-from app.engine.core.views.hopping import next_closed
+from app.engine.core.kinds.kernels import kernel_of
+from app.engine.core.views.ended import closable_to_us
 
 CLOSED_ROWS = 5_000
 """About how many are closed in one transaction: 3 µs each."""
@@ -29,11 +28,7 @@ def close_windows(draft: Draft, view: View) -> None:
     if position.closed_to_us is not None and position.closed_to_us >= to_us:
         return
     state = draft.state.views[view.name]
-    if isinstance(view.window, Hopping):
-        rows, to_us = next_closed(state, position.closed_to_us, to_us, CLOSED_ROWS)
-    else:
-        ended = next_ended(state, position.closed_to_us, to_us, CLOSED_ROWS)
-        rows, to_us = state.rows_at(ended.slots), ended.to_us
+    rows, to_us = kernel_of(view).next_closed(state, position.closed_to_us, to_us, CLOSED_ROWS)
     topic, count = names.closing_topic(draft.application, draft.definition.name), draft.definition.task_count
     keys = encode_keys(view, rows.windows, rows.groups, len(rows))
     for key, value in zip(keys, encode_rows(rows.cells), strict=True):

@@ -19,16 +19,14 @@ from app.domain.corrections.correction import Correction, Refusal, adds_up, fits
 from app.domain.fold import Cells, RowKey
 from app.domain.marker import LIVE, OffsetRange
 from app.domain.rules.obeyed import lowest_seen_us
-from app.domain.view import Session, View
-from app.domain.windows import Hopping
+from app.domain.view import View
 from app.engine.core.batch import Batch, Output
 from app.engine.core.definition import begun_again, built_so_far, is_built
 from app.engine.core.draft import Draft
+from app.engine.core.kinds.kernels import kernel_of
 from app.engine.core.results.revising import tell_replaced
-from app.engine.core.rows.spans import spans_of
 from app.engine.core.rows.state import Groups, Rows, ViewChange
 from app.engine.core.task_state import RowsChanged
-from app.engine.core.views.sessions import SpansChanged
 
 
 class _Place(NamedTuple):
@@ -134,9 +132,7 @@ def _set(draft: Draft, view: View, key: RowKey, row: Cells | None) -> None:
         draft.keep_rows(view, rows)
         change = ViewChange(slots[known], rows.cells[known], rows.at(~known))
     draft.effects.append(RowsChanged(view.name, change))
-    if isinstance(view.window, Session):
-        came = list(spans_of(view, rows)) if row is not None else []
-        draft.effects.append(SpansChanged(view.name, list(spans_of(view, old)), came))
+    kernel_of(view).replaced(draft, gone=old, came=nothing if row is None else rows)
 
 
 def _tell_replaced(draft: Draft, view: View, key: RowKey, replaced: Replaced) -> None:
@@ -149,11 +145,10 @@ def _tell_replaced(draft: Draft, view: View, key: RowKey, replaced: Replaced) ->
 
 def _windows_of(view: View, key: RowKey) -> Iterator[RowKey]:
     """The windows that a stored row is part of, as the closing stage knows them."""
-    if isinstance(view.window, Hopping):
+    if overlap := view.window.overlap:
         assert isinstance(key.group[0], int)  # the first window of a pane, as its column says
         assert key.window_start_us is not None
-        last_us = view.window.last_window(key.window_start_us)
-        starts = range(key.group[0], last_us + 1, view.window.step_us)
+        starts = overlap.windows_of(key.window_start_us, key.group[0])
         yield from (RowKey(start_us, (start_us, *key.group[1:])) for start_us in starts)
     else:
         yield key

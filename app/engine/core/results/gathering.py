@@ -34,7 +34,7 @@ from app.engine.core.results.merging import ClosingsChanged, finals_of
 from app.engine.core.results.revising import Change, replaced_in, revise_finals
 from app.engine.core.rows.state import Rows, ViewChange
 from app.engine.core.task_state import TaskState
-from app.engine.core.views import aggregate as agg
+from app.engine.core.views.merged import merge, merge_groups
 
 BoolArray = npt.NDArray[np.bool_]
 
@@ -76,11 +76,11 @@ def _take_rows(draft: Draft, view: View, batch: Batch, changes: Sequence[Change]
     windows, groups = decode_keys(view, list(distinct))
     cells = decode_rows(values, len(view.cells))
     numbers = np.array([distinct[key] for key in row_keys], np.int64)
-    rows = Rows(windows, groups, agg.merge_groups(view, cells, numbers, len(distinct)))
+    rows = Rows(windows, groups, merge_groups(view, cells, numbers, len(distinct)))
     state = draft.state.closings[view.name]
     slots = state.find_slots(rows)
     known = slots >= 0
-    rows.cells[known] = agg.merge(view, state.cells_at(slots[known]), rows.cells[known])
+    rows.cells[known] = merge(view, state.cells_at(slots[known]), rows.cells[known])
     waits = known.copy()
     waits[numbers] = True
     _replace(draft, view, rows, waits, [(distinct[change.row_key], change) for change in changes], lost)

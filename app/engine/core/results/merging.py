@@ -12,7 +12,6 @@ from app.base import names
 from app.codecs.stored.changelog import value_of
 from app.codecs.stored.closings import Mark, as_closed_row_key
 from app.codecs.stored.row_keys import encode_keys
-from app.domain.event_time import window_end_us
 from app.domain.fingerprint import as_hex
 from app.domain.view import View
 from app.engine.core.batch import Output
@@ -76,7 +75,7 @@ def finals_of(view: View, rows: Rows, marks: Mapping[int, Mark], revisions: Sequ
             "version": view.version,
             "revision": revision,
             **key,
-            "window_end_us": window_end_us(view, start_us),
+            "window_end_us": view.window.window_end(start_us),
             "count": cells[0],
             "fingerprint": as_hex(cells[1]),
             **view.present(cells),

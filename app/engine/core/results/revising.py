@@ -15,7 +15,6 @@ from app.codecs.stored.changelog import encode_rows
 from app.codecs.stored.closings import Replaced, as_final_key, encode_replaced
 from app.codecs.stored.row_keys import decode_keys, encode_keys
 from app.domain.corrections.revision import REVISION, revise
-from app.domain.event_time import window_end_us
 from app.domain.fold import Cells
 from app.domain.measures import Max
 from app.domain.view import View
@@ -57,7 +56,7 @@ class Change(NamedTuple):
 def tell_replaced(draft: Draft, view: View, row_key: bytes, window_start_us: int, replaced: Replaced) -> None:
     """Tell the closing stage that a row was corrected, if it has the row already, and as long as it remembers it."""
     closed_to_us = draft.marker.views[view.name].closed_to_us
-    end_us = window_end_us(view, window_start_us)
+    end_us = view.window.window_end(window_start_us)
     if closed_to_us is None or not end_us <= closed_to_us < end_us + view.revisable_us:
         return
     topic, count = names.closing_topic(draft.application, draft.definition.name), draft.definition.task_count

@@ -7,7 +7,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from app.domain.view import SESSION_END, View
+from app.domain.view import View
+from app.domain.windows.session import SESSION_END
 from app.engine.core.rows.state import Rows
 
 Group = tuple[object, ...]

@@ -14,7 +14,7 @@ import numpy as np
 from app.codecs.stored.changelog import NULL_INTEGER, Int64s, encode_rows
 from app.codecs.stored.row_keys import encode_keys
 from app.domain.records import Value
-from app.domain.view import AllTime, View
+from app.domain.view import View
 from app.engine.core.rows.asked_keys import keys_of, window_starts
 from app.engine.core.rows.columns import Groups, Rows, ViewChange
 from app.engine.core.rows.snapshot import Snapshot, empty_rows
@@ -32,7 +32,7 @@ class ViewState:
 
     def __init__(self, view: View) -> None:
         self.view = view
-        self._windowed = not isinstance(view.window, AllTime)
+        self._windowed = view.window.ends
         self._texts = [TextCodes() if text else None for text in view.texts]
         self._table = Table(self._windowed + len(view.texts), len(view.cells), windowed=self._windowed)
         self._snapshots: list[Snapshot] = []

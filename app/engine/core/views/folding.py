@@ -9,17 +9,16 @@ import numpy as np
 import numpy.typing as npt
 
 from app.domain.marker import Fates
-from app.domain.view import Session, View
+from app.domain.view import View
 from app.engine.core.batch import Batch
 from app.engine.core.draft import Draft
 from app.engine.core.epochs import seen_by
+from app.engine.core.kinds.kernels import kernel_of
 from app.engine.core.records.usable import Usable
-from app.engine.core.rows.state import Rows, ViewChange
-from app.engine.core.task_state import BlocksCounted, RowsChanged
+from app.engine.core.task_state import BlocksCounted
 from app.engine.core.views import aggregate as agg
 from app.engine.core.views.blocks import changed_blocks
 from app.engine.core.views.grouping import LATE
-from app.engine.core.views.sessions import change_sessions
 
 LateFor = dict[int, list[str]]
 """Index in the batch to the names of the views and joins that a record was late for."""
@@ -43,8 +42,7 @@ def fold_views(draft: Draft, views: Sequence[View], parts: Sequence[Part]) -> li
     ends = np.cumsum([count for _, count in topics])
     for view in views:
         given = agg.aggregate(view, seen_by(view, draft.marker.views[view.name].graces, topics, together))
-        change = change_sessions if isinstance(view.window, Session) else _change_rows
-        change(draft, view, given.rows)
+        kernel_of(view).change(draft, given.rows)
         for (batch, usable), fates, late in zip(parts, np.split(given.fates, ends[:-1]), late_for, strict=True):
             for key, value, total in changed_blocks(view, draft.state.blocks, batch, usable, fates):
                 totals[key] = total
@@ -64,15 +62,3 @@ def note_late(late_for: LateFor, name: str, usable: Usable, fates: npt.NDArray[n
     """Note which records of the batch `name` was too late for."""
     for at in usable.index[fates == LATE].tolist():
         late_for.setdefault(at, []).append(name)
-
-
-def _change_rows(draft: Draft, view: View, rows: Rows) -> None:
-    """The rows a batch gives, merged with those that are there."""
-    state = draft.state.views[view.name]
-    slots = state.find_slots(rows)
-    known = slots >= 0
-    cells = rows.cells.copy()
-    cells[known] = agg.merge(view, state.cells_at(slots[known]), rows.cells[known])
-    rows = Rows(rows.windows, rows.groups, cells)
-    draft.keep_rows(view, rows)
-    draft.effects.append(RowsChanged(view.name, ViewChange(slots[known], cells[known], rows.at(~known))))

@@ -8,13 +8,12 @@ import numpy as np
 import numpy.typing as npt
 
 from app.codecs.stored.changelog import Int64s
-from app.domain.event_time import ended_below_us
 from app.domain.view import View
-from app.domain.windows import Hopping
+from app.domain.windows.panes import Overlap
 from app.engine.core.rows.columns import Rows
 from app.engine.core.rows.state import ViewState
-from app.engine.core.views import aggregate as agg
 from app.engine.core.views.grouping import number_groups
+from app.engine.core.views.merged import merge_groups
 
 
 class ClosedWindows(NamedTuple):
@@ -24,18 +23,16 @@ class ClosedWindows(NamedTuple):
     to_us: int
 
 
-def next_closed(state: ViewState, after_us: int | None, to_us: int, most: int) -> ClosedWindows:
+def next_closed(state: ViewState, overlap: Overlap, after_us: int | None, to_us: int, most: int) -> ClosedWindows:
     """The windows that end in `(after_us, to_us]`: the earliest whose rows are folded of at most `most` panes, and one
     window at least."""
-    view = state.view
-    assert isinstance(view.window, Hopping)
-    size_us, step_us = view.window.size_us, view.window.step_us
-    from_us = None if after_us is None else ended_below_us(view, after_us)
+    size_us, step_us, _ = overlap
+    from_us = None if after_us is None else overlap.first_ending_after(after_us)
     panes = state.rows_at(state.find(from_us=from_us, until_us=to_us))
-    first, last = window_spans(view, panes)
+    first, last = window_spans(overlap, panes)
     if after_us is not None:
-        first = np.maximum(first, view.window.first_ending_after(after_us))
-    last = np.minimum(last, view.window.last_end(to_us) - size_us)
+        first = np.maximum(first, overlap.first_ending_after(after_us))
+    last = np.minimum(last, overlap.last_end(to_us) - size_us)
     alive = np.flatnonzero(first <= last)
     panes, first, last = panes.at(alive), first[alive], last[alive]
     if ((last - first) // step_us + 1).sum() > most:
@@ -43,32 +40,32 @@ def next_closed(state: ViewState, after_us: int | None, to_us: int, most: int) -
         if until_us < last.max():
             to_us = until_us + size_us
             last = np.minimum(last, until_us)
-    return ClosedWindows(_spread(view, panes, first, last), to_us)
+    return ClosedWindows(_spread(state.view, overlap.step_us, panes, first, last), to_us)
 
 
-def window_spans(view: View, panes: Rows) -> tuple[Int64s, Int64s]:
+def window_spans(overlap: Overlap, panes: Rows) -> tuple[Int64s, Int64s]:
     """Of each pane's row the starts of the first and the last window that count it."""
-    assert isinstance(view.window, Hopping)
     assert panes.windows is not None
-    offset_us, step_us = view.window.offset_us, view.window.step_us
+    _, step_us, offset_us = overlap
     last: Int64s = (panes.windows - offset_us) // step_us * step_us + offset_us
     return panes.groups[0], last
 
 
-def by_window(view: View, panes: Rows, from_us: int | None, until_us: int | None, ended_by_us: int | None) -> Rows:
+def by_window(
+    view: View, overlap: Overlap, panes: Rows, from_us: int | None, until_us: int | None, ended_by_us: int | None
+) -> Rows:
     """One row per window and group (`View.stored_groups`, each its own first window) out of all panes they are in.
 
     Only windows that start in `[from_us, until_us)` and end behind `ended_by_us`; None leaves a side open.
     """
-    assert isinstance(view.window, Hopping)
-    first, last = window_spans(view, panes)
+    first, last = window_spans(overlap, panes)
     if from_us is not None:
-        first = np.maximum(first, view.window.first_ending_after(from_us + view.window.size_us - 1))
+        first = np.maximum(first, overlap.first_ending_after(from_us + overlap.size_us - 1))
     if ended_by_us is not None:
-        first = np.maximum(first, view.window.first_ending_after(ended_by_us))
+        first = np.maximum(first, overlap.first_ending_after(ended_by_us))
     if until_us is not None:
-        last = np.minimum(last, view.window.last_window(until_us - 1))
-    return _spread(view, panes, first, last)
+        last = np.minimum(last, overlap.last_window(until_us - 1))
+    return _spread(view, overlap.step_us, panes, first, last)
 
 
 def _last_within(first: Int64s, last: Int64s, step_us: int, most: int) -> int:
@@ -81,10 +78,8 @@ def _last_within(first: Int64s, last: Int64s, step_us: int, most: int) -> int:
     return int(first.min()) + low * step_us
 
 
-def _spread(view: View, panes: Rows, first: Int64s, last: Int64s) -> Rows:
+def _spread(view: View, step_us: int, panes: Rows, first: Int64s, last: Int64s) -> Rows:
     """Each pane's row in every window from its first to its last; rows of one window and group merged."""
-    assert isinstance(view.window, Hopping)
-    step_us = view.window.step_us
     times = np.maximum((last - first) // step_us + 1, 0)
     of = np.repeat(np.arange(len(panes)), times)
     nth = np.arange(len(of)) - np.repeat(np.cumsum(times) - times, times)
@@ -93,7 +88,7 @@ def _spread(view: View, panes: Rows, first: Int64s, last: Int64s) -> Rows:
     keys = np.stack([windows, *(_codes(held)[of] for held in panes.groups[1:])], axis=1)
     numbers = np.empty(len(of), np.int64)
     at = number_groups(keys, np.zeros(len(of), np.int8), numbers)
-    cells = agg.merge_groups(view, panes.cells[of], numbers, len(at))
+    cells = merge_groups(view, panes.cells[of], numbers, len(at))
     return Rows(windows[at], [windows[at], *(held[at] for held in groups)], cells)
 
 

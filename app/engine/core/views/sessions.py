@@ -8,12 +8,12 @@ from typing import NamedTuple
 import numpy as np
 
 from app.codecs.stored.changelog import Int64s
-from app.domain.view import Session, View
+from app.domain.view import View
 from app.engine.core.draft import Draft
 from app.engine.core.rows.spans import Group, Span, spans_of
 from app.engine.core.rows.state import Rows, ViewChange, ViewState
 from app.engine.core.task_state import RowsChanged, TaskState
-from app.engine.core.views import aggregate as agg
+from app.engine.core.views.merged import merge_groups
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,15 +29,15 @@ class SpansChanged:
         state.spans[self.view].add(self.new)
 
 
-def change_sessions(draft: Draft, view: View, rows: Rows) -> None:
+def change_sessions(draft: Draft, view: View, gap_us: int, rows: Rows) -> None:
     """Merge a batch's sessions (`rows`, disjoint within their groups) with the stored ones."""
     if not len(rows):
         return
     state = draft.state.views[view.name]
-    touched = _touched(view, rows, draft)
+    touched = _touched(view, gap_us, rows, draft)
     slots = _slots(state, rows, touched)
     together = _stacked(rows, state.rows_at(slots))
-    merged = _merged(view, together, _cluster_numbers(view, together))
+    merged = _merged(view, together, _cluster_numbers(view, gap_us, together))
     stays = np.isin(slots, found := state.find_slots(merged))
     removed = slots[~stays]
     known = found >= 0
@@ -56,9 +56,8 @@ class _Touched(NamedTuple):
     span: Span
 
 
-def _touched(view: View, rows: Rows, draft: Draft) -> list[_Touched]:
-    assert isinstance(view.window, Session)
-    gap_us, spans = view.window.gap_us, draft.state.spans[view.name]
+def _touched(view: View, gap_us: int, rows: Rows, draft: Draft) -> list[_Touched]:
+    spans = draft.state.spans[view.name]
     touched: dict[tuple[Group, Span], _Touched] = {}
     for i, (group, span) in enumerate(spans_of(view, rows)):
         for stored in spans.touching(group, span.start_us - gap_us, span.end_us + gap_us):
@@ -80,10 +79,8 @@ def _stacked(above: Rows, below: Rows) -> Rows:
     return Rows(windows, groups, np.concatenate([above.cells, below.cells]))
 
 
-def _cluster_numbers(view: View, rows: Rows) -> Int64s:
+def _cluster_numbers(view: View, gap_us: int, rows: Rows) -> Int64s:
     """Sessions of one group that touch, directly or by others, have one number."""
-    assert isinstance(view.window, Session)
-    gap_us = view.window.gap_us
     numbers = np.empty(len(rows), np.int64)
     number, reached_us, last = -1, 0, None
     # groups hold None beside text: order by their representation, any total order does
@@ -102,4 +99,4 @@ def _merged(view: View, rows: Rows, numbers: Int64s) -> Rows:
     order = np.lexsort((rows.windows, numbers))
     first = np.flatnonzero(np.diff(numbers[order], prepend=-1))
     windows, groups, _ = rows.at(order[first])
-    return Rows(windows, groups, agg.merge_groups(view, rows.cells, numbers, len(first)))
+    return Rows(windows, groups, merge_groups(view, rows.cells, numbers, len(first)))

@@ -10,7 +10,7 @@ import numpy as np
 from app.codecs.stored.changelog import NULL_INTEGER
 from app.domain.fold import Cells, RowKey, merge_rows
 from app.domain.marker import InputPosition, Marker, ViewPosition
-from app.domain.view import AllTime, View
+from app.domain.view import View
 from app.engine.core.rows.state import Rows, ViewState
 from app.engine.core.task_state import TaskState
 from app.engine.drive.ownership.directory import Directory, Standing
@@ -28,7 +28,7 @@ def state_of(view: View, table: TableRows) -> ViewState:
 def rows_of_table(view: View, table: TableRows) -> Rows:
     """These rows by column."""
     keys = list(table)
-    windows = None if isinstance(view.window, AllTime) else np.array([k.window_start_us for k in keys], np.int64)
+    windows = np.array([k.window_start_us for k in keys], np.int64) if view.window.ends else None
     groups: list[Any] = [
         np.array([k.group[at] for k in keys], object)
         if text

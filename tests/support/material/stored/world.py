@@ -38,7 +38,7 @@ from app.domain.fold import Advance, Cells, Folded, RowKey, fold
 from app.domain.marker import Fates, InputPosition, Marker, ViewPosition
 from app.domain.records import Record, TopicPartition
 from app.domain.source import Source, SourceTopic
-from app.domain.view import AllTime, View
+from app.domain.view import View
 from app.rides.ride import RIDES, avro_schema
 from app.rides.views import VIEWS
 from tests.support.machine.waiting import patient, wait_for
@@ -359,7 +359,7 @@ def _fates(folded: Folded, at: TopicPartition) -> Fates:
 def _columns(view: View, table: Table) -> tuple[Any, list[Any], Any]:
     keys = list(table)
     windows = None
-    if not isinstance(view.window, AllTime):
+    if view.window.ends:
         windows = np.array([key.window_start_us for key in keys], np.int64)
     groups: list[Any] = []
     for at, text in enumerate(view.texts):

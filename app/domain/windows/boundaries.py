@@ -7,16 +7,24 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
+from enum import StrEnum
 from functools import lru_cache
 from itertools import pairwise
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from app.domain.windows import SECOND_US, Unit
+from app.domain.windows.contract import SECOND_US
 
 HOUR_SECONDS, DAY_SECONDS = 3600, 86_400
 EARLIEST_US, LATEST_US = -5_364_662_400_000_000, 10_413_792_000_000_000
 """1800 and 2300, between which a table of boundaries may lie: hours of five centuries are 35 MB."""
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+class Unit(StrEnum):
+    """What of the calendar a window is."""
+
+    HOUR = "hour"
+    DAY = "day"
 
 
 def is_zone(name: str) -> bool:

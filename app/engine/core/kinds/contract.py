@@ -1,0 +1,120 @@
+"""What the engine does differently for each kind of window: the one contract of their kernels."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Generic, NamedTuple, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from app.codecs.stored.changelog import Int64s
+from app.domain.view import View
+from app.domain.windows.contract import Window
+from app.engine.core.draft import Draft
+from app.engine.core.records.usable import Usable
+from app.engine.core.rows.state import Rows, ViewChange, ViewState
+from app.engine.core.task_state import RowsChanged
+from app.engine.core.views.merged import merge
+
+Kind = TypeVar("Kind", bound=Window)
+Fates = npt.NDArray[np.int8]
+
+
+class Placed(NamedTuple):
+    """Of each record the start of its stored window, of windows that overlap the first that counts it, and its fate.
+
+    Where rows merge, the window is that of the row which the record alone would make. What is not applied may have any.
+    """
+
+    windows: Int64s
+    first_windows: Int64s | None
+    fates: Fates
+
+
+class Ended(NamedTuple):
+    """Slots of rows, in no particular order, and the instant up to which they are all there are."""
+
+    slots: Int64s
+    to_us: int
+
+
+class Closed(NamedTuple):
+    """Rows of windows that closed, and the instant up to which they are all there are."""
+
+    rows: Rows
+    to_us: int
+
+
+class Kernel(ABC, Generic[Kind]):
+    """A view's windows over columns of records and rows. What is not abstract serves kinds whose rows stand alone."""
+
+    def __init__(self, view: View, window: Kind) -> None:
+        self.view, self.window = view, window
+
+    @abstractmethod
+    def place(self, usable: Usable) -> Placed:
+        """Where the records belong, each by its own watermark."""
+
+    @abstractmethod
+    def ends(self, state: ViewState, slots: Int64s) -> Int64s:
+        """The exclusive end of each row's last window, as `Window.end`."""
+
+    def together(self, groups: Sequence[Int64s], placed: Placed) -> Int64s:
+        """The windows of a batch's records when they are seen together; `groups` are their key columns."""
+        return placed.windows
+
+    def change(self, draft: Draft, rows: Rows) -> None:
+        """Merge the rows that a batch gives with those that are there."""
+        state = draft.state.views[self.view.name]
+        slots = state.find_slots(rows)
+        known = slots >= 0
+        cells = rows.cells.copy()
+        cells[known] = merge(self.view, state.cells_at(slots[known]), rows.cells[known])
+        rows = Rows(rows.windows, rows.groups, cells)
+        draft.keep_rows(self.view, rows)
+        draft.effects.append(RowsChanged(self.view.name, ViewChange(slots[known], cells[known], rows.at(~known))))
+
+    def replaced(self, draft: Draft, gone: Rows, came: Rows) -> None:
+        """What else must be known of rows that leave, or are set, whole."""
+
+    def next_ended(self, state: ViewState, after_us: int | None, to_us: int, most: int) -> Ended:
+        """Rows whose windows end in `(after_us, to_us]`: the earliest `most`, and those that end with the last."""
+        slots = self._that_may_end(state, after_us, to_us)
+        ends = self.ends(state, slots)
+        inside = ends <= to_us if after_us is None else (ends <= to_us) & (ends > after_us)
+        slots, ends = slots[inside], ends[inside]
+        if len(slots) <= most:
+            return Ended(slots, to_us)
+        last_us = int(np.partition(ends, most - 1)[most - 1])
+        return Ended(slots[ends <= last_us], last_us)
+
+    def next_closed(self, state: ViewState, after_us: int | None, to_us: int, most: int) -> Closed:
+        """The rows of windows that end in `(after_us, to_us]`, bounded as `next_ended`."""
+        ended = self.next_ended(state, after_us, to_us, most)
+        return Closed(state.rows_at(ended.slots), ended.to_us)
+
+    def _that_may_end(self, state: ViewState, after_us: int | None, to_us: int) -> Int64s:
+        from_us = None if after_us is None else self.window.ended_below(after_us)
+        return state.find(from_us=from_us, until_us=self.window.ended_below(to_us))
+
+
+class Instants(NamedTuple):
+    """What windows over a column are placed by: the records' instants, which of them are known, their watermarks."""
+
+    values: Int64s
+    known: npt.NDArray[np.bool_]
+    marks_us: Int64s
+
+
+def instants_of(usable: Usable, column: str) -> Instants:
+    held = usable.column(column)
+    return Instants(np.ascontiguousarray(held.values[0]), held.present, usable.watermarks_us)
+
+
+def windows_of(state: ViewState, slots: Int64s) -> Int64s:
+    """The starts of rows of a view whose windows end."""
+    windows = state.windows_at(slots)
+    assert windows is not None
+    return windows

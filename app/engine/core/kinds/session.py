@@ -1,0 +1,51 @@
+"""Sessions, in columns: rows of a group that become one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from app.codecs.stored.changelog import Int64s
+from app.domain.windows.session import SESSION_END, Session
+from app.engine.core.draft import Draft
+from app.engine.core.kinds.contract import Kernel, Placed, instants_of
+from app.engine.core.kinds.loops import place
+from app.engine.core.records.usable import Usable
+from app.engine.core.rows.spans import spans_of
+from app.engine.core.rows.state import Rows, ViewState
+from app.engine.core.views.grouping import APPLIED
+from app.engine.core.views.sessions import SpansChanged, change_sessions
+
+
+class SessionKernel(Kernel[Session]):
+    def place(self, usable: Usable) -> Placed:
+        windows, fates = np.empty(len(usable), np.int64), np.empty(len(usable), np.int8)
+        place(*instants_of(usable, self.window.column), 1, 0, 0, self.view.grace_us, windows, fates)
+        return Placed(windows, None, fates)
+
+    def together(self, groups: Sequence[Int64s], placed: Placed) -> Int64s:
+        """The start of the session that each applied record has with the others here."""
+        instants, starts = placed.windows, placed.windows.copy()
+        applied = np.flatnonzero(placed.fates == APPLIED)
+        order = applied[np.lexsort([instants[applied], *(group[applied] for group in groups)])]
+        if len(order):
+            begins = np.diff(instants[order], prepend=instants[order[0]]) > self.window.gap_us
+            for group in groups:
+                begins[1:] |= group[order[1:]] != group[order[:-1]]
+            begins[0] = True
+            starts[order] = instants[order][begins][np.cumsum(begins) - 1]
+        return starts
+
+    def change(self, draft: Draft, rows: Rows) -> None:
+        change_sessions(draft, self.view, self.window.gap_us, rows)
+
+    def replaced(self, draft: Draft, gone: Rows, came: Rows) -> None:
+        spans = (list(spans_of(self.view, rows)) for rows in (gone, came))
+        draft.effects.append(SpansChanged(self.view.name, *spans))
+
+    def ends(self, state: ViewState, slots: Int64s) -> Int64s:
+        return state.cell_at(slots, SESSION_END) + self.window.gap_us
+
+    def _that_may_end(self, state: ViewState, after_us: int | None, to_us: int) -> Int64s:
+        return state.find(until_us=to_us + 1)
