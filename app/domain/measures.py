@@ -8,13 +8,18 @@ Null values are skipped; a measure over a nullable column keeps its own count of
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import pairwise
 from typing import NamedTuple
 
+from app.domain.column import Kind
 from app.domain.fingerprint import signed
+from app.domain.source import Source, no_column
+
+SUM_BOUND = 1 << 30
+"""Largest bound of a summed column: 2**33 records in one row cannot overflow 64 bits."""
 
 INT64_MIN = -(1 << 63)
 INT64_MAX = (1 << 63) - 1
@@ -198,3 +203,23 @@ def values_name(name: str) -> str:
 def merge_part(op: Op, left: Sequence[int], right: Sequence[int]) -> tuple[int, ...]:
     """Two values of one part merged; associative, commutative, with `op.neutral` as neutral element."""
     return MERGERS[op].merge(tuple(left), tuple(right))
+
+
+def problems_of(measure: Measure, source: Source) -> Iterable[str]:
+    """What is wrong with a measure over the source."""
+    if isinstance(measure, Count):
+        return
+    column = source.by_name.get(measure.column)
+    if column is None:
+        yield f"measure {measure.name!r}: {no_column(measure.column, source)}"
+        return
+    if not column.kind.is_number:
+        yield f"measure {measure.name!r}: column {column.name!r} is {column.kind}, measures are over integers"
+    if isinstance(measure, Sum):
+        if column.kind is not Kind.INTEGER:
+            yield f"measure {measure.name!r}: a sum over {column.kind} {column.name!r} means nothing"
+        bounds = (column.low, column.high)
+        if any(bound is None or abs(bound) > SUM_BOUND for bound in bounds):
+            yield f"measure {measure.name!r}: column {column.name!r} needs bounds within 2**30, has {bounds}"
+    if isinstance(measure, Histogram) and (not measure.edges or list(measure.edges) != sorted(set(measure.edges))):
+        yield f"measure {measure.name!r}: histogram edges must be given in rising order, are {measure.edges}"

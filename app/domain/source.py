@@ -233,3 +233,8 @@ def _role_problems(source: Source) -> Iterable[str]:
         yield f"reported_at column {source.reported_at!r} is {reported_at.kind}, not an instant"
     if reported_at is not None and reported_at.nullable:
         yield f"reported_at column {source.reported_at!r} may not be nullable"
+
+
+def no_column(name: str, source: Source) -> str:
+    """That the source has no such column, and which one may be meant."""
+    return f"no column {name!r} in source {source.name!r}{did_you_mean(name, source.by_name)}"

@@ -11,15 +11,12 @@ from typing import Any
 
 from app.domain import measures as m
 from app.domain.errors import DefinitionError
-from app.domain.source import NAME, Action, Column, Derived, Kind, Source
+from app.domain.source import NAME, Action, Column, Derived, Kind, Source, no_column
 from app.domain.suggestion import did_you_mean
 from app.domain.windows.contract import Window
 
 WINDOW_NAME = "window_start_us"
 """What a stored row's window is called beside its groups and cells."""
-
-SUM_BOUND = 1 << 30
-"""Largest bound of a summed column: 2**33 records in one row cannot overflow 64 bits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,10 +210,10 @@ def _problems(view: View) -> Iterable[str]:
         yield "revisable_seconds is not in 0..retention_seconds: a row that has left the table is never corrected"
     for group in view.groups:
         if group.column not in known:
-            yield f"group {group.name!r}: {_no_column(group.column, view)}"
+            yield f"group {group.name!r}: {no_column(group.column, view.source)}"
     yield from view.window.problems(view.source)
     for measure in view.measures:
-        yield from _measure_problems(measure, view)
+        yield from m.problems_of(measure, view.source)
     yield from _leaving_problems(view)
     yield from _name_problems(view)
 
@@ -245,26 +242,3 @@ def _name_problems(view: View) -> Iterable[str]:
         if twice := sorted({name for name in names if names.count(name) > 1}):
             yield from (f"the name {name!r} is used twice" for name in twice)
             return
-
-
-def _measure_problems(measure: m.Measure, view: View) -> Iterable[str]:
-    if isinstance(measure, m.Count):
-        return
-    column = view.source.by_name.get(measure.column)
-    if column is None:
-        yield f"measure {measure.name!r}: {_no_column(measure.column, view)}"
-        return
-    if not column.kind.is_number:
-        yield f"measure {measure.name!r}: column {column.name!r} is {column.kind}, measures are over integers"
-    if isinstance(measure, m.Sum):
-        if column.kind is not Kind.INTEGER:
-            yield f"measure {measure.name!r}: a sum over {column.kind} {column.name!r} means nothing"
-        bounds = (column.low, column.high)
-        if any(bound is None or abs(bound) > SUM_BOUND for bound in bounds):
-            yield f"measure {measure.name!r}: column {column.name!r} needs bounds within 2**30, has {bounds}"
-    if isinstance(measure, m.Histogram) and (not measure.edges or list(measure.edges) != sorted(set(measure.edges))):
-        yield f"measure {measure.name!r}: histogram edges must be given in rising order, are {measure.edges}"
-
-
-def _no_column(column: str, view: View) -> str:
-    return f"no column {column!r} in source {view.source.name!r}{did_you_mean(column, view.source.by_name)}"

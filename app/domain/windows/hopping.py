@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from app.domain.durations import to_duration
 from app.domain.source import Source
 from app.domain.windows.contract import SECOND_US, Window
+from app.domain.windows.durations import to_duration
 from app.domain.windows.panes import Overlap
 from app.domain.windows.tumbling import offset_document, offset_words, size_problems
 

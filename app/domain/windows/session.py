@@ -6,10 +6,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from app.domain.durations import to_duration
 from app.domain.measures import Op, Part, Take
 from app.domain.source import Source
 from app.domain.windows.contract import SECOND_US, Window
+from app.domain.windows.durations import to_duration
 
 SESSION_END = "session_end_us"
 """Cell of a session's row: the instant of its last record, inclusive."""

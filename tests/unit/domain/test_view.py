@@ -8,9 +8,9 @@ from dataclasses import replace
 import pytest
 
 from app.domain.errors import DefinitionError
-from app.domain.measures import INT64_MAX, INT64_MIN, Count, First, Histogram, Last, Max, Min, Sum
+from app.domain.measures import INT64_MAX, INT64_MIN, SUM_BOUND, Count, First, Histogram, Last, Max, Min, Sum
 from app.domain.source import Action, Coalesce, Column, Difference, Rule, Source, SourceTopic
-from app.domain.view import SUM_BOUND, Group, View
+from app.domain.view import Group, View
 from app.domain.windows.all_time import AllTime
 from app.domain.windows.tumbling import Tumbling
 from tests.support.material.trips import AT, LENGTH, TRIPS

@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from multidict import MultiDict
 
-from app.domain.durations import duration_us, to_duration
 from app.domain.fold import RowKey
 from app.domain.view import View
+from app.domain.windows.durations import duration_us, to_duration
 from app.domain.windows.session import Session
 from app.edge.http.problems import Problem
 from app.edge.http.rows.instants import to_iso, to_us

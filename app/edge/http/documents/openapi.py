@@ -7,9 +7,9 @@ from typing import Any
 
 from aiohttp import web
 
-from app.domain.durations import to_duration
 from app.domain.source import Kind
 from app.domain.view import Group, View
+from app.domain.windows.durations import to_duration
 from app.edge.http.documents import schemas
 from app.edge.http.problems import MEDIA_TYPE as PROBLEM_MEDIA_TYPE
 from app.edge.http.route import Route

@@ -11,12 +11,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
-from app.domain.durations import DURATION_EXAMPLE, duration_us, to_duration
 from app.domain.errors import DefinitionError
 from app.domain.fold import RowKey
 from app.domain.records import Value
 from app.domain.source import Column, Kind
 from app.domain.view import Group, View
+from app.domain.windows.durations import DURATION_EXAMPLE, duration_us, to_duration
 from app.domain.windows.panes import Panes
 from app.edge.http.problems import Problem, bad_parameter
 from app.edge.http.rows import cursors
