@@ -12,6 +12,7 @@ from app.domain.event_time import NO_WATERMARK
 from app.domain.rules import obeyed
 from app.engine.core import building, definition, task
 from app.engine.core.draft import Draft
+from app.engine.core.kinds import hopping
 from app.engine.core.records import branching
 from app.engine.core.restore import Restorer
 from app.engine.core.results import closing
@@ -116,12 +117,12 @@ def plant_count_a_late_record_in_hopping_windows_that_have_closed(patch: pytest.
 
 
 def plant_lose_the_windows_behind_a_bounded_step(patch: pytest.MonkeyPatch) -> None:
-    some = closing.next_closed
+    some = hopping.next_closed
 
-    def as_if_all(state: Any, after_us: int | None, to_us: int, _: int) -> Any:
-        return some(state, after_us, to_us, 1)._replace(to_us=to_us)
+    def as_if_all(state: Any, overlap: Any, after_us: int | None, to_us: int, _: int) -> Any:
+        return some(state, overlap, after_us, to_us, 1)._replace(to_us=to_us)
 
-    patch.setattr(closing, "next_closed", as_if_all)
+    patch.setattr(hopping, "next_closed", as_if_all)
 
 
 def plant_close_a_calendar_window_before_its_last_record(patch: pytest.MonkeyPatch) -> None:
