@@ -21,8 +21,6 @@ from spark_batch.stored.cut import Span
 POLL_TIMEOUT_MS = 30_000
 RECORDS_PER_TASK = 1_000_000
 """Ranges are split at this size, so that one large partition keeps all cores busy."""
-POLLED_RECORDS = 4
-"""Kafka's client holds so many uncompressed at once, and a few kilobytes on disk may be a hundred megabytes each."""
 RECORD_SCHEMA = "topic string, partition int, offset long, timestamp_ms long, key binary, value binary"
 
 
@@ -48,7 +46,6 @@ def read_spans(spark: SparkSession, java_options: Mapping[str, str], spans: Sequ
         return spark.createDataFrame([], RECORD_SCHEMA)
     options = {f"kafka.{name}": value for name, value in java_options.items()} | {
         "kafka.isolation.level": "read_committed",
-        "kafka.max.poll.records": str(POLLED_RECORDS),
         "assign": _json(wanted, lambda found: [span.partition for span in found]),
         "startingOffsets": _json(wanted, lambda found: {str(span.partition): span.start for span in found}),
         "endingOffsets": _json(wanted, lambda found: {str(span.partition): span.end for span in found}),
