@@ -82,6 +82,7 @@ def test_costs_stand_side_by_side(capsys: pytest.CaptureFixture[str]) -> None:
         (["--offsets", "7"], "FIRST:END"),
         (["--offsets", "a:b"], "FIRST:END"),
         (["--from", "2026-01-05T08:00"], "no time zone"),
+        (["--reason", "out_of_bound:fare"], "no reason 'out_of_bound'; did you mean 'out_of_bounds'"),
         (["--to", "noon"], "--to"),
     ],
 )

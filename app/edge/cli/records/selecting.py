@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from app.domain.suggestion import did_you_mean
 from app.edge.cli.common import Command
 
 if TYPE_CHECKING:
@@ -53,6 +54,7 @@ def selection_of(
 ) -> Selection:
     from app.edge.late.refused import Selection
 
+    _require_reasons(reasons)
     times_ms = (_instant_ms("--from", from_), _instant_ms("--to", to))
     return Selection(
         frozenset(reasons),
@@ -63,6 +65,19 @@ def selection_of(
         times_ms,
         **more,
     )
+
+
+def _require_reasons(reasons: Sequence[str]) -> None:
+    """A word that is no reason would select nothing, and look as if nothing had been refused."""
+    from app.domain.records import Reason
+    from app.edge.late.refused import LATE
+
+    known = [LATE, *(reason.value for reason in Reason)]
+    for reason in reasons:
+        said = reason.partition(":")[0]
+        if said not in known:
+            told = f"no reason {said!r}{did_you_mean(said, known)}; there are: {', '.join(known)}"
+            raise click.BadParameter(told, param_hint="--reason")
 
 
 def _range(text: str | None) -> tuple[int | None, int | None]:
