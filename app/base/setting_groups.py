@@ -129,6 +129,11 @@ class WorkerSettings(SettingsGroup):
     @model_validator(mode="after")
     def _can_be_reached(self) -> WorkerSettings:
         told = urlsplit(self.url)
+        if told.username is not None:
+            raise ValueError(
+                f"{variable('worker_advertised_url')} has a user before its host, and everybody would be told it: "
+                "leave it out, as http://worker-1:18081"
+            )
         if (told.hostname or "") in EVERY_ADDRESS or told.port == 0:
             raise ValueError(
                 f"others would be told {self.url}, where nobody can be reached: set "

@@ -114,6 +114,7 @@ def test_directories_follow_the_desktop_standard(monkeypatch: pytest.MonkeyPatch
         ({"FLAGFALL_WORKER_ADVERTISED_URL": "http://0.0.0.0:1"}, ["set FLAGFALL_WORKER_ADVERTISED_URL to"]),
         ({"FLAGFALL_WORKER_ADVERTISED_URL": "http://:1"}, ["set FLAGFALL_WORKER_ADVERTISED_URL to"]),
         ({"FLAGFALL_WORKER_ADVERTISED_URL": "http://one:70000"}, ["FLAGFALL_WORKER_*", "0-65535"]),
+        ({"FLAGFALL_WORKER_ADVERTISED_URL": "http://u:p@one:1"}, ["FLAGFALL_WORKER_*", "a user before its host"]),
         ({"FLAGFALL_WORKER_ADVERTISED_URL": "http://[one"}, ["FLAGFALL_WORKER_*", "Invalid IPv6 URL"]),
         ({"FLAGFALL_WORKER_ADVERTISED_URL": "one:18081"}, ["FLAGFALL_WORKER_ADVERTISED_URL", "'one:18081'"]),
     ],
