@@ -173,10 +173,11 @@ class World:
                 told = {TOPIC: topic, PARTITION: "0", OFFSET: str(offset), REASON: reason}
                 producer.produce(quarantine_topic(self.settings.app_id), b"", headers=told)
 
-    def write_advance(self, advance: Advance) -> None:
+    def write_advance(self, advance: Advance, *, obeyed: bool = True) -> None:
         with self.producer() as producer, transaction(producer):
             producer.produce(advances_topic(self.settings.app_id), orjson.dumps(advance._asdict()))
-        self.advances.append(advance)
+        if obeyed:
+            self.advances.append(advance)
 
     def fold(self) -> None:
         """Tables and markers as they must be; nothing is written yet."""
