@@ -17,6 +17,7 @@ from app.engine.drive.kafka.schemas import SchemaCache
 from app.engine.drive.kafka.writer import TaskWriter
 from app.engine.drive.waiting import Taken, Waiting
 from app.engine.drive.watch.progress import Doing
+from app.engine.drive.withheld import Withheld, schema_ids
 
 log = logging.getLogger(__name__)
 
@@ -51,11 +52,12 @@ class TaskRunner:
         self._schemas, self._reread, self._ask_log_ends, self._budget = schemas, reread, ask_log_ends, budget
         self._on_gap, self._on_failure = on_gap, on_failure
         self._expected = dict(core.state.marker.next_offsets)
-        self._waiting = Waiting(core, hold_records, full, drained)
+        self._wakeup = asyncio.Event()
+        self._withheld = Withheld(schemas, self._wakeup.set)
+        self._waiting = Waiting(core, hold_records, full, drained, self._withheld.topics)
         self.taken: Sequence[Batch] = ()
         """The batches that are being folded, none while it is at something else."""
         self._advances: dict[str, tuple[int, int]] = {}
-        self._wakeup = asyncio.Event()
         self._stopping = self._failed = self._asking = self._writing = False
         self._loop: asyncio.Task[None] | None = None
         self._name = f"{core.definition.name}: task {core.state.partition}"
@@ -80,12 +82,11 @@ class TaskRunner:
         self._waiting.add(batch, done)
         self._wakeup.set()
 
-    @property
-    def doing(self) -> Doing:
-        """What it is at now."""
+    def doing(self, topic: str) -> Doing:
+        """What it is at now, as far as this topic waits for it."""
         if self._writing:
             return Doing.WRITING
-        return Doing.ASKING_REGISTRY if self._asking else Doing.NOTHING
+        return Doing.ASKING_REGISTRY if self._asking or topic in self._withheld.topics else Doing.NOTHING
 
     def not_due(self) -> list[str]:
         """Topics whose next batch is here and must wait for records of other topics."""
@@ -135,6 +136,8 @@ class TaskRunner:
         except BaseException as error:  # a panic of Polars is no Exception; whoever is told must not miss it
             self._failed = True
             self._on_failure(self, error)
+        finally:
+            self._withheld.drop()
 
     async def _learn_log_ends(self) -> None:
         """Ask where the logs end, if a request to advance waits for an offset that they may not have."""
@@ -143,12 +146,18 @@ class TaskRunner:
             self.core.log_ends = LogEnds(requests.next_offset, await self._ask_log_ends())
 
     async def _fold_next(self) -> bool:
-        """Fold what waits of the topics whose turn it is; whether there was any."""
+        """Fold what waits of the topics whose turn it is, and can be read; whether there was any."""
+        if answered := self._withheld.take_answered():
+            taken, schemas = answered
+            await self._fold([taken], schemas)
+            return True
         if not self._waiting.due():
             return False
         if not self._waiting.is_full:  # whoever has enough for a large transaction costs nothing by going on
             await self._budget.turn()
-        await self._fold(self._waiting.take_due())
+        readable, schemas = self._withheld.readable(self._waiting.take_due())
+        if readable:
+            await self._fold(readable, schemas)
         return True
 
     async def _build_next(self) -> bool:
@@ -161,7 +170,9 @@ class TaskRunner:
             log.info("%s: %s is built anew, %d of %d offsets are read", self._name, view, *building[view])
         self._building = building.keys()
         batch, advances = await self._reread(piece, self.core.state.partition)
-        schemas = await self._schemas_of(batch)
+        self._asking = True
+        schemas = await self._schemas.having(schema_ids(batch))
+        self._asking = False
         written = await self._write(self.core.build(batch, advances, schemas))
         for view in building.keys() - self.core.build_progress().keys():
             log.info("%s: %s is built, and answers", self._name, view)
@@ -186,17 +197,9 @@ class TaskRunner:
         self._writing = False
         return True
 
-    async def _schemas_of(self, *batches: Batch) -> Schemas:
-        self._asking = True
-        try:
-            return await self._schemas.having({i for batch in batches for i in batch.packed.schema_ids})
-        finally:
-            self._asking = False
-
-    async def _fold(self, taken: Sequence[Taken]) -> None:
+    async def _fold(self, taken: Sequence[Taken], schemas: Schemas) -> None:
         failpoints.reached(failpoints.BATCH_TAKEN)
         self.taken = [batch for batch, _ in taken]
-        schemas = await self._schemas_of(*self.taken)
         async with self._budget.step():
             reads = self.core.read(self.taken, schemas)
         async with self._budget.step():

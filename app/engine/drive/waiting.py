@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterator
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -24,19 +25,27 @@ class Waiting:
     """Batches by topic, the topics in the order of their turns.
 
     `full` and `drained` tell the fetcher of back-pressure, per topic: of one that holds enough for the largest batch,
-    in records or in bytes, nothing more is taken.
+    in records or in bytes, nothing more is taken. Topics that are `withheld`, as of whenever something is asked, have
+    no turn.
     """
 
-    def __init__(self, core: TaskCore, hold_records: int, full: BackPressure, drained: BackPressure) -> None:
-        self._core, self._hold_records = core, hold_records
+    def __init__(
+        self,
+        core: TaskCore,
+        hold_records: int,
+        full: BackPressure,
+        drained: BackPressure,
+        withheld: Collection[str] = (),
+    ) -> None:
+        self._core, self._hold_records, self._withheld = core, hold_records, withheld
         self._full, self._drained = full, drained
         self._batches: dict[str, list[tuple[Batch, Done]]] = {}
         self._blocked: set[str] = set()
 
     @property
     def is_full(self) -> bool:
-        """Whether some topic is held back."""
-        return bool(self._blocked)
+        """Whether some topic that may have its turn is held back."""
+        return any(topic not in self._withheld for topic in self._blocked)
 
     def add(self, batch: Batch, done: Done) -> None:
         """Put it behind the others of its topic."""
@@ -47,7 +56,7 @@ class Waiting:
 
     def not_due(self) -> list[str]:
         """Topics whose next batch must wait for records of other topics."""
-        return [topic for topic, waiting in self._batches.items() if not self._core.is_due(waiting[0][0])]
+        return [topic for topic, batch in self._first() if not self._core.is_due(batch)]
 
     def first(self, topic: str) -> Batch | None:
         """The next batch of a topic."""
@@ -56,7 +65,7 @@ class Waiting:
 
     def due(self) -> list[str]:
         """The topic whose turn it is, with others that may share a transaction with it up to the largest batch."""
-        due = [topic for topic, waiting in self._batches.items() if self._core.is_due(waiting[0][0])]
+        due = [topic for topic, batch in self._first() if self._core.is_due(batch)]
         joint = self._core.definition.joint_topics
         if not due or due[0] not in joint:
             return due[:1]
@@ -93,6 +102,10 @@ class Waiting:
             self._blocked.discard(topic)
             self._drained(topic)
         return Taken(merged, dones)
+
+    def _first(self) -> Iterator[tuple[str, Batch]]:
+        """The next batch of each topic that may have its turn."""
+        return ((topic, waiting[0][0]) for topic, waiting in self._batches.items() if topic not in self._withheld)
 
     def _largest(self, topic: str) -> int:
         """Records of its largest batch: what is no record of a source costs ten times as much."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 
 from app.codecs.avro.schema import WriterSchema
@@ -58,17 +58,18 @@ class FakeWriter:
 
 @dataclass
 class Registry:
-    """Answers look-ups; raises as often as it is told to first."""
+    """Answers look-ups; raises as often as it is told to first, and for ids that are `silent_about`."""
 
     failures: int = 0
+    silent_about: Collection[int] = ()
     asked: list[int] = field(default_factory=list)
     after_look_up: Callable[[], None] = lambda: None
 
     def look_up(self, schema_id: int) -> WriterSchema | None:
         self.asked.append(schema_id)
         self.after_look_up()
-        if self.failures:
-            self.failures -= 1
+        if self.failures or schema_id in self.silent_about:
+            self.failures -= bool(self.failures)
             raise RegistryDownError("no route")
         return SCHEMA if schema_id == SCHEMA.id else None
 

@@ -56,7 +56,7 @@ class World:
         )
 
     def looks(self) -> list[Look]:
-        return [Look("rides", Standing.READY, 0, {PLACE: self.position}, {0: self.doing})]
+        return [Look("rides", Standing.READY, 0, {PLACE: self.position}, {PLACE: self.doing})]
 
     async def end(self, error: Stalled) -> None:
         self.ended.append(error)

@@ -63,7 +63,7 @@ def test_a_topic_that_moves_does_not_hide_another_that_does_not(progress: GroupP
     ],
 )
 def test_the_cause_is_what_the_task_is_at(doing: Doing, cause: Cause, progress: GroupProgress) -> None:
-    (stall,) = progress.stalls(replace(AT_WORK, doing={0: doing}), ends(11), 0)
+    (stall,) = progress.stalls(replace(AT_WORK, doing={YELLOW: doing}), ends(11), 0)
     assert stall.cause is cause
 
 

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from polars.exceptions import PanicException
 
+from app.codecs.avro.encode import framing
 from app.engine.core.batch import Batch
 from app.engine.drive import waiting
 from app.engine.drive.budget import BURST_SECONDS, TransactionBudget
@@ -17,6 +18,7 @@ from app.engine.drive.kafka import schemas as schemas_module
 from app.engine.drive.kafka.schemas import SchemaCache
 from app.engine.drive.kafka.writer import Fenced
 from app.engine.drive.runner import TaskRunner
+from app.engine.drive.watch.progress import Doing
 from tests.support.material.histories import SCHEMA, START_US
 from tests.support.tasks.cores import new_core
 from tests.support.tasks.runners import (
@@ -34,6 +36,10 @@ from tests.support.tasks.runners import (
 )
 from tests.support.tasks.task_batches import PARTITION, REQUESTS, batch_of, request
 
+FOREIGN = 900
+FOREIGN_VALUE = framing(FOREIGN) + VALUE[5:]
+"""A ride that names a schema id of which the registry has not told yet."""
+
 
 class World:
     """A runner with all that it tells, in the order in which it told it."""
@@ -42,10 +48,11 @@ class World:
         self.writer, self.registry, self.told = FakeWriter(), Registry(), list[tuple[object, ...]]()
         self.news, self.budget, self.log_ends = asyncio.Event(), Turns(), LogEndsAsked()
         self.core = new_core(PARTITION)
+        self.schemas = SchemaCache(self.registry.look_up, RegistryDownError)
         self.runner = TaskRunner(
             self.core,
             self.writer,  # type: ignore[arg-type]
-            SchemaCache(self.registry.look_up, RegistryDownError),
+            self.schemas,
             reread=never,
             ask_log_ends=self.log_ends,
             budget=self.budget,
@@ -59,6 +66,10 @@ class World:
     def tell(self, *what: object) -> None:
         self.told.append(what)
         self.news.set()
+
+    async def learn(self) -> None:
+        """Let the worker know the rides' schema, as one that has been running does."""
+        await self.schemas.having([SCHEMA.id])
 
     def offer(self, *batches: Batch) -> None:
         for batch in batches:
@@ -193,6 +204,7 @@ async def test_requests_never_share_a_transaction_with_rides(world: World) -> No
 
 
 async def test_what_comes_while_a_task_waits_for_its_turn_goes_along(world: World) -> None:
+    await world.learn()
     world.budget.hold()
     world.offer(yellow(0))
     await world.budget.asked.acquire()
@@ -214,6 +226,7 @@ async def test_while_there_is_enough_to_fold_upkeep_comes_after_several_batches(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """written: |y0|   meanwhile offered: nine times what fits: upkeep after every fourth, and when no more waits"""
+    await world.learn()
     kept_up = list[int]()
     monkeypatch.setattr(world.core, "keep_up", lambda: kept_up.append(len(world.writer.written)))
     world.writer.hold()
@@ -436,6 +449,42 @@ async def test_a_schema_is_asked_for_once(world: World) -> None:
         world.offer(yellow(base))
         await world.until("done", YELLOW, base)
     assert world.registry.asked == [SCHEMA.id]
+
+
+async def test_a_topic_that_waits_for_the_registry_holds_back_no_other(world: World) -> None:
+    """offered: y0 by a schema that nobody tells of, y1, g0, g1   written: |g0|g1|, and once it is told: |y0 y1|"""
+    world.registry.silent_about = {FOREIGN}
+    world.offer(batch_of(YELLOW, [FOREIGN_VALUE]), yellow(1), green(0))
+    await world.until("done", GREEN, 0)
+    world.offer(green(1))
+    await world.until("done", GREEN, 1)
+    assert world.cuts == [{GREEN: 1}, {GREEN: 2}]
+    assert (world.runner.doing(YELLOW), world.runner.doing(GREEN)) == (Doing.ASKING_REGISTRY, Doing.NOTHING)
+    world.registry.silent_about = ()
+    await world.until("done", YELLOW, 1)
+    assert world.cuts[2:] == [{GREEN: 2, YELLOW: 2}]
+
+
+async def test_what_waits_behind_an_unknown_schema_makes_no_large_transaction(world: World) -> None:
+    """offered: y0 by a schema that nobody tells of, y1 .. y4 (enough), g0: the other topic waits for its turn."""
+    world.registry.silent_about = {FOREIGN}
+    world.offer(batch_of(YELLOW, [FOREIGN_VALUE]))
+    await world.budget.asked.acquire()
+    world.offer(yellow(1, HOLD_RECORDS), green(0))
+    await world.until("done", GREEN, 0)
+    assert world.told[0] == ("full", YELLOW)
+    assert not world.budget.asked.locked()
+
+
+async def test_more_unknown_ids_than_are_remembered_hold_back_nothing_for_ever(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was asked for a batch is what it is read by, whatever is forgotten meanwhile."""
+    monkeypatch.setattr(schemas_module, "UNKNOWN_SECONDS", 0.0)
+    monkeypatch.setattr(schemas_module, "MOST_UNKNOWN", 1)
+    world.offer(batch_of(YELLOW, [framing(FOREIGN + n) + VALUE[5:] for n in range(HOLD_RECORDS)]))
+    await world.until("done", YELLOW, 0)
+    assert world.core.state.marker.inputs[YELLOW].quarantined == HOLD_RECORDS
 
 
 async def test_a_task_that_waits_for_the_registry_can_be_stopped(world: World) -> None:

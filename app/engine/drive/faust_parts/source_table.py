@@ -107,14 +107,15 @@ class SourceTable(faust.Table):
 
     def look(self) -> Look:
         """The group as it is now, for the watch on its progress."""
-        runners = self._runners.items()
+        runners = self._runners
+        positions = {TopicPartition(tp.topic, tp.partition): at for tp, at in self.positions().items()}
         return Look(
             self.name,
             self.directory.standing_now,
             self._taking.records_read,
-            {TopicPartition(tp.topic, tp.partition): at for tp, at in self.positions().items()},
-            {partition: runner.doing for partition, runner in runners},
-            {TopicPartition(topic, partition) for partition, runner in runners for topic in runner.not_due()},
+            positions,
+            {place: runners[place.partition].doing(place.topic) for place in positions},
+            {TopicPartition(topic, partition) for partition, one in runners.items() for topic in one.not_due()},
         )
 
     async def quiesce(self) -> None:

@@ -11,7 +11,7 @@ import asyncio
 import logging
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from concurrent.futures import Future
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -37,7 +37,7 @@ class Awaited:
     since_us: int
     why: str = ""
     waiting: int = 0
-    """Tasks that need it."""
+    """Batches that need it."""
 
 
 class SchemaCache:
@@ -64,6 +64,10 @@ class SchemaCache:
         for schema_id, fingerprint in fingerprints.items():
             self._expected.setdefault(int(schema_id), fingerprint)
 
+    def known(self, ids: Collection[int]) -> Schemas | None:
+        """An entry for each of `ids`; None if the registry must be asked about one of them."""
+        return None if self._missing(ids) else self._of(ids)
+
     async def having(self, ids: Iterable[int]) -> Schemas:
         """An entry for each of `ids`; waits, with backoff, while the registry does not answer about one of them."""
         wanted = list(ids)
@@ -73,7 +77,10 @@ class SchemaCache:
                 async with asyncio.TaskGroup() as asked:
                     for _ in range(min(len(missing), AT_ONCE_FOR_ONE)):
                         asked.create_task(self._learn_all(left))
-        return {schema_id: self._known.get(schema_id) for schema_id in wanted}
+        return self._of(wanted)
+
+    def _of(self, ids: Iterable[int]) -> Schemas:
+        return {schema_id: self._known.get(schema_id) for schema_id in ids}
 
     @contextmanager
     def _awaiting(self, ids: Iterable[int]) -> Iterator[None]:

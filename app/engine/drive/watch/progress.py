@@ -64,7 +64,7 @@ class Look:
     standing: Standing
     recovered: int = 0
     positions: Mapping[TopicPartition, int] = field(default_factory=dict)
-    doing: Mapping[int, Doing] = field(default_factory=dict)
+    doing: Mapping[TopicPartition, Doing] = field(default_factory=dict)
     not_due: Collection[TopicPartition] = ()
 
 
@@ -121,7 +121,7 @@ class GroupProgress:
         detail = f"position {at}, the log ends at {end}"
         if ends.readable.get(place, end) <= at:
             return Stall(look.group, Cause.FOREIGN_TRANSACTION, seconds, place, detail)
-        cause = _BY_DOING[look.doing.get(place.partition, Doing.NOTHING)]
+        cause = _BY_DOING[look.doing.get(place, Doing.NOTHING)]
         return Stall(look.group, cause, seconds, place, detail)
 
     def _unchanged(self, what: object, value: object, now_seconds: float) -> float:
