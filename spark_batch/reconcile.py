@@ -29,10 +29,9 @@ from app.base.names import advances_topic, changelog_topic, quarantine_topic, su
 from app.base.registry.client import Registry
 from app.base.registry.schemas import RegistrySchemas
 from app.base.settings import Settings
-from app.domain.advance import obeyed
+from app.domain.advance import Advance, obeyed
 from app.domain.corrections.correction import Place
 from app.domain.difference import Difference
-from app.domain.fold import Advance
 from app.domain.records import TopicPartition
 from app.domain.rules.obeyed import rules_of
 from app.domain.source import Source

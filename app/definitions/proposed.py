@@ -17,9 +17,8 @@ from app.codecs.avro.evolution import obstacles
 from app.codecs.avro.fit import misfits
 from app.codecs.avro.schema import WriterSchema
 from app.domain.catalogue import Catalogue
-from app.domain.errors import DefinitionError, FlagfallError
+from app.domain.errors import DefinitionError, FlagfallError, did_you_mean
 from app.domain.source import Source
-from app.domain.suggestion import did_you_mean
 
 
 class NoSchema(FlagfallError):

@@ -14,8 +14,7 @@ from app.definitions.shapes import Problems, tables
 from app.definitions.sources import ReadSource, read_source
 from app.definitions.views import read_view
 from app.domain.catalogue import Catalogue, clashes
-from app.domain.errors import DefinitionError
-from app.domain.suggestion import did_you_mean
+from app.domain.errors import DefinitionError, did_you_mean
 
 TABLES = ("sources", "views")
 

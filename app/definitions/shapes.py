@@ -13,7 +13,7 @@ from typing import Annotated, Any, TypeVar, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 
-from app.domain.suggestion import did_you_mean
+from app.domain.errors import did_you_mean
 
 MAX_SECONDS = 100 * 366 * 86_400
 """A hundred years: longer times would not fit into 64 bits of microseconds once they are added up."""

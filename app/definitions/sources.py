@@ -9,9 +9,8 @@ from typing import Any
 
 from app.definitions.rules import read_rules, stand_ins
 from app.definitions.shapes import Problems, Seconds, Shape, fitted, tables
-from app.domain.errors import DefinitionError
+from app.domain.errors import DefinitionError, did_you_mean
 from app.domain.source import Coalesce, Column, Derived, Difference, Kind, Rule, Source, SourceTopic
-from app.domain.suggestion import did_you_mean
 
 YEAR_2000_US, YEAR_2100_US = 946_684_800_000_000, 4_102_444_800_000_000
 """Bounds of an instant that has none of its own."""

@@ -12,9 +12,8 @@ from app.definitions.shapes import Problems, Seconds, Shape, fitted, tables, tag
 from app.definitions.sources import ReadSource
 from app.domain import measures as m
 from app.domain.catalogue import Mark
-from app.domain.errors import DefinitionError
+from app.domain.errors import DefinitionError, did_you_mean
 from app.domain.source import Source
-from app.domain.suggestion import did_you_mean
 from app.domain.view import Group, View
 from app.domain.windows.all_time import AllTime
 from app.domain.windows.contract import Window

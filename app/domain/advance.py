@@ -1,4 +1,5 @@
-"""A request to raise a watermark without a record (rule 8), and what it may say: one rule for who asks and who does."""
+"""Watermarks that are raised without a record (rule 8), and what a request to do so may say: one rule for who asks and
+who does."""
 
 from __future__ import annotations
 
@@ -6,9 +7,17 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from app.domain.fingerprint import MAX_OFFSET
-from app.domain.fold import Advance
 from app.domain.records import Reason
 from app.domain.source import Source
+
+
+class Advance(NamedTuple):
+    """A watermark raised without a record (rule 8); holds for records at `at_offset` and above."""
+
+    topic: str
+    partition: int
+    at_offset: int
+    watermark_us: int
 
 
 class AdvanceRequest(NamedTuple):

@@ -11,11 +11,10 @@ from functools import cached_property
 from typing import TypeVar
 
 from app.domain.branch import Branch
-from app.domain.errors import DefinitionError
+from app.domain.errors import DefinitionError, did_you_mean
 from app.domain.pairs.alert import Alert
 from app.domain.pairs.join import Join
 from app.domain.source import Source
-from app.domain.suggestion import did_you_mean
 from app.domain.view import View, shared_marks
 
 Named = TypeVar("Named", "View", "TaskGroup")

@@ -20,8 +20,8 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from app.domain.fingerprint import Origin, signed, unmix, unpack
-from app.domain.fold import Cells, RowKey
 from app.domain.records import Record
+from app.domain.rows import Cells, RowKey
 from app.domain.view import View
 
 COUNT, FINGERPRINT = 0, 1

@@ -8,7 +8,8 @@ FlagfallError
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
 
 
 class FlagfallError(Exception):
@@ -29,3 +30,9 @@ class LayoutError(FlagfallError):
 
 class StateError(FlagfallError):
     """A task's state and the log do not fit together (a gap, another topic, log start beyond the state)."""
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """A question to append to a message, such as `; did you mean 'fare_cents'?`; nothing if no name is near."""
+    near = get_close_matches(name, list(known), n=1)
+    return f"; did you mean {near[0]!r}?" if near else ""

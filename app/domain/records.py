@@ -94,3 +94,10 @@ def with_derived(source: Source, values: Mapping[str, Value]) -> dict[str, Value
 def out_of_bounds(source: Source, values: Mapping[str, Value]) -> str | None:
     """Name of the first column, in the record's order, whose value its bounds refuse; None if all are fine."""
     return next((column.name for column in source.columns if column.refuses(values[column.name])), None)
+
+
+def as_integer(value: Value) -> int:
+    """A value of a column that holds numbers, where the record has one."""
+    if not isinstance(value, int):
+        raise TypeError(f"expected an integer, got {value!r}")
+    return value

@@ -11,10 +11,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from app.domain.column import MAX_TEXT_BYTES, Column, Kind
-from app.domain.errors import DefinitionError
+from app.domain.errors import DefinitionError, did_you_mean
 from app.domain.rules.condition import Condition
 from app.domain.rules.rule import Action, Refusing, Rule, condition_of, refusing, rule_problems
-from app.domain.suggestion import did_you_mean
 from app.domain.windows.boundaries import EARLIEST_US, LATEST_US
 
 __all__ = [

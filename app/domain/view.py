@@ -10,9 +10,8 @@ from functools import cached_property
 from typing import Any
 
 from app.domain import measures as m
-from app.domain.errors import DefinitionError
+from app.domain.errors import DefinitionError, did_you_mean
 from app.domain.source import NAME, Action, Column, Derived, Kind, Source, no_column
-from app.domain.suggestion import did_you_mean
 from app.domain.windows.contract import Window
 
 WINDOW_NAME = "window_start_us"

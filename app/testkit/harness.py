@@ -28,11 +28,12 @@ from app.domain.advance import AdvanceRequest, refusal
 from app.domain.branch import Branch
 from app.domain.corrections.correction import Place
 from app.domain.errors import FlagfallError
-from app.domain.fold import Cells, RowKey, by_window, join_sessions, merge_rows
 from app.domain.marker import Marker
+from app.domain.oracle.view_fold import by_window, join_sessions
 from app.domain.pairs.alert import Alert
 from app.domain.pairs.join import Join
 from app.domain.records import TopicPartition, Value, with_derived
+from app.domain.rows import Cells, RowKey, merge_rows
 from app.domain.source import Source
 from app.domain.view import View
 from app.engine.core.batch import Headers

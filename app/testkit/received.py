@@ -12,8 +12,8 @@ from app.codecs.batches.origin_headers import JOIN, REASON, SIDE, VIEWS
 from app.codecs.stored.changelog import decode_rows
 from app.codecs.stored.row_keys import decode_key
 from app.domain.corrections.correction import Place
-from app.domain.fold import Cells, RowKey
 from app.domain.records import Value
+from app.domain.rows import Cells, RowKey
 from app.domain.source import Column
 from app.domain.view import WINDOW_NAME, View
 from app.domain.windows.session import SESSION_END

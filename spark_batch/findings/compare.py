@@ -10,7 +10,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - as everywhere in Spark
 
 from app.domain.difference import Row
-from app.domain.fold import Cells, RowKey
+from app.domain.rows import Cells, RowKey
 from app.domain.view import View
 from spark_batch.folds.recompute import cell_columns, key_columns
 

@@ -10,8 +10,8 @@ from pyspark.sql import functions as F  # noqa: N812 - as everywhere in Spark
 
 from app.domain import difference as d
 from app.domain.fingerprint import Origin
-from app.domain.fold import Cells, RowKey
 from app.domain.records import Record
+from app.domain.rows import Cells, RowKey
 from app.domain.view import View
 from spark_batch.findings.compare import cells_of, key_of, same_key
 from spark_batch.folds.recompute import key_columns, row_schema, rows

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from app.domain.advance import Advance
 from app.domain.event_time import NO_WATERMARK
-from app.domain.fold import Advance
 from app.domain.marker import Fates
 from app.domain.records import TopicPartition
 from spark_batch.stored.cut import TaskCut

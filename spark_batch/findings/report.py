@@ -16,7 +16,8 @@ import orjson
 from app.base.files.verdicts import Begun, Finished, Verdict
 from app.base.files.whole_file import write_whole
 from app.domain import difference as d
-from app.domain.fold import Cells, contribution
+from app.domain.contribution import contribution
+from app.domain.rows import Cells
 from app.domain.view import View
 from spark_batch.findings.ledgers import Entry
 from spark_batch.stored.cut import TaskCut

@@ -11,7 +11,7 @@ from app.base.files.verdicts import Verdict
 from app.base.printable import printable
 from app.base.terminal import Terminal
 from app.domain import difference as d
-from app.domain.fold import Cells
+from app.domain.rows import Cells
 from app.domain.view import View
 from spark_batch.findings.report import Report, ViewReport, shown_key
 

@@ -20,7 +20,7 @@ from app.base.kafka.committed import committed
 from app.codecs.stored.corrections import Outcome, read_outcome
 from app.domain.corrections.corrected import Applied, fold_corrections
 from app.domain.difference import Fate
-from app.domain.fold import Cells, RowKey
+from app.domain.rows import Cells, RowKey
 from app.domain.source import Source
 from app.domain.view import View
 from spark_batch.findings.compare import cells_of, key_of, same_key

@@ -1,4 +1,4 @@
-"""Joins and alerts in Spark, beside `app.domain.pairs.join_fold`, `alert_fold` and the worker's (rules 18 and 20).
+"""Joins and alerts in Spark, beside `app.domain.oracle.join_fold`, `alert_fold` and the worker's (rules 18 and 20).
 
 Everything is worked out as sets: which halves count, then which of them meet. Records are frames as `read_source` and
 `with_watermark` give them.
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812 - as everywhere in Spark
 
-from app.domain.fold import Advance
+from app.domain.advance import Advance
 from app.domain.pairs.alert import END, START, Alert
 from app.domain.pairs.half import Half
 from app.domain.pairs.join import Join, Side

@@ -1,4 +1,4 @@
-"""A view in Spark: the third translator, beside `app.domain.fold` and the worker's.
+"""A view in Spark: the third translator, beside `app.domain.oracle.view_fold` and the worker's.
 
 Rows are keyed by `task`, `window_start_us` and `group_<i>`, and hold `cell_<i>`, both in the view's order.
 """

@@ -9,10 +9,10 @@ from functools import cached_property
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - as everywhere in Spark
 
+from app.domain.advance import Advance
 from app.domain.corrections.corrected import Applied
 from app.domain.difference import Fate
 from app.domain.event_time import NO_WATERMARK
-from app.domain.fold import Advance
 from app.domain.marker import Fates
 from app.domain.records import TopicPartition
 from app.domain.rules.obeyed import rules_of

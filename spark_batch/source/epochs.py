@@ -12,8 +12,8 @@ from typing import Any
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - as everywhere in Spark
 
+from app.domain.advance import Advance
 from app.domain.event_time import NO_WATERMARK
-from app.domain.fold import Advance
 from app.domain.records import TopicPartition
 from app.domain.rules.epochs import SECOND_US, Rules, SkewEpoch
 from app.domain.rules.rule import Refusing

@@ -13,8 +13,8 @@ from confluent_kafka import Message
 from app.base.kafka.committed import committed
 from app.codecs.stored.changelog import marker_key
 from app.codecs.stored.marker import decode_marker, encode_marker
+from app.domain.advance import Advance
 from app.domain.corrections.correction import Place
-from app.domain.fold import Advance
 from spark_batch.errors import Invalid
 from spark_batch.stored.cut import Span, TaskCut
 

@@ -20,8 +20,8 @@ from app.codecs.avro.schema import Schemas
 from app.codecs.avro.strict import Refusal, StrictDecoder
 from app.codecs.column_types import HELD
 from app.domain.corrections.correction import Place
-from app.domain.fold import refusal
 from app.domain.records import Record, with_derived
+from app.domain.rules.admission import refusal
 from app.domain.rules.epochs import AS_DECLARED, Rules
 from app.domain.source import Coalesce, Derived, Source
 from app.domain.view import View

@@ -12,8 +12,8 @@ from operator import itemgetter
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812 - as everywhere in Spark
 
+from app.domain.advance import Advance
 from app.domain.event_time import NO_WATERMARK
-from app.domain.fold import Advance
 from app.domain.source import Source
 
 CHUNK_OFFSETS = 1 << 16

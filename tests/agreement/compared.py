@@ -17,10 +17,12 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from app.codecs.stored.row_keys import decode_key
-from app.domain.fold import Advance, Cells, Folded, RowKey, fold
+from app.domain.advance import Advance
 from app.domain.marker import Fates, InputPosition, Marker, ViewPosition
 from app.domain.measures import Count, Max, Sum
+from app.domain.oracle.view_fold import Folded, fold
 from app.domain.records import Record
+from app.domain.rows import Cells, RowKey
 from app.domain.view import Group, View
 from app.domain.windows.session import Session
 from app.engine.core.definition import TaskDefinition

@@ -17,11 +17,13 @@ from pyspark.sql import DataFrame, SparkSession
 from app.codecs.stored.changelog import decode_rows
 from app.codecs.stored.closings import as_closed_row_key
 from app.codecs.stored.row_keys import decode_key, row_prefix
+from app.domain.advance import Advance
 from app.domain.event_time import NO_WATERMARK
-from app.domain.fold import Advance, Cells, RowKey, by_window, fold
 from app.domain.marker import Marker
 from app.domain.measures import Count, Max, Sum
+from app.domain.oracle.view_fold import by_window, fold
 from app.domain.records import Reason
+from app.domain.rows import Cells, RowKey
 from app.domain.rules.obeyed import rules_of
 from app.domain.view import Group, View
 from app.domain.windows.all_time import AllTime

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from app.base import names
 from app.codecs.avro.strict import StrictDecoder
 from app.domain.fingerprint import mix, signed
+from app.domain.oracle.alert_fold import Told, fold_alert
+from app.domain.oracle.join_fold import Joined, fold_join
 from app.domain.pairs.alert import AT_OFFSET, END_ORIGIN, START_ORIGIN, TOLD_AT, Alert
-from app.domain.pairs.alert_fold import Told, fold_alert
 from app.domain.pairs.join import LEFT_ORIGIN, RIGHT_ORIGIN, Join, JoinKind, Side
-from app.domain.pairs.join_fold import Joined, fold_join
 from app.engine.core.batch import Transaction
 from app.engine.core.restore import Restorer
 from app.engine.core.task import TaskCore

@@ -15,13 +15,15 @@ from app.base import names
 from app.codecs.avro.record_schema import record_schema
 from app.codecs.avro.schema import WriterSchema
 from app.codecs.avro.strict import StrictDecoder
+from app.domain.advance import Advance
 from app.domain.corrections.correction import Correction, judge
 from app.domain.event_time import NO_WATERMARK
-from app.domain.fold import Advance, Cells, RowKey, fold, merge_rows
 from app.domain.marker import BUILDING, LIVE, InputPosition
 from app.domain.measures import Count, First, Max, Min, Sum
+from app.domain.oracle.join_fold import fold_join
+from app.domain.oracle.view_fold import fold
 from app.domain.pairs.join import LEFT_ORIGIN, RIGHT_ORIGIN
-from app.domain.pairs.join_fold import fold_join
+from app.domain.rows import Cells, RowKey, merge_rows
 from app.domain.view import Group, View
 from app.domain.windows.all_time import AllTime
 from app.domain.windows.session import Session

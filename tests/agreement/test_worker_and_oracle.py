@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.codecs.stored.changelog import NULL_INTEGER
-from app.domain.fold import fold
+from app.domain.oracle.view_fold import fold
 from app.domain.records import TopicPartition
 from app.rides.ride import RIDES
 from tests.support.material.histories import SCHEMAS, TOPIC_NAMES, random_log

@@ -23,9 +23,12 @@ from pyspark.sql import SparkSession
 from app.base.files.verdicts import Verdict, read_latest
 from app.base.kafka.topic_admin import create_topics
 from app.base.settings import Settings
-from app.domain.fold import Advance, Cells, RowKey, contribution, fold, key_of
+from app.domain.advance import Advance
+from app.domain.contribution import contribution, key_of
 from app.domain.marker import OffsetRange
+from app.domain.oracle.view_fold import fold
 from app.domain.records import Reason, Record, with_derived
+from app.domain.rows import Cells, RowKey
 from app.domain.view import View
 from app.rides.views import VIEWS
 from app.topics import source_topics

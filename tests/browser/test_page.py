@@ -12,7 +12,7 @@ import pytest
 from playwright import async_api as playwright
 
 from app.domain.event_time import NO_WATERMARK
-from app.domain.fold import RowKey
+from app.domain.rows import RowKey
 from app.engine.drive.ownership.directory import Standing
 from app.rides.views import VENDOR_TRIPS, ZONE_DEMAND
 from tests.support.http import BY_BASE, NOON_US, Serve, server_of, url_of, zone_table

@@ -8,7 +8,7 @@ import traceback
 from pathlib import Path
 from typing import Any
 
-from app.domain.fold import Advance
+from app.domain.advance import Advance
 from app.rides.ride import RIDES
 from tests.drills.checks.all_checks import all_differences
 from tests.drills.drill import Drill, Size

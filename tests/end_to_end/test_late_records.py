@@ -15,7 +15,7 @@ from app.base.kafka.clients import librdkafka_options
 from app.base.settings import Settings
 from app.codecs.avro.encode import encode_block
 from app.definitions.registered import register_schemas
-from app.domain.fold import fold
+from app.domain.oracle.view_fold import fold
 from app.edge.cli.records.sending import close_windows
 from app.rides.generator.dirt import Dirt
 from app.rides.generator.generator import Generator

@@ -7,10 +7,10 @@ from pathlib import Path
 
 from app.base.kafka.topic_admin import create_topics
 from app.base.settings import Settings
+from app.domain.oracle.alert_fold import fold_alert
+from app.domain.oracle.join_fold import fold_join
 from app.domain.pairs.alert import END_ORIGIN, START_ORIGIN
-from app.domain.pairs.alert_fold import fold_alert
 from app.domain.pairs.join import LEFT_ORIGIN, RIGHT_ORIGIN, Side
-from app.domain.pairs.join_fold import fold_join
 from app.domain.records import Record
 from app.edge.cli.records.lifecycle_sending import send_lifecycle
 from app.rides.lifecycle.lifecycle import Lifecycle

@@ -15,8 +15,8 @@ from app.codecs.avro.decode import BlockDecoder, Packed
 from app.codecs.avro.schema import Schemas, WriterSchema
 from app.codecs.avro.strict import Refusal, StrictDecoder
 from app.domain.event_time import NO_WATERMARK
-from app.domain.fold import refusal
 from app.domain.records import Record, with_derived
+from app.domain.rules.admission import refusal
 from app.engine.core.batch import Batch
 from app.engine.core.records.usable import Usable, usable_records
 from app.rides.ride import RIDES

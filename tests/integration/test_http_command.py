@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from app.domain.fold import RowKey
+from app.domain.rows import RowKey
 from app.edge.cli.tables.query import command
 from app.engine.drive.ownership.directory import Standing
 from app.rides.views import VENDOR_TRIPS, ZONE_DEMAND

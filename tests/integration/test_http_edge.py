@@ -19,8 +19,8 @@ from openapi_spec_validator import validate
 from prometheus_client.parser import text_string_to_metric_families
 
 from app.codecs.stored.export import check_digest, read_export, stored_rows
-from app.domain.fold import RowKey
 from app.domain.records import TopicPartition
+from app.domain.rows import RowKey
 from app.edge.http import long_work
 from app.edge.http.application import create_app, create_runner
 from app.edge.http.context import ServedGroup

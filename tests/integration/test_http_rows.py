@@ -13,8 +13,8 @@ from aiohttp.test_utils import TestServer
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.domain.fold import RowKey
 from app.domain.marker import BuildPosition
+from app.domain.rows import RowKey
 from app.edge.http.rows.instants import to_iso
 from app.rides.views import VENDOR_TRIPS, ZONE_DEMAND
 from tests.support.http import BY_BASE, NOON_US, PANE_US, Serve, server_of, url_of, zone_table

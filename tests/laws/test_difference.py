@@ -7,6 +7,7 @@ import random
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from app.domain.contribution import contribution
 from app.domain.difference import (
     Difference,
     Fate,
@@ -19,8 +20,8 @@ from app.domain.difference import (
     settled,
 )
 from app.domain.fingerprint import Origin
-from app.domain.fold import Cells, RowKey, contribution, merge_rows
 from app.domain.records import Record
+from app.domain.rows import Cells, RowKey, merge_rows
 from app.rides.ride import RIDES
 from app.rides.views import ZONE_DEMAND
 from tests.support.material.histories import START_US, random_ride

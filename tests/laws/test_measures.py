@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.domain.fold import contribution, merge_rows
+from app.domain.contribution import contribution
 from app.domain.measures import INT64_MAX, INT64_MIN, Measure, Op, merge_part
+from app.domain.rows import merge_rows
 from app.domain.view import View
 from app.engine.core.views import merged as agg
 from tests.support.material.histories import TOPIC_NAMES, random_log

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from app.definitions.read import read_definitions
-from app.domain.fold import fold
+from app.domain.oracle.view_fold import fold
 from app.domain.records import Record
 from app.domain.view import View
 from app.rides.shipped import SHIPPED

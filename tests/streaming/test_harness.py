@@ -11,7 +11,7 @@ import pytest
 
 from app.domain.errors import DefinitionError
 from app.domain.event_time import NO_WATERMARK
-from app.domain.fold import RowKey
+from app.domain.rows import RowKey
 from app.domain.source import Coalesce, SourceTopic
 from app.rides.views import ZONE_DEMAND
 from app.testkit.encoding import RecordError

@@ -16,8 +16,9 @@ from app.codecs.stored.corrections import correction_bytes, read_outcome
 from app.domain.corrections.corrected import Applied, fold_corrections
 from app.domain.corrections.correction import Correction, Place
 from app.domain.corrections.refeed import Fed, Left, Plan, Standing, plan_refeed
-from app.domain.fold import RowKey, fold
+from app.domain.oracle.view_fold import fold
 from app.domain.records import Record
+from app.domain.rows import RowKey
 from app.domain.view import View
 from app.testkit.encoding import filled
 from app.testkit.harness import Harness

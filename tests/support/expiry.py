@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from app.domain.fold import Cells, RowKey
 from app.domain.marker import Marker, ViewPosition
+from app.domain.rows import Cells, RowKey
 from app.domain.view import View
 from app.domain.windows.session import SESSION_END
 from tests.support.flow import ByTask

@@ -12,8 +12,9 @@ from app.codecs.stored.changelog import ROW, decode_rows, kind_of, marker_key
 from app.codecs.stored.export import read_export
 from app.codecs.stored.marker import decode_marker
 from app.codecs.stored.row_keys import decode_key, row_prefix
-from app.domain.fold import Cells, RowKey, fold
+from app.domain.oracle.view_fold import fold
 from app.domain.records import Record
+from app.domain.rows import Cells, RowKey
 from app.domain.view import View
 from app.rides.ride import RIDES
 from tests.support.machine.waiting import wait_for

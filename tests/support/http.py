@@ -10,8 +10,8 @@ from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
 
 from app.base.setting_groups import HttpSettings
-from app.domain.fold import RowKey
 from app.domain.measures import Count, First, Last, Min
+from app.domain.rows import RowKey
 from app.domain.view import Group, View
 from app.domain.windows.tumbling import Tumbling
 from app.edge.http.application import create_app

@@ -19,14 +19,16 @@ from app.codecs.avro.record_schema import record_schema
 from app.codecs.avro.schema import WriterSchema
 from app.codecs.avro.strict import StrictDecoder
 from app.codecs.stored.export import read_export
+from app.domain.advance import Advance
 from app.domain.corrections.correction import Correction, judge
-from app.domain.fold import Advance, Cells, Folded, RowKey, fold, merge_rows
 from app.domain.marker import LIVE, Marker
+from app.domain.oracle.alert_fold import Told, fold_alert
+from app.domain.oracle.join_fold import Joined, fold_join
+from app.domain.oracle.view_fold import Folded, fold
 from app.domain.pairs.alert import AT_OFFSET, END_ORIGIN, START_ORIGIN, TOLD_AT, Alert
-from app.domain.pairs.alert_fold import Told, fold_alert
 from app.domain.pairs.join import LEFT_ORIGIN, RIGHT_ORIGIN, Join, Side
-from app.domain.pairs.join_fold import Joined, fold_join
 from app.domain.records import Record, TopicPartition
+from app.domain.rows import Cells, RowKey, merge_rows
 from app.domain.view import View
 from tests.support.apps.every_stage import DEMAND, MEETING, STAGED, WAITING, definition
 from tests.support.expiry import end_of, kept

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from app.codecs.avro.column_types import AVRO
+from app.domain.errors import did_you_mean
 from app.domain.source import Column, Source
-from app.domain.suggestion import did_you_mean
 
 INSTANTS = ("timestamp-micros", "local-timestamp-micros")
 """The logical types that a column of microseconds may have; others count something else."""

@@ -20,7 +20,7 @@ import orjson
 
 from app.codecs.stored.changelog import CLOSED_ROW, LAYOUT, MARK, REVISION, ROW_HEAD
 from app.domain.errors import LayoutError
-from app.domain.fold import Cells
+from app.domain.rows import Cells
 from app.domain.view import View
 
 _MARK_KEY = struct.Struct(">BBH4sH")

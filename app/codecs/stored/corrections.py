@@ -8,7 +8,7 @@ import orjson
 
 from app.domain.corrections.correction import Correction, Place
 from app.domain.errors import LayoutError
-from app.domain.fold import RowKey
+from app.domain.rows import RowKey
 
 
 class Outcome(NamedTuple):

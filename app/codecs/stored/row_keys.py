@@ -24,8 +24,8 @@ from app.codecs.stored.changelog import (
     as_bytes,
 )
 from app.domain.errors import LayoutError
-from app.domain.fold import RowKey
 from app.domain.records import Value
+from app.domain.rows import RowKey
 from app.domain.view import View
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, MutableMapping
 from typing import NamedTuple
 
 from app.domain.corrections.correction import Correction
-from app.domain.fold import Cells, RowKey
+from app.domain.rows import Cells, RowKey
 
 
 class Applied(NamedTuple):

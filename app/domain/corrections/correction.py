@@ -7,9 +7,9 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from app.domain.fingerprint import MAX_OFFSET, Origin, mix, pack, signed
-from app.domain.fold import Cells, RowKey
 from app.domain.measures import INT64_MAX, INT64_MIN
 from app.domain.records import Value
+from app.domain.rows import Cells, RowKey
 from app.domain.source import MAX_TEXT_BYTES, Column, Kind
 from app.domain.view import FIRST_WINDOW, View
 from app.domain.windows.session import SESSION_END

@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
 
+from app.domain.contribution import contribution, key_of
 from app.domain.corrections.correction import Correction, Place, Refusal, judge
 from app.domain.event_time import NO_WATERMARK
-from app.domain.fold import Cells, RowKey, contribution, key_of, merge_rows
 from app.domain.marker import LIVE, Fates, Marker
 from app.domain.records import Record, with_derived
+from app.domain.rows import Cells, RowKey, merge_rows
 from app.domain.rules.obeyed import lowest_seen_us
 from app.domain.view import View
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from app.domain.fingerprint import signed
-from app.domain.fold import Cells
 from app.domain.measures import Op, merge_part
+from app.domain.rows import Cells
 from app.domain.view import View
 
 REVISION = "final_revision"

@@ -1,4 +1,4 @@
-"""An alert as data: what begins and has not ended after a time is told, once (rule 20). Its naive fold: `alert_fold`.
+"""An alert as data: what begins and has not ended after a time is told, once (rule 20).
 
 Beginnings and ends are two selections of one topic, matched by id. Whatever happened at `t` is held until the
 watermark of its own topic-partition reaches `t` + `longer_than_seconds` + grace: so long a beginning waits for its

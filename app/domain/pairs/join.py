@@ -1,4 +1,4 @@
-"""A join as data: records of two topics that mean the same thing meet once (rule 18); `join_fold` is its naive fold.
+"""A join as data: records of two topics that mean the same thing meet once (rule 18).
 
 Both sides are topics of one task, or two selections of one topic. A record is late by its own topic-partition's
 prefix; of one id the first record of a side counts, and what follows within the time in which it could still meet

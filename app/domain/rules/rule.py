@@ -11,7 +11,7 @@ from enum import StrEnum
 from functools import cached_property, lru_cache
 
 from app.domain.column import Column, Kind
-from app.domain.errors import StateError
+from app.domain.errors import StateError, did_you_mean
 from app.domain.rules.condition import (
     Condition,
     ConditionError,
@@ -21,7 +21,6 @@ from app.domain.rules.condition import (
     parts_of,
     read_condition,
 )
-from app.domain.suggestion import did_you_mean
 
 MOST = 1 << 62
 """What a rule compares stays below, so that no sum overflows 64 bits."""

@@ -13,7 +13,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from app.domain.column import Kind
-from app.domain.suggestion import did_you_mean
+from app.domain.errors import did_you_mean
 
 if TYPE_CHECKING:
     from app.domain.measures import Part

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from app.codecs.avro.schema import Schemas
-from app.domain.fold import contribution
+from app.domain.contribution import contribution
 from app.domain.marker import Fates
 from app.domain.measures import Histogram, Sum, values_name
 from app.domain.records import Record

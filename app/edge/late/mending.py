@@ -13,8 +13,8 @@ from app.codecs.avro.strict import Refusal, StrictDecoder
 from app.domain.corrections.correction import Place
 from app.domain.corrections.refeed import Left
 from app.domain.errors import FlagfallError
-from app.domain.fold import refusal
 from app.domain.records import Record, Value, with_derived
+from app.domain.rules.admission import refusal
 from app.domain.source import Column, Source
 from app.edge.late.refused import RefusedRecord
 

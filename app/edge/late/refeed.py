@@ -13,9 +13,9 @@ from app.base.kafka.producer import Producer
 from app.base.settings import Settings
 from app.codecs.avro.schema import Schemas
 from app.codecs.stored.corrections import correction_bytes
+from app.domain.contribution import key_of
 from app.domain.corrections.correction import Correction, Place, Refusal
 from app.domain.corrections.refeed import WORDS, Fed, Standing, place_of, plan_refeed
-from app.domain.fold import key_of
 from app.domain.records import Record, with_derived
 from app.domain.source import Source
 from app.domain.view import View

@@ -21,9 +21,9 @@ from app.codecs.stored.export import read_export
 from app.domain.corrections.correction import Place
 from app.domain.corrections.refeed import Standing
 from app.domain.errors import FlagfallError
-from app.domain.fold import Cells, RowKey
 from app.domain.marker import Marker
 from app.domain.measures import Op, Take
+from app.domain.rows import Cells, RowKey
 from app.domain.view import WINDOW_NAME, View
 
 

@@ -14,8 +14,7 @@ import orjson
 
 from app.base import names
 from app.codecs.stored.advance_requests import decode_request
-from app.domain.advance import AdvanceRequest, refusal
-from app.domain.fold import Advance
+from app.domain.advance import Advance, AdvanceRequest, refusal
 from app.domain.marker import InputPosition, Marker
 from app.domain.records import Reason
 from app.engine.core.batch import Batch, Output

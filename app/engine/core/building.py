@@ -8,9 +8,8 @@ from typing import NamedTuple
 
 from app.base import names
 from app.codecs.avro.schema import Schemas
-from app.domain.advance import obeyed
+from app.domain.advance import Advance, obeyed
 from app.domain.errors import StateError
-from app.domain.fold import Advance
 from app.domain.marker import BUILDING, LIVE, BuildPosition, Marker, ViewPosition
 from app.domain.rules.epochs import SkewEpoch, epoch_at
 from app.domain.view import View

@@ -18,8 +18,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from app.codecs.avro.schema import Schemas
+from app.domain.advance import Advance
 from app.domain.errors import StateError
-from app.domain.fold import Advance
 from app.domain.marker import LIVE, InputPosition
 from app.domain.records import Reason
 from app.engine.core.advances import LogEnds, advance_output, are_due, ask_for_log_ends, take_requests

@@ -14,7 +14,7 @@ from app.engine.core.building import Piece
 from app.engine.core.task_state import TaskState
 
 if TYPE_CHECKING:
-    from app.domain.fold import Advance
+    from app.domain.advance import Advance
     from app.engine.drive.kafka.writer import TaskWriter
     from app.engine.drive.runner import TaskRunner
 

@@ -9,16 +9,19 @@ from functools import cached_property
 from typing import NamedTuple
 
 from app.codecs.stored.changelog import BLOCK_SIZE, BlockKey
+from app.domain.advance import Advance
 from app.domain.corrections.correction import Correction
 from app.domain.event_time import NO_WATERMARK
 from app.domain.fingerprint import Origin, mix, pack, signed
-from app.domain.fold import Advance, Cells, Folded, RowKey, fold, refusal
 from app.domain.marker import LIVE, Fates, Marker
+from app.domain.oracle.alert_fold import Alerted, fold_alert
+from app.domain.oracle.join_fold import Joined, fold_join
+from app.domain.oracle.view_fold import Folded, fold
 from app.domain.pairs.alert import Alert
-from app.domain.pairs.alert_fold import Alerted, fold_alert
 from app.domain.pairs.join import Join
-from app.domain.pairs.join_fold import Joined, fold_join
 from app.domain.records import Record, TopicPartition, with_derived
+from app.domain.rows import Cells, RowKey
+from app.domain.rules.admission import refusal
 from app.domain.rules.epochs import GraceEpoch, Rules, seen_us
 from app.domain.rules.obeyed import lowest_seen_us, rules_of
 from app.domain.view import View

@@ -9,7 +9,8 @@ from typing import Any
 
 from app.base import names
 from app.domain.fingerprint import as_hex
-from app.domain.fold import RowKey, by_window, merge_rows
+from app.domain.oracle.view_fold import by_window
+from app.domain.rows import RowKey, merge_rows
 from app.domain.view import View
 from app.testkit.checks.written import Problems, Settled, multiset_problems, written
 from app.testkit.simulation.world import World

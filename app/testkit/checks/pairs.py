@@ -16,10 +16,10 @@ from app.codecs.batches.origin_headers import (
     SIDE,
 )
 from app.domain.marker import Fates
+from app.domain.oracle.alert_fold import Alerted, Told
+from app.domain.oracle.join_fold import Joined
 from app.domain.pairs.alert import AT_OFFSET, BEGAN_AT, END_ORIGIN, ENDED_AT, START_ORIGIN, TOLD_AT, Alert
-from app.domain.pairs.alert_fold import Alerted, Told
 from app.domain.pairs.join import LEFT_ORIGIN, RIGHT_ORIGIN, Join, Side
-from app.domain.pairs.join_fold import Joined
 from app.domain.records import Value, with_derived
 from app.testkit.checks.expected import Expected
 from app.testkit.checks.written import Problems, Settled, as_refused, multiset_problems, place_of, written

@@ -13,8 +13,8 @@ from collections.abc import Generator, Iterator
 
 from app.base import names
 from app.codecs.avro.schema import Schemas
+from app.domain.advance import Advance
 from app.domain.errors import StateError
-from app.domain.fold import Advance
 from app.domain.marker import InputPosition
 from app.domain.records import TopicPartition
 from app.engine.core.advances import LogEnds

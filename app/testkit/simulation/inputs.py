@@ -10,8 +10,8 @@ from app.codecs.stored.advance_requests import encode_request
 from app.domain.advance import AdvanceRequest
 from app.domain.corrections.correction import Correction
 from app.domain.fingerprint import MAX_OFFSET
-from app.domain.fold import Cells, RowKey
 from app.domain.records import TopicPartition
+from app.domain.rows import Cells, RowKey
 from app.testkit.cluster.broker import Broker, Producer
 from app.testkit.cluster.partition_log import LogTransaction, Outcome, Sent
 from app.testkit.simulation.samples import Sample

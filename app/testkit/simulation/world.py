@@ -10,9 +10,10 @@ from app.base import names
 from app.codecs.stored.changelog import decode_rows, marker_key
 from app.codecs.stored.marker import decode_marker
 from app.codecs.stored.row_keys import decode_key, row_prefix
+from app.domain.advance import Advance
 from app.domain.errors import FlagfallError
-from app.domain.fold import Advance, Cells, RowKey
 from app.domain.marker import Marker
+from app.domain.rows import Cells, RowKey
 from app.domain.view import View
 from app.engine.core.definition import TaskDefinition
 from app.testkit.cluster.broker import Broker

@@ -13,8 +13,8 @@ from app.codecs.stored.corrections import Outcome
 from app.domain.corrections.corrected import Applied, fold_corrections
 from app.domain.corrections.correction import Correction
 from app.domain.corrections.refeed import Fed, Standing, plan_refeed
-from app.domain.fold import fold
 from app.domain.marker import InputPosition, Marker, ViewPosition
+from app.domain.oracle.view_fold import fold
 from app.domain.records import Record
 from app.rides.ride import RIDES
 from app.rides.views import ZONE_DEMAND

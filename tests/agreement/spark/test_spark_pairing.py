@@ -10,9 +10,9 @@ from pyspark.sql import DataFrame, SparkSession
 
 from app.domain.event_time import NO_WATERMARK
 from app.domain.measures import Count
-from app.domain.pairs.alert_fold import Told, fold_alert
+from app.domain.oracle.alert_fold import Told, fold_alert
+from app.domain.oracle.join_fold import fold_join
 from app.domain.pairs.join import JoinKind, Side
-from app.domain.pairs.join_fold import fold_join
 from app.domain.view import Group, View
 from app.domain.windows.tumbling import Tumbling
 from spark_batch.folds.joins import Recomputed, recompute_alert, recompute_join

@@ -10,7 +10,7 @@ from typing import Any
 from confluent_kafka import Message
 
 from app.base import names
-from app.domain.fold import Cells, RowKey, merge_rows
+from app.domain.rows import Cells, RowKey, merge_rows
 from app.domain.view import View
 from app.rides.shipped import SHIPPED
 from tests.drills.world.evidence import Evidence

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from app.codecs.stored.changelog import ROW, decode_rows, kind_of
 from app.codecs.stored.export import LayoutError, check_digest
 from app.codecs.stored.row_keys import decode_key, row_prefix
-from app.domain.fold import RowKey
+from app.domain.rows import RowKey
 from app.domain.view import View
 from app.rides.views import VIEWS
 from tests.drills.world.evidence import Evidence

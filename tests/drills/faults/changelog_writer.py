@@ -9,7 +9,7 @@ from confluent_kafka import Producer
 
 from app.base.kafka.clients import librdkafka_options
 from app.base.settings import Settings
-from app.domain.fold import Cells, RowKey
+from app.domain.rows import Cells, RowKey
 from app.domain.view import View
 
 KeyAndValue = tuple[bytes, bytes]

@@ -6,7 +6,7 @@ from contextlib import suppress
 
 import httpx
 
-from app.domain.fold import Cells, RowKey
+from app.domain.rows import Cells, RowKey
 from app.rides.ride import RIDES
 from app.rides.views import ZONE_DEMAND
 from tests.drills.faults.changelog_writer import layout_1_row, write

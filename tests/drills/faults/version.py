@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from app.base import names
 from app.base.kafka.topic_admin import create_topics
-from app.domain.fold import Cells, RowKey
+from app.domain.rows import Cells, RowKey
 from app.rides.ride import RIDES
 from app.rides.views import VENDOR_TRIPS
 from app.topics import application_topics

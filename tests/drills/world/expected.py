@@ -7,9 +7,11 @@ from functools import cache, cached_property
 
 from app.codecs.avro.schema import WriterSchema
 from app.codecs.avro.strict import Refusal, StrictDecoder
+from app.domain.advance import Advance
 from app.domain.fingerprint import Origin, mix, pack, signed
-from app.domain.fold import Advance, Cells, Folded, RowKey, fold
+from app.domain.oracle.view_fold import Folded, fold
 from app.domain.records import Record
+from app.domain.rows import Cells, RowKey
 from app.domain.view import View
 from app.rides.ride import RIDES
 from app.rides.views import VIEWS

@@ -19,8 +19,8 @@ from app.base.kafka.cluster import Cluster
 from app.base.kafka.producer import Producer
 from app.base.kafka.topic import Topic
 from app.base.settings import Settings
-from app.domain.fold import Cells, RowKey
 from app.domain.records import TopicPartition as Place
+from app.domain.rows import Cells, RowKey
 from app.rides.closing import closing_watermark_us, request_advances
 from app.rides.ride import RIDES
 from app.rides.shipped import SHIPPED

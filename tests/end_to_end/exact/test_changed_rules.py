@@ -12,7 +12,8 @@ from app.base import names
 from app.base.files.verdicts import Verdict
 from app.base.settings import Settings
 from app.domain.event_time import NO_WATERMARK
-from app.domain.fold import Cells, RowKey, fold
+from app.domain.oracle.view_fold import fold
+from app.domain.rows import Cells, RowKey
 from app.domain.rules.obeyed import rules_of
 from app.rides.ride import RIDES
 from app.rides.views import VIEWS, ZONE_DEMAND

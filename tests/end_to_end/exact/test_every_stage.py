@@ -14,7 +14,7 @@ from app.base import names
 from app.base.kafka.producer import Producer
 from app.base.kafka.topic_admin import create_topics
 from app.base.settings import Settings
-from app.domain.fold import Cells, RowKey
+from app.domain.rows import Cells, RowKey
 from app.rides.ride import SERVICES
 from tests.support.apps.every_stage import BEGUN, DEMAND, MET, MORE, PAID, STAGED, WAITED, every_stage_topics
 from tests.support.machine.cluster import write_rides

@@ -23,8 +23,8 @@ from app.base.kafka.producer import Producer
 from app.base.setting_groups import LOOPBACK
 from app.base.settings import Settings
 from app.codecs.stored.advance_requests import encode_request
-from app.domain.advance import AdvanceRequest
-from app.domain.fold import Advance, fold
+from app.domain.advance import Advance, AdvanceRequest
+from app.domain.oracle.view_fold import fold
 from app.rides.closing import closing_watermark_us
 from app.rides.ride import RIDES
 from app.rides.views import VIEWS

@@ -17,7 +17,7 @@ from app.codecs.avro.encode import encode_block
 from app.codecs.batches.carrying import KEPT_BYTES, original_of
 from app.codecs.batches.origin_headers import OFFSET, PARTITION, REASON, TIMESTAMP_MS, TOPIC, VIEWS
 from app.definitions.registered import register_schemas
-from app.domain.fold import fold
+from app.domain.oracle.view_fold import fold
 from app.domain.records import Reason
 from app.edge.late.originals import Originals
 from app.edge.late.refused import RefusedLog, Selection

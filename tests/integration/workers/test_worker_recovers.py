@@ -15,7 +15,7 @@ from confluent_kafka import Producer
 from app.base import names
 from app.base.kafka.clients import librdkafka_options
 from app.base.settings import Settings
-from app.domain.fold import Cells, RowKey
+from app.domain.rows import Cells, RowKey
 from app.rides.ride import RIDES
 from app.rides.views import ZONE_DEMAND
 from tests.drills.faults.changelog_writer import layout_1_row, write

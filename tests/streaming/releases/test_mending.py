@@ -17,12 +17,12 @@ from app.codecs.stored.closings import Mark, encode_mark, mark_key
 from app.codecs.stored.corrections import correction_bytes
 from app.codecs.stored.marker import decode_marker
 from app.codecs.stored.row_keys import row_prefix
-from app.domain.advance import AdvanceRequest
+from app.domain.advance import Advance, AdvanceRequest
 from app.domain.corrections.refeed import Fed, Standing, plan_refeed
 from app.domain.errors import StateError
-from app.domain.fold import Advance, RowKey
 from app.domain.marker import Fates, InputPosition, JoinPosition, Marker, OffsetRange
 from app.domain.records import Record, TopicPartition
+from app.domain.rows import RowKey
 from app.domain.view import View
 from app.engine.core.batch import Transaction
 from app.engine.core.definition import TaskDefinition

@@ -9,10 +9,10 @@ import pytest
 
 from app.codecs.stored.row_keys import row_prefix
 from app.domain.errors import StateError
-from app.domain.fold import RowKey
 from app.domain.marker import BUILDING, CLEARING, LIVE, ViewPosition
 from app.domain.pairs.alert import Alert
 from app.domain.records import TopicPartition
+from app.domain.rows import RowKey
 from app.domain.view import View
 from app.edge.http.rows.own_parts import serves
 from app.engine.core import clearing

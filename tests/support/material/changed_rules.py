@@ -7,8 +7,8 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
+from app.domain.advance import Advance
 from app.domain.event_time import NO_WATERMARK, is_skewed
-from app.domain.fold import Advance
 from app.domain.marker import InputPosition
 from app.domain.records import Record, out_of_bounds, with_derived
 from app.domain.rules.condition import holds

@@ -15,7 +15,7 @@ import fastavro
 import numpy as np
 
 from app.codecs.avro.schema import Schemas, WriterSchema
-from app.domain.fold import Advance
+from app.domain.advance import Advance
 from app.domain.records import Record, Value
 from app.engine.core.batch import Batch
 from app.rides.ride import HOUR_US, RIDE_COLUMNS, RIDES, avro_schema

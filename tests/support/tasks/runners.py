@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 
 from app.codecs.avro.schema import WriterSchema
-from app.domain.fold import Advance
+from app.domain.advance import Advance
 from app.engine.core.batch import Batch, Transaction
 from app.engine.drive.budget import TransactionBudget
 from tests.support.material.histories import SCHEMA, TOPIC_NAMES, encode

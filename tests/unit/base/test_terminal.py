@@ -17,7 +17,7 @@ from app.base.files.verdicts import Verdict
 from app.base.printable import printable
 from app.base.terminal import Terminal
 from app.domain import difference as d
-from app.domain.fold import RowKey
+from app.domain.rows import RowKey
 from app.edge.cli import main
 from app.edge.cli.common import echo_table
 from app.edge.cli.tables.reconcile import _progress

@@ -6,11 +6,12 @@ from dataclasses import replace
 
 from app.codecs.avro.schema import WriterSchema
 from app.codecs.stored.corrections import Outcome
+from app.domain.advance import Advance
 from app.domain.corrections.correction import Correction
 from app.domain.event_time import NO_WATERMARK
-from app.domain.fold import Advance, RowKey
 from app.domain.marker import Fates, InputPosition, Marker, OffsetRange, ViewPosition
 from app.domain.records import TopicPartition
+from app.domain.rows import RowKey
 from app.rides.views import ZONE_DEMAND as VIEW
 from spark_batch.findings.ledgers import Counted, accepted_losses, entries, not_adding_up, watermarks
 from spark_batch.folds.corrections import Corrections, Told

@@ -7,7 +7,7 @@ from click.testing import CliRunner
 
 from app.codecs.batches.carrying import Original
 from app.domain.corrections.correction import Correction, Place
-from app.domain.fold import RowKey
+from app.domain.rows import RowKey
 from app.edge.cli.main import cli
 from app.edge.cli.records.selecting import selection_of
 from app.edge.late.cost import Compared, Cost

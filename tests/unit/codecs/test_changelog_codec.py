@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from app.codecs.stored import changelog as codec
 from app.codecs.stored import row_keys
 from app.domain.errors import LayoutError
-from app.domain.fold import RowKey
 from app.domain.measures import INT64_MAX, INT64_MIN, Count
 from app.domain.records import Value
+from app.domain.rows import RowKey
 from app.domain.source import MAX_TEXT_BYTES, Column, Kind
 from app.domain.view import Group, View
 from app.domain.windows.all_time import AllTime

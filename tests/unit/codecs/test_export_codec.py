@@ -22,9 +22,9 @@ from app.codecs.stored.export import (
 from app.codecs.stored.row_keys import encode_key, encode_keys
 from app.domain.errors import LayoutError
 from app.domain.fingerprint import mix
-from app.domain.fold import RowKey
 from app.domain.marker import Fates, InputPosition, Marker, ViewPosition
 from app.domain.measures import Count, Last
+from app.domain.rows import RowKey
 from app.domain.view import Group, View
 from app.domain.windows.all_time import AllTime
 from app.rides.ride import RIDES

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from app.domain.contribution import contribution
 from app.domain.corrections.correction import Place
-from app.domain.fold import contribution
 from app.domain.marker import Fates, Marker, ViewPosition
 from app.domain.records import Record
 from app.edge.late.cost import Compared, cost

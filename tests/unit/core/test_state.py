@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.codecs.stored.row_keys import encode_keys
-from app.domain.fold import Cells, RowKey
 from app.domain.records import Value
+from app.domain.rows import Cells, RowKey
 from app.domain.windows.all_time import AllTime
 from app.domain.windows.boundaries import Unit
 from app.domain.windows.calendar import Calendar

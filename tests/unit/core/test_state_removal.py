@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from app.domain.errors import StateError
-from app.domain.fold import Cells, RowKey
+from app.domain.rows import Cells, RowKey
 from app.engine.core.rows import slot_index, table
 from app.engine.core.rows.columns import ViewChange
 from app.engine.core.rows.snapshot import Snapshot

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.domain.fold import RowKey
+from app.domain.rows import RowKey
 from app.engine.core.rows.state import Rows, ViewChange, ViewState
 from app.rides.views import VENDOR_TRIPS
 from tests.support.material.stored.tables import state_of

@@ -13,7 +13,7 @@ from app.codecs.blobs import Blobs
 from app.codecs.stored.changelog import NULL_INTEGER, encode_rows
 from app.codecs.stored.row_keys import encode_key
 from app.domain.errors import LayoutError
-from app.domain.fold import RowKey
+from app.domain.rows import RowKey
 from app.domain.view import View
 from app.domain.windows.session import SESSION_END, Session
 from app.engine.core.rows.spans import Group, Span, Spans, spans_of

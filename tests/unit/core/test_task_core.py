@@ -13,12 +13,14 @@ from hypothesis import strategies as st
 
 from app.codecs.stored.changelog import BLOCK, BLOCK_SIZE, MARKER, ROW, decode_block, kind_of, view_of
 from app.codecs.stored.marker import decode_marker
+from app.domain.advance import Advance
 from app.domain.errors import StateError
 from app.domain.event_time import NO_WATERMARK
 from app.domain.fingerprint import Origin, mix, pack, signed
-from app.domain.fold import Advance, Folded, RowKey, fold
 from app.domain.marker import MOST_SCHEMAS, InputPosition
+from app.domain.oracle.view_fold import Folded, fold
 from app.domain.records import Record
+from app.domain.rows import RowKey
 from app.domain.rules.epochs import GraceEpoch, SkewEpoch
 from app.domain.source import MAX_TEXT_BYTES
 from app.engine.core.advances import LogEnds

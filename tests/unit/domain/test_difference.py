@@ -6,10 +6,11 @@ from dataclasses import replace
 
 import pytest
 
+from app.domain.contribution import contribution
 from app.domain.difference import Fate, Kind, Row, Witness, accused, differences, settled, unequal
 from app.domain.fingerprint import Origin
-from app.domain.fold import Cells, RowKey, contribution, merge_rows
 from app.domain.records import Record, Value
+from app.domain.rows import Cells, RowKey, merge_rows
 from app.rides.ride import RIDE_COLUMNS
 from app.rides.views import ZONE_DEMAND as VIEW
 from tests.support.material.histories import START_US

@@ -6,11 +6,14 @@ from dataclasses import replace
 
 import pytest
 
+from app.domain.advance import Advance
+from app.domain.contribution import contribution
 from app.domain.event_time import NO_WATERMARK
 from app.domain.fingerprint import Origin, mix, pack, signed
-from app.domain.fold import Advance, Folded, RowKey, contribution, fold, merge_rows
 from app.domain.measures import Count, First, Histogram, Last, Max, Sum
+from app.domain.oracle.view_fold import Folded, fold
 from app.domain.records import Record, TopicPartition, Value
+from app.domain.rows import RowKey, merge_rows
 from app.domain.source import MAX_TEXT_BYTES
 from app.domain.view import Group, View
 from app.domain.windows.all_time import AllTime

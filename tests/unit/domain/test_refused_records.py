@@ -17,8 +17,8 @@ from app.codecs.avro.schema import WriterSchema
 from app.codecs.batches.carrying import Original, carried
 from app.domain.corrections.correction import Correction, Place
 from app.domain.errors import LayoutError
-from app.domain.fold import RowKey
 from app.domain.records import Record
+from app.domain.rows import RowKey
 from app.edge.late import originals
 from app.edge.late.mending import Mended, NotMended, read_mended, usable, values_of
 from app.edge.late.refeed import APPLIED, NOT_SENT, UNANSWERED, Refeeding, views_wanted

@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 import pytest
 
-from app.domain.fold import fold
+from app.domain.oracle.view_fold import fold
 from app.domain.records import Record
 from app.rides.ride import RIDE_COLUMNS
 from benchmarks.stream.data_sets import DATA_SETS, PARTITIONS, TOPIC, ends, partition_of

@@ -14,7 +14,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from multidict import MultiDict
 
-from app.domain.fold import RowKey
+from app.domain.rows import RowKey
 from app.domain.view import View
 from app.edge.http.problems import MEDIA_TYPE, Problem
 from app.edge.http.route import Route

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.domain.fold import RowKey
 from app.domain.measures import INT64_MAX, INT64_MIN, Count, First, Last, Max, Min, Sum
+from app.domain.rows import RowKey
 from app.domain.view import Group, View
 from app.domain.windows.all_time import AllTime
 from app.domain.windows.tumbling import Tumbling

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from app.domain.fold import RowKey
+from app.domain.rows import RowKey
 from app.domain.view import View
 from app.edge.http import long_work
 from app.edge.http.context import Edge, ServedGroup

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.domain.fold import RowKey
 from app.domain.measures import Count
+from app.domain.rows import RowKey
 from app.domain.view import Group, View
 from app.domain.windows.all_time import AllTime
 from app.edge.http.rows.fold_rows import key_at

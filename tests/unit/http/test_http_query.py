@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from multidict import MultiDict
 
-from app.domain.fold import RowKey
+from app.domain.rows import RowKey
 from app.domain.view import View
 from app.domain.windows.durations import duration_us, to_duration
 from app.domain.windows.session import Session

@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from multidict import MultiDict
 
-from app.domain.fold import Cells, RowKey, by_window, merge_rows
+from app.domain.oracle.view_fold import by_window
+from app.domain.rows import Cells, RowKey, merge_rows
 from app.domain.view import View
 from app.edge.http.context import Edge, ServedGroup
 from app.edge.http.problems import Problem

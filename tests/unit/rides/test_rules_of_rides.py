@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from app.domain.fold import contribution
+from app.domain.contribution import contribution
 from app.domain.records import Record, Value, with_derived
 from app.domain.view import View
 from app.rides.cleanliness import PARTS_OF_TOTAL

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from app.domain.suggestion import did_you_mean
+from app.domain.errors import did_you_mean
 from app.edge.cli.common import bootstrap_option, echo_json, json_option, load_catalogue, load_settings
 from app.edge.cli.records.selecting import selecting, selection_of
 from app.edge.cli.records.sending import progress

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from app.domain.suggestion import did_you_mean
+from app.domain.errors import did_you_mean
 from app.edge.cli.common import Command
 
 if TYPE_CHECKING:

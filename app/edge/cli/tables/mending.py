@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from app.domain.suggestion import did_you_mean
+from app.domain.errors import did_you_mean
 from app.edge.cli.common import Command, load_catalogue
 
 if TYPE_CHECKING:

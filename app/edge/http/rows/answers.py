@@ -7,8 +7,8 @@ from typing import Any
 import orjson
 
 from app.domain.event_time import NO_WATERMARK
-from app.domain.fold import RowKey
 from app.domain.records import Value
+from app.domain.rows import RowKey
 from app.domain.view import View
 from app.edge.http.context import Edge
 from app.edge.http.long_work import MANY_DOCUMENTS, MANY_ROWS

@@ -12,7 +12,7 @@ from typing import Any
 
 import orjson
 
-from app.domain.fold import RowKey
+from app.domain.rows import RowKey
 from app.domain.source import Kind
 from app.domain.view import View
 from app.edge.http.problems import Problem

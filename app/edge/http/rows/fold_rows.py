@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from app.codecs.stored.changelog import Int64s, value_of
-from app.domain.fold import RowKey
+from app.domain.rows import RowKey
 from app.domain.view import View
 from app.edge.http.rows.mergers import MERGERS, Indices
 from app.engine.core.rows.state import Rows

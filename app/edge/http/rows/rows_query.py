@@ -12,8 +12,8 @@ from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from app.domain.errors import DefinitionError
-from app.domain.fold import RowKey
 from app.domain.records import Value
+from app.domain.rows import RowKey
 from app.domain.source import Column, Kind
 from app.domain.view import Group, View
 from app.domain.windows.durations import DURATION_EXAMPLE, duration_us, to_duration

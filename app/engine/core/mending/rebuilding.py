@@ -14,10 +14,9 @@ from typing import NamedTuple
 
 from app.base import names
 from app.codecs.avro.schema import Schemas
-from app.domain.advance import obeyed
+from app.domain.advance import Advance, obeyed
 from app.domain.errors import StateError
 from app.domain.event_time import NO_WATERMARK
-from app.domain.fold import Advance
 from app.domain.marker import InputPosition, Marker, OffsetRange, ViewPosition, former_key
 from app.domain.view import View
 from app.engine.core.advances import advance_output

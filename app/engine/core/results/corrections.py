@@ -16,8 +16,8 @@ from app.codecs.stored.corrections import read_correction, read_outcome
 from app.codecs.stored.row_keys import encode_keys
 from app.domain.corrections.corrected import Applied, fold_corrections
 from app.domain.corrections.correction import Correction, Refusal, adds_up, fits, judge
-from app.domain.fold import Cells, RowKey
 from app.domain.marker import LIVE, OffsetRange
+from app.domain.rows import Cells, RowKey
 from app.domain.rules.obeyed import lowest_seen_us
 from app.domain.view import View
 from app.engine.core.batch import Batch, Output

@@ -1,6 +1,6 @@
 """A view's rows out of a batch: the worker's translator of a view, in compiled loops over columns.
 
-Held equal to the naive fold (`app.domain.fold`) by tests/agreement.
+Held equal to the naive fold (`app.domain.oracle.view_fold`) by tests/agreement.
 """
 
 from __future__ import annotations

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 import orjson
 
 from app.base import names
+from app.domain.advance import Advance
 from app.domain.errors import StateError
-from app.domain.fold import Advance
 from app.domain.records import TopicPartition
 from app.engine.core.batch import Batch
 from app.engine.core.building import Piece

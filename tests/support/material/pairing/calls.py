@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from app.codecs.avro.schema import Schemas
-from app.domain.fold import Advance
+from app.domain.advance import Advance
 from app.domain.marker import InputPosition
 from app.domain.pairs.alert import Alert
 from app.domain.pairs.join import Either, Half, Join, JoinKind, Only, Side, Taken

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from app.codecs.stored.changelog import NULL_INTEGER
-from app.domain.fold import Cells, RowKey, merge_rows
 from app.domain.marker import InputPosition, Marker, ViewPosition
+from app.domain.rows import Cells, RowKey, merge_rows
 from app.domain.view import View
 from app.engine.core.rows.state import Rows, ViewState
 from app.engine.core.task_state import TaskState

@@ -33,10 +33,12 @@ from app.codecs.stored.changelog import NULL_INTEGER, encode_rows, marker_key
 from app.codecs.stored.export import ExportMetadata, ExportWriter, digest_of_columns
 from app.codecs.stored.marker import encode_marker
 from app.codecs.stored.row_keys import encode_key
+from app.domain.advance import Advance
 from app.domain.event_time import NO_WATERMARK
-from app.domain.fold import Advance, Cells, Folded, RowKey, fold
 from app.domain.marker import Fates, InputPosition, Marker, ViewPosition
+from app.domain.oracle.view_fold import Folded, fold
 from app.domain.records import Record, TopicPartition
+from app.domain.rows import Cells, RowKey
 from app.domain.source import Source, SourceTopic
 from app.domain.view import View
 from app.rides.ride import RIDES, avro_schema

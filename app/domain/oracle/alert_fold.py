@@ -6,11 +6,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from app.domain.advance import Advance
 from app.domain.event_time import NO_WATERMARK
-from app.domain.fold import Advance, refusal
 from app.domain.pairs.alert import END, START, Alert
 from app.domain.pairs.join import Side
-from app.domain.records import Record, Value, with_derived
+from app.domain.records import Record, Value, as_integer, with_derived
+from app.domain.rules.admission import refusal
 from app.domain.rules.epochs import AS_DECLARED, Rules
 
 
@@ -65,7 +66,7 @@ def fold_alert(
         values = with_derived(source, what.values)
         if refusal(source, what, values, rules) is not None:
             continue
-        watermark = max(watermark, _integer(values[source.reported_at]))
+        watermark = max(watermark, as_integer(values[source.reported_at]))
         held = _let_go(alert, held, what.offset, watermark, alerted)
         _apply(alert, held, what, values, watermark, alerted)
     alerted.open = {h.origin for h in held if h.is_open}
@@ -95,7 +96,7 @@ def _apply(
         alerted.out_of_scope.add(origin)
         return
     half = alert.half(side)
-    now = _Held(side, origin, values[half.id], _integer(values[half.at]), side is START)
+    now = _Held(side, origin, values[half.id], as_integer(values[half.at]), side is START)
     if now.at_us + alert.held_us <= watermark:
         alerted.late.add(origin)
         return
@@ -109,9 +110,3 @@ def _apply(
         if start.is_open and end.at_us - start.at_us > alert.longer_than_us:
             alerted.told.append(Told(start.origin, end.origin, record.offset, watermark))
         start.is_open = False
-
-
-def _integer(value: Value) -> int:
-    if not isinstance(value, int):
-        raise TypeError(f"expected an integer, got {value!r}")
-    return value

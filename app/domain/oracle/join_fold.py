@@ -6,10 +6,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from app.domain.advance import Advance
 from app.domain.event_time import NO_WATERMARK
-from app.domain.fold import Advance, refusal
 from app.domain.pairs.join import Join, Side
-from app.domain.records import Record, Value, with_derived
+from app.domain.records import Record, Value, as_integer, with_derived
+from app.domain.rules.admission import refusal
 from app.domain.rules.epochs import AS_DECLARED, Rules
 
 
@@ -77,14 +78,14 @@ def _count(
         values = with_derived(source, record.values)
         if refusal(source, record, values, rules) is not None:
             continue
-        watermark = max(watermark, _integer(values[source.reported_at]))
+        watermark = max(watermark, as_integer(values[source.reported_at]))
         origin = join.origin(sides[0], record.partition, record.offset)
         side = next((side for side in sides if join.half(side).takes(values)), None)
         if side is None:
             joined.out_of_scope.add(origin)
             continue
         half, counted = join.half(side), halves[side]
-        waiting = Waiting(origin, values[half.id], _integer(values[half.at]), values)
+        waiting = Waiting(origin, values[half.id], as_integer(values[half.at]), values)
         if waiting.at_us + join.grace_us <= watermark:
             joined.late.add(origin)
         elif any(h.id == waiting.id and h.at_us + join.remembered_us > watermark for h in counted):
@@ -93,9 +94,3 @@ def _count(
             counted.append(waiting)
             joined.applied.add(origin)
     return max([watermark, *(a.watermark_us for a in raised)])
-
-
-def _integer(value: Value) -> int:
-    if not isinstance(value, int):
-        raise TypeError(f"expected an integer, got {value!r}")
-    return value

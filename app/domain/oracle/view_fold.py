@@ -1,0 +1,97 @@
+"""The naive fold: what every view must equal, written to be obviously right rather than fast.
+
+It is the oracle of the tests and the first of the three translators of a view (the others are
+`app.engine.core.views.aggregate` in Polars and `spark_batch.folds.recompute` in Spark).
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from app.domain.advance import Advance
+from app.domain.contribution import contribution, key_of
+from app.domain.event_time import NO_WATERMARK, is_late
+from app.domain.records import Record, Refused, TopicPartition, Value, as_integer, with_derived
+from app.domain.rows import Cells, RowKey
+from app.domain.rules.admission import refusal
+from app.domain.rules.epochs import AS_DECLARED, Rules
+from app.domain.view import View
+from app.domain.windows.session import SESSION_END
+
+
+@dataclass
+class Folded:
+    """What a view's fold gives: rows per task (partition), and the fate of every record."""
+
+    rows: dict[int, dict[RowKey, Cells]] = field(default_factory=lambda: defaultdict(dict))
+    applied: list[Record] = field(default_factory=list)
+    late: list[Record] = field(default_factory=list)
+    out_of_scope: list[Record] = field(default_factory=list)
+    quarantined: list[Refused] = field(default_factory=list)
+    watermarks: dict[TopicPartition, int] = field(default_factory=dict)
+
+
+def fold(view: View, records: Iterable[Record], advances: Iterable[Advance] = (), rules: Rules = AS_DECLARED) -> Folded:
+    """The view over the records of its source, given in offset order within each topic-partition."""
+    folded = Folded()
+    raised = defaultdict(list)
+    for advance in advances:
+        raised[TopicPartition(advance.topic, advance.partition)].append(advance)
+    for record in records:
+        at = TopicPartition(record.topic, record.partition)
+        watermark = folded.watermarks.get(at, NO_WATERMARK)
+        due = [a.watermark_us for a in raised[at] if a.at_offset <= record.offset]
+        watermark = max([watermark, *due])
+        values = with_derived(view.source, record.values)
+        reason = refusal(view.source, record, values, rules)
+        if reason is not None:
+            folded.quarantined.append(Refused(record.topic, record.partition, record.offset, reason))
+        else:
+            watermark = max(watermark, as_integer(values[view.source.reported_at]))
+            _apply(folded, view, record, values, rules.seen_us(view, at, record.offset, watermark))
+        folded.watermarks[at] = watermark
+    return folded
+
+
+def by_window(view: View, rows: Mapping[RowKey, Cells]) -> dict[RowKey, Cells]:
+    """Stored rows as users see them, one per window and group: panes of a hopping view count in all their windows from
+    the first one on that they name."""
+    overlap = view.window.overlap
+    if overlap is None:
+        return dict(rows)
+    seen: dict[RowKey, Cells] = {}
+    for key, cells in rows.items():
+        pane_us, first_us = as_integer(key.window_start_us), as_integer(key.group[0])
+        for start_us in overlap.windows_of(pane_us, first_us):
+            shown = RowKey(start_us, key.group[1:])
+            seen[shown] = view.merge(seen.get(shown, view.neutral), cells)
+    return seen
+
+
+def _apply(folded: Folded, view: View, record: Record, values: dict[str, Value], watermark: int) -> None:
+    key = key_of(view, values, watermark)
+    if key is None:
+        folded.out_of_scope.append(record)
+    elif is_late(view, key.window_start_us, watermark):
+        folded.late.append(record)
+    else:
+        rows = folded.rows[record.partition]
+        if view.window.merges:
+            join_sessions(view, rows, key, contribution(view, record))
+        else:
+            rows[key] = view.merge(rows.get(key, view.neutral), contribution(view, record))
+        folded.applied.append(record)
+
+
+def join_sessions(view: View, rows: dict[RowKey, Cells], key: RowKey, cells: Cells) -> None:
+    """Put a session among those of its group: all within the gap of it become one, by the earliest start."""
+    end_at = view.cells.index(SESSION_END)
+    start, end = as_integer(key.window_start_us), cells[end_at]
+    for other in sorted(k for k in rows if k.group == key.group):
+        begun = as_integer(other.window_start_us)
+        if begun <= view.window.end(start, end) and start <= view.window.end(begun, rows[other][end_at]):
+            start, cells = min(start, begun), view.merge(cells, rows.pop(other))
+            end = cells[end_at]
+    rows[RowKey(start, key.group)] = cells

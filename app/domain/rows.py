@@ -1,0 +1,30 @@
+"""A stored row of a view: what it is found by, what it holds, and many of one key as one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from app.domain.records import Value
+from app.domain.view import View
+
+Cells = tuple[int, ...]
+"""What a row holds, as `View.cells` names it."""
+
+
+class RowKey(NamedTuple):
+    """Key of a row inside a task and view. `window_start_us` is None for all-time views.
+
+    `group` has the values of `View.stored_groups`.
+    """
+
+    window_start_us: int | None
+    group: tuple[Value, ...]
+
+
+def merge_rows(view: View, rows: Iterable[Sequence[int]]) -> Cells:
+    """All given rows of one key as one."""
+    merged: Cells = view.neutral
+    for row in rows:
+        merged = view.merge(merged, row)
+    return merged
