@@ -1,4 +1,4 @@
-"""Keys of stored rows: one at a time, and many at once by column (docs/formats.md). Layout 1.
+"""Keys of stored rows, many at once by column (docs/formats.md). Layout 1.
 
 Integer groups are held as int64 arrays with NULL_INTEGER for null, text groups as arrays of str and None.
 """
@@ -35,12 +35,6 @@ def row_prefix(view: View) -> bytes:
     return ROW_HEAD.pack(LAYOUT, ROW, view.number, bytes.fromhex(view.version)) + bytes((window,))
 
 
-def encode_key(view: View, key: RowKey) -> bytes:
-    """One row's key."""
-    window = b"" if key.window_start_us is None else struct.pack(">q", key.window_start_us)
-    return row_prefix(view) + window + b"".join(map(_encode_group, view.texts, key.group))
-
-
 def encode_keys(
     view: View, windows: Int64s | None, groups: Sequence[Sequence[Value] | Int64s], count: int = 0
 ) -> list[bytes]:
@@ -52,7 +46,7 @@ def encode_keys(
     pieces: list[list[bytes]] = []
     for text, values in zip(view.texts, groups, strict=True):
         if text:
-            encoded = {value: _encode_group(True, value) for value in set(values)}
+            encoded = {value: _encode_text(value) for value in set(values)}
             pieces += [_cut(fixed), [encoded[value] for value in values]] if fixed else [[encoded[v] for v in values]]
             fixed = []
         else:
@@ -75,7 +69,7 @@ def key_matrix(
 
 
 def decode_key(view: View, key: bytes) -> RowKey:
-    """Inverse of `encode_key`; LayoutError if the bytes do not fit the view's groups."""
+    """One row's, of what `encode_keys` gives; LayoutError if the bytes do not fit the view's groups."""
     prefix = row_prefix(view)
     if not key.startswith(prefix):
         raise LayoutError(f"key {key.hex()} does not begin like a row of {view.name} version {view.version}")
@@ -151,13 +145,11 @@ def _numbers(big_endian: npt.NDArray[np.uint8]) -> Int64s:
     return np.ascontiguousarray(big_endian).view(">i8").reshape(-1).astype(np.int64)
 
 
-def _encode_group(text: bool, value: Value) -> bytes:
-    if text:
-        if value is None:
-            return bytes((NULL_TAG,))
-        encoded = str(value).encode()
-        return struct.pack(">BH", TEXT_TAG, len(encoded)) + encoded
-    return struct.pack(">Bq", NULL_TAG, 0) if value is None else struct.pack(">Bq", INTEGER_TAG, int(value))
+def _encode_text(value: Value) -> bytes:
+    if value is None:
+        return bytes((NULL_TAG,))
+    encoded = str(value).encode()
+    return struct.pack(">BH", TEXT_TAG, len(encoded)) + encoded
 
 
 def _decode_group(text: bool, key: bytes, at: int) -> tuple[Value, int]:

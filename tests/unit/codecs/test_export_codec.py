@@ -19,7 +19,7 @@ from app.codecs.stored.export import (
     read_export,
     stored_rows,
 )
-from app.codecs.stored.row_keys import encode_key, encode_keys
+from app.codecs.stored.row_keys import encode_keys
 from app.domain.errors import LayoutError
 from app.domain.fingerprint import mix
 from app.domain.marker import Fates, InputPosition, Marker, ViewPosition
@@ -29,6 +29,7 @@ from app.domain.view import Group, View
 from app.domain.windows.all_time import AllTime
 from app.rides.ride import RIDES
 from app.rides.views import ZONE_DEMAND
+from tests.support.material.row_keys import encode_key
 
 MARKER = Marker(
     "flagfall",

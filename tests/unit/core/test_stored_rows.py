@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from app.codecs.blobs import Blobs
 from app.codecs.stored.changelog import NULL_INTEGER, encode_rows
-from app.codecs.stored.row_keys import encode_key
 from app.domain.errors import LayoutError
 from app.domain.rows import RowKey
 from app.domain.view import View
@@ -19,6 +18,7 @@ from app.domain.windows.session import SESSION_END, Session
 from app.engine.core.rows.spans import Group, Span, Spans, spans_of
 from app.engine.core.rows.state import ViewState
 from app.engine.core.rows.stored_rows import take_rows
+from tests.support.material.row_keys import encode_key
 from tests.support.material.zone_rows import PANE_US, TOTAL, VIEW
 
 INTEGERS = replace(VIEW, groups=VIEW.groups[:1])

@@ -32,7 +32,6 @@ from app.codecs.batches.origin_headers import OFFSET, PARTITION, REASON, TOPIC
 from app.codecs.stored.changelog import NULL_INTEGER, encode_rows, marker_key
 from app.codecs.stored.export import ExportMetadata, ExportWriter, digest_of_columns
 from app.codecs.stored.marker import encode_marker
-from app.codecs.stored.row_keys import encode_key
 from app.domain.advance import Advance
 from app.domain.event_time import NO_WATERMARK
 from app.domain.marker import Fates, InputPosition, Marker, ViewPosition
@@ -45,6 +44,7 @@ from app.rides.ride import RIDES, avro_schema
 from app.rides.views import VIEWS
 from tests.support.machine.waiting import patient, wait_for
 from tests.support.material.histories import SCHEMA, random_log
+from tests.support.material.row_keys import encode_key
 
 PARTITIONS = 2
 ABORTED_AT_ONCE = 3
