@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from app.domain.marker import InputPosition
-from app.domain.measures import Count, Max, Sum
+from app.domain.measures.kinds import Count, Max, Sum
 from app.domain.view import Group, View
 from app.domain.windows.all_time import AllTime
 from app.domain.windows.boundaries import Unit

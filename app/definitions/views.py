@@ -10,25 +10,14 @@ from pydantic import Field
 
 from app.definitions.shapes import Problems, Seconds, Shape, fitted, tables, tagged
 from app.definitions.sources import ReadSource
-from app.domain import measures as m
 from app.domain.catalogue import Mark
 from app.domain.errors import DefinitionError, did_you_mean
+from app.domain.measures.kinds import MEASURES
 from app.domain.source import Source
 from app.domain.view import Group, View
 from app.domain.windows.all_time import AllTime
 from app.domain.windows.contract import Window
 from app.domain.windows.kinds import KINDS
-
-MEASURES: Mapping[str, type[m.Measure]] = {
-    "count": m.Count,
-    "sum": m.Sum,
-    "min": m.Min,
-    "max": m.Max,
-    "first": m.First,
-    "last": m.Last,
-    "histogram": m.Histogram,
-}
-"""What a measure's `kind` may be; its other keys are the fields of the class, without its name."""
 
 
 class ViewShape(Shape):

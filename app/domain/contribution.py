@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from app.domain import measures as m
 from app.domain.event_time import NO_WATERMARK
 from app.domain.fingerprint import Origin, mix, pack
+from app.domain.measures.parts import Part, Take
 from app.domain.records import Record, Value, as_integer, with_derived
 from app.domain.rows import Cells, RowKey
 from app.domain.view import View
@@ -41,10 +41,10 @@ def key_of(view: View, values: dict[str, Value], watermark_us: int = NO_WATERMAR
     return RowKey(view.window.start(at), group)
 
 
-def _take(part: m.Part, values: dict[str, Value], origin: int, reported_at_us: int) -> Cells:
-    if part.take is m.Take.ONE:
+def _take(part: Part, values: dict[str, Value], origin: int, reported_at_us: int) -> Cells:
+    if part.take is Take.ONE:
         return (1,)
-    if part.take is m.Take.FINGERPRINT:
+    if part.take is Take.FINGERPRINT:
         return (mix(origin),)
     assert part.column is not None  # every other part stands over a column
     value = values[part.column]
@@ -52,12 +52,12 @@ def _take(part: m.Part, values: dict[str, Value], origin: int, reported_at_us: i
         return part.op.neutral
     number = as_integer(value)
     match part.take:
-        case m.Take.PRESENT:
+        case Take.PRESENT:
             return (1,)
-        case m.Take.BIN:
+        case Take.BIN:
             inside = (part.low is None or number >= part.low) and (part.high is None or number < part.high)
             return (int(inside),)
-        case m.Take.STAMPED:
+        case Take.STAMPED:
             return (reported_at_us, origin, number)
         case _:
             return (number,)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
 
-from app.domain import measures as m
 from app.domain.errors import DefinitionError, did_you_mean
+from app.domain.measures.contract import Measure, Shown
+from app.domain.measures.parts import COUNT, FINGERPRINT, Part, merge_part
 from app.domain.source import NAME, Action, Column, Derived, Kind, Source, no_column
 from app.domain.windows.contract import Window
 
@@ -46,7 +47,7 @@ class View:
     source: Source
     groups: tuple[Group, ...]
     window: Window
-    measures: tuple[m.Measure, ...]
+    measures: tuple[Measure, ...]
     grace_seconds: int
     retention_seconds: int
     help: str
@@ -86,13 +87,10 @@ class View:
         return tuple(g is not FIRST_WINDOW and known[g.column].kind is Kind.TEXT for g in self.stored_groups)
 
     @cached_property
-    def parts(self) -> tuple[m.Part, ...]:
+    def parts(self) -> tuple[Part, ...]:
         """What a stored row holds, in order: count, fingerprint, then the measures' parts."""
-        parts = [m.COUNT, m.FINGERPRINT, *self.window.parts]
-        for measure in self.measures:
-            nullable = not isinstance(measure, m.Count) and self.source.by_name[measure.column].nullable
-            parts += m.parts_of(measure, nullable=nullable)
-        return tuple(parts)
+        of_measures = (part for measure in self.measures for part in measure.parts(self.source))
+        return (COUNT, FINGERPRINT, *self.window.parts, *of_measures)
 
     @cached_property
     def cells(self) -> tuple[str, ...]:
@@ -142,7 +140,7 @@ class View:
         merged: list[int] = []
         for part in self.parts:
             at, end = len(merged), len(merged) + part.op.width
-            merged += m.merge_part(part.op, left[at:end], right[at:end])
+            merged += merge_part(part.op, left[at:end], right[at:end])
         return tuple(merged)
 
     def present(self, cells: Sequence[int]) -> dict[str, Any]:
@@ -155,14 +153,27 @@ class View:
             raise ValueError(f"a row of {len(held)} cells, but those of {self.name} have {len(self.cells)}")
         return {
             name: None if unless_zero is not None and not held[unless_zero] else held[at]
-            for name, at, unless_zero in self._shown
+            for name, at, unless_zero in self._places
         }
 
     @cached_property
-    def _shown(self) -> tuple[tuple[str, Any, int | None], ...]:
-        """A measure's name, its cell (or a slice: its bins), and the cell that is 0 where it has no value."""
+    def shown(self) -> tuple[Shown, ...]:
+        """What users see of the measures, in order."""
+        return tuple(shown for measure in self.measures for shown in measure.shown(self.source))
+
+    @cached_property
+    def _places(self) -> tuple[tuple[str, Any, int | None], ...]:
+        """Of what is shown: its name, its cell (or a slice: a list's), and the cell that is 0 where it has no value."""
         places = {name: place for place, name in enumerate(self.cells)}
-        return tuple(shown for measure in self.measures for shown in _shown_of(measure, places))
+        return tuple(
+            (
+                one.name,
+                slice(first, first + len(one.cells)) if one.is_list else first,
+                None if one.unless_zero is None else places[one.unless_zero],
+            )
+            for one in self.shown
+            for first in [places[one.cells[0]]]
+        )
 
 
 def _meaning(column: Column) -> dict[str, Any]:
@@ -184,19 +195,6 @@ def shared_marks(marks: Iterable[tuple[int, str]]) -> Iterable[str]:
             seen[mark] = name
 
 
-def _shown_of(measure: m.Measure, places: Mapping[str, int]) -> Iterable[tuple[str, Any, int | None]]:
-    if isinstance(measure, m.Count):
-        yield measure.name, places["count"], None
-    elif isinstance(measure, m.Histogram):
-        first = places[f"{measure.name}_0"]
-        yield measure.name, slice(first, first + len(measure.edges) + 1), None
-    else:
-        values = places.get(m.values_name(measure.name))
-        yield measure.name, places[measure.name], None if isinstance(measure, m.Sum) else values
-        if values is not None:
-            yield m.values_name(measure.name), values, None
-
-
 def _problems(view: View) -> Iterable[str]:
     known = view.source.by_name
     if not NAME.fullmatch(view.name):
@@ -212,7 +210,7 @@ def _problems(view: View) -> Iterable[str]:
             yield f"group {group.name!r}: {no_column(group.column, view.source)}"
     yield from view.window.problems(view.source)
     for measure in view.measures:
-        yield from m.problems_of(measure, view.source)
+        yield from measure.problems(view.source)
     yield from _leaving_problems(view)
     yield from _name_problems(view)
 
@@ -228,15 +226,12 @@ def _leaving_problems(view: View) -> Iterable[str]:
 
 def _name_problems(view: View) -> Iterable[str]:
     """Names that would hide one another, where rows are shown or where they are stored (docs/formats.md)."""
-    own = [m.COUNT.name, m.FINGERPRINT.name, *(part.name for part in view.window.parts)]
+    own = [COUNT.name, FINGERPRINT.name, *(part.name for part in view.window.parts)]
     own += [FIRST_WINDOW.name] if view.window.overlap else []
     groups, shown, stored = [g.name for g in view.groups], [], own
     for measure in view.measures:
-        column = None if isinstance(measure, m.Count) else view.source.by_name.get(measure.column)
-        parts = m.parts_of(measure, nullable=column is not None and column.nullable)
-        values = m.values_name(measure.name)
-        shown += [measure.name, *(part.name for part in parts if part.name == values)]
-        stored += [cell for part in parts for cell in part.cells]
+        shown += [one.name for one in measure.shown(view.source)]
+        stored += [cell for part in measure.parts(view.source) for cell in part.cells]
     for names in ([*groups, *shown], [WINDOW_NAME, *groups, *stored]):
         if twice := sorted({name for name in names if names.count(name) > 1}):
             yield from (f"the name {name!r} is used twice" for name in twice)

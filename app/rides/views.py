@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from app.domain.measures import Count, Histogram, Max, Sum
+from app.domain.measures.kinds import Count, Histogram, Max, Sum
 from app.domain.view import Group, View
 from app.domain.windows.all_time import AllTime
 from app.domain.windows.tumbling import Tumbling

@@ -20,7 +20,7 @@ from app.codecs.stored.changelog import encode_rows, marker_key
 from app.codecs.stored.marker import encode_marker
 from app.codecs.stored.row_keys import encode_keys
 from app.domain.marker import Marker
-from app.domain.measures import Count, Max, Sum
+from app.domain.measures.kinds import Count, Max, Sum
 from app.domain.view import Group, View
 from app.domain.windows.tumbling import Tumbling
 from app.engine.core.batch import Changes, Transaction

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from app.base.settings import Settings
-from app.domain.measures import Count, Max, Sum
+from app.domain.measures.kinds import Count, Max, Sum
 from app.domain.view import Group, View
 from app.domain.windows.contract import Window
 from app.domain.windows.session import Session

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from types import MappingProxyType
 
-from app.domain.measures import Count, Max, Sum
+from app.domain.measures.kinds import Count, Max, Sum
 from app.domain.view import Group, View
 from app.domain.windows.all_time import AllTime
 from app.domain.windows.contract import Window

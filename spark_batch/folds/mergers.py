@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from pyspark.sql import Column
 from pyspark.sql import functions as F  # noqa: N812 - as everywhere in Spark
 
-from app.domain.measures import Op
+from app.domain.measures.parts import Op
 
 MERGERS: Mapping[Op, Callable[[Column], Column]] = {
     Op.ADD: F.sum,

@@ -19,7 +19,7 @@ from pyspark.sql import SparkSession
 from app.codecs.stored.row_keys import decode_key
 from app.domain.advance import Advance
 from app.domain.marker import Fates, InputPosition, Marker, ViewPosition
-from app.domain.measures import Count, Max, Sum
+from app.domain.measures.kinds import Count, Max, Sum
 from app.domain.oracle.view_fold import Folded, fold
 from app.domain.records import Record
 from app.domain.rows import Cells, RowKey

@@ -20,7 +20,7 @@ from app.codecs.stored.row_keys import decode_key, row_prefix
 from app.domain.advance import Advance
 from app.domain.event_time import NO_WATERMARK
 from app.domain.marker import Marker
-from app.domain.measures import Count, Max, Sum
+from app.domain.measures.kinds import Count, Max, Sum
 from app.domain.oracle.view_fold import by_window, fold
 from app.domain.records import Reason
 from app.domain.rows import Cells, RowKey

@@ -19,7 +19,7 @@ from app.domain.advance import Advance
 from app.domain.corrections.correction import Correction, judge
 from app.domain.event_time import NO_WATERMARK
 from app.domain.marker import BUILDING, LIVE, InputPosition
-from app.domain.measures import Count, First, Max, Min, Sum
+from app.domain.measures.kinds import Count, First, Max, Min, Sum
 from app.domain.oracle.join_fold import fold_join
 from app.domain.oracle.view_fold import fold
 from app.domain.pairs.join import LEFT_ORIGIN, RIGHT_ORIGIN

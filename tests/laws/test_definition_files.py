@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import tomllib
 from collections.abc import Iterator
-from dataclasses import fields
 from typing import Any
 
 import pytest
@@ -13,12 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.definitions.read import defined
-from app.definitions.views import MEASURES
 from app.domain.errors import DefinitionError
-from app.domain.measures import Measure
+from app.domain.measures.contract import Measure
 from app.domain.view import View
 from app.domain.windows.contract import Window
-from app.domain.windows.kinds import KINDS
 from app.rides.shipped import SHIPPED
 from tests.support.material.bike_trips import EXAMPLE
 from tests.support.material.views import ALL_VIEWS
@@ -94,6 +91,7 @@ def written(view: View, number: int) -> dict[str, Any]:
 
 
 def tagged(made: Window | Measure) -> dict[str, Any]:
-    (kind,) = (name for name, of in {**KINDS, **MEASURES}.items() if type(made) is of)
-    keys = {field.name: getattr(made, field.name) for field in fields(made) if field.name != "name"}
-    return {"kind": kind, **{key: list(value) if isinstance(value, tuple) else value for key, value in keys.items()}}
+    keys = {
+        key: list(said) if isinstance(said, tuple) else said for key, said in made.fields().items() if key != "name"
+    }
+    return {"kind": made.key, **keys}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from typing import get_args
 
 import numpy as np
 import pytest
@@ -11,9 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.domain.contribution import contribution
-from app.domain.measures import INT64_MAX, INT64_MIN, Measure, Op, merge_part
+from app.domain.measures.kinds import MEASURES
+from app.domain.measures.parts import INT64_MAX, INT64_MIN, Op, merge_part
 from app.domain.rows import merge_rows
 from app.domain.view import View
+from app.edge.http.documents import schemas
 from app.engine.core.views import merged as agg
 from tests.support.material.histories import TOPIC_NAMES, random_log
 from tests.support.material.views import ALL_VIEWS, EVERYTHING
@@ -62,8 +63,32 @@ def test_a_merged_part_stays_in_64_bits(op: Op, data: st.DataObject) -> None:
 
 def test_the_laws_are_tried_on_every_kind_of_measure() -> None:
     """Else a kind could break its law unseen."""
-    assert {type(measure) for measure in EVERYTHING.measures} == set(get_args(Measure))
+    assert {type(measure) for measure in EVERYTHING.measures} == set(MEASURES.values())
     assert {part.op for part in EVERYTHING.parts} == set(Op)
+
+
+def test_what_is_shown_of_a_row_is_what_its_schema_says() -> None:
+    """Of a row that no record has touched: what can be null is null there."""
+    told = EVERYTHING.present(EVERYTHING.neutral)
+    assert list(told) == [shown.name for shown in EVERYTHING.shown]
+    schema = schemas.row(EVERYTHING)["properties"]["measures"]
+    assert schema["required"] == list(told)
+    for name, value in told.items():
+        said = schema["properties"][name]
+        assert (value is None) == ("anyOf" in said)
+        assert said.get("minItems") == said.get("maxItems") == (len(value) if isinstance(value, list) else None)
+
+
+@given(st.integers(1, 100), st.integers(1, 1000))
+def test_a_measure_that_adds_up_has_a_typical_value_and_no_other_has(count: int, cell: int) -> None:
+    nothing, something = dict.fromkeys(EVERYTHING.cells, 0), dict.fromkeys(EVERYTHING.cells, cell) | {"count": count}
+    for measure in EVERYTHING.measures:
+        if measure.adds_up:
+            assert measure.typical(nothing) is None
+            assert measure.typical(something) is not None
+        else:
+            with pytest.raises(ValueError, match=measure.name):
+                measure.typical(something)
 
 
 @given(seed=st.integers(0, 2**32), order=st.randoms(use_true_random=False), count=st.integers(0, 25))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from app.domain.measures import Count, Sum
+from app.domain.measures.kinds import Count, Sum
 from app.domain.view import Group, View
 from app.domain.windows.all_time import AllTime
 from app.rides.lifecycle.lifecycle import Lifecycle

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from app.domain.measures import Count, Sum
+from app.domain.measures.kinds import Count, Sum
 from app.domain.pairs.join import JoinKind
 from app.domain.view import Group, View
 from app.domain.windows.all_time import AllTime

@@ -18,7 +18,7 @@ from app.domain.corrections.correction import Place
 from app.domain.corrections.refeed import Fed, Standing, plan_refeed
 from app.domain.corrections.revision import revise
 from app.domain.errors import DefinitionError
-from app.domain.measures import Count, First, Max, Min, Sum
+from app.domain.measures.kinds import Count, First, Max, Min, Sum
 from app.domain.records import Record
 from app.domain.rows import Cells, RowKey
 from app.domain.view import View

@@ -10,7 +10,7 @@ from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
 
 from app.base.setting_groups import HttpSettings
-from app.domain.measures import Count, First, Last, Min
+from app.domain.measures.kinds import Count, First, Last, Min
 from app.domain.rows import RowKey
 from app.domain.view import Group, View
 from app.domain.windows.tumbling import Tumbling

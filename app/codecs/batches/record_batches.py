@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from app.codecs.blobs import Blobs
 from app.codecs.compiled import compiled
-from app.domain.measures import INT64_MAX
+from app.domain.measures.parts import INT64_MAX
 
 Int64s = npt.NDArray[np.int64]
 Bytes = npt.NDArray[np.uint8]

@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from app.domain.fingerprint import MAX_OFFSET, Origin, mix, pack, signed
-from app.domain.measures import INT64_MAX, INT64_MIN
+from app.domain.measures.parts import INT64_MAX, INT64_MIN
 from app.domain.records import Value
 from app.domain.rows import Cells, RowKey
 from app.domain.source import MAX_TEXT_BYTES, Column, Kind

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from app.domain.fingerprint import signed
-from app.domain.measures import Op, merge_part
+from app.domain.measures.parts import Op, merge_part
 from app.domain.rows import Cells
 from app.domain.view import View
 

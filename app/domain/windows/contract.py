@@ -16,7 +16,7 @@ from app.domain.column import Kind
 from app.domain.errors import did_you_mean
 
 if TYPE_CHECKING:
-    from app.domain.measures import Part
+    from app.domain.measures.parts import Part
     from app.domain.source import Source
     from app.domain.windows.panes import Overlap, Panes
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from app.domain.measures import Op, Part, Take
+from app.domain.measures.parts import Op, Part, Take
 from app.domain.source import Source
 from app.domain.windows.contract import SECOND_US, Window
 from app.domain.windows.durations import to_duration

@@ -14,7 +14,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 from prometheus_client.registry import Collector
 
 from app.domain.event_time import NO_WATERMARK
-from app.domain.measures import Sum
+from app.domain.measures.parts import Op, Take
 from app.domain.view import View
 from app.edge.http.context import Edge
 from app.edge.http.nowhere import is_nowhere
@@ -166,8 +166,8 @@ def _rule_sums(view: View) -> dict[str, int]:
     if view.window.ends:
         return {}
     rules, cells = {rule.name for rule in view.source.rules}, view.cells
-    sums = (measure for measure in view.measures if isinstance(measure, Sum) and measure.column in rules)
-    return {measure.column: cells.index(measure.name) for measure in sums}
+    sums = (part for part in view.parts if part.op is Op.ADD and part.take is Take.VALUE)
+    return {part.column: cells.index(part.name) for part in sums if part.column in rules}
 
 
 def _verdicts(edge: Edge) -> Iterable[Metric]:

@@ -9,7 +9,7 @@ from typing import Any
 from app.codecs.avro.schema import Schemas
 from app.domain.contribution import contribution
 from app.domain.marker import Fates
-from app.domain.measures import Histogram, Sum, values_name
+from app.domain.measures.contract import Typical
 from app.domain.records import Record
 from app.domain.view import View
 from app.edge.late.mending import usable
@@ -22,14 +22,11 @@ Totals = Mapping[str, int]
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """A measure's mean over the kept and over the late records; of a histogram, the bin of its median.
-
-    None where no record had a value. A bin is `[low, high)`, None for no bound.
-    """
+    """What is typical for a measure of the kept and of the late records; None where no record had a value."""
 
     measure: str
-    kept: float | tuple[int | None, int | None] | None
-    late: float | tuple[int | None, int | None] | None
+    kept: Typical | None
+    late: Typical | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,23 +91,5 @@ def _summed(view: View, rows: Iterable[Totals]) -> Totals:
 
 def _compared(view: View, kept: Totals, late: Totals) -> Iterator[Compared]:
     for measure in view.measures:
-        if isinstance(measure, Sum):
-            values = values_name(measure.name) if values_name(measure.name) in view.cells else "count"
-            yield Compared(measure.name, *(_mean(of, measure.name, values) for of in (kept, late)))
-        elif isinstance(measure, Histogram):
-            yield Compared(measure.name, *(_median_bin(measure, of) for of in (kept, late)))
-
-
-def _mean(totals: Totals, name: str, values: str) -> float | None:
-    return totals[name] / totals[values] if totals[values] else None
-
-
-def _median_bin(measure: Histogram, totals: Totals) -> tuple[int | None, int | None] | None:
-    counts = [totals[f"{measure.name}_{i}"] for i in range(len(measure.edges) + 1)]
-    bounds = [None, *measure.edges, None]
-    seen = 0
-    for i, count in enumerate(counts):
-        seen += count
-        if count and 2 * seen >= sum(counts):
-            return bounds[i], bounds[i + 1]
-    return None
+        if measure.adds_up:
+            yield Compared(measure.name, measure.typical(kept), measure.typical(late))

@@ -22,7 +22,7 @@ from app.domain.corrections.correction import Place
 from app.domain.corrections.refeed import Standing
 from app.domain.errors import FlagfallError
 from app.domain.marker import Marker
-from app.domain.measures import Op, Take
+from app.domain.measures.parts import Op, Take
 from app.domain.rows import Cells, RowKey
 from app.domain.view import WINDOW_NAME, View
 

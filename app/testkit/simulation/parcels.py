@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from app.domain.branch import Branch
-from app.domain.measures import Count, First, Histogram, Last, Max, Min, Sum
+from app.domain.measures.kinds import Count, First, Histogram, Last, Max, Min, Sum
 from app.domain.pairs.alert import Alert
 from app.domain.pairs.join import Either, Half, Join, JoinKind, Only, Side, Taken
 from app.domain.source import Coalesce, Column, Difference, Kind, Source, SourceTopic

@@ -9,7 +9,7 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from app.domain.event_time import NO_WATERMARK
-from app.domain.measures import Count
+from app.domain.measures.kinds import Count
 from app.domain.oracle.alert_fold import Told, fold_alert
 from app.domain.oracle.join_fold import fold_join
 from app.domain.pairs.join import JoinKind, Side

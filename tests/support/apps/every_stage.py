@@ -14,7 +14,7 @@ from typing import Any
 from app.base.kafka.topic import Topic
 from app.base.settings import Settings
 from app.definitions.registered import register_schemas
-from app.domain.measures import Count, First, Max, Min, Sum
+from app.domain.measures.kinds import Count, First, Max, Min, Sum
 from app.domain.pairs.alert import Alert
 from app.domain.pairs.join import Half, Join, JoinKind, Only, Side, Taken
 from app.domain.source import SourceTopic

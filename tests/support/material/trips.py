@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from app.domain.measures import SUM_BOUND
+from app.domain.measures.kinds import SUM_BOUND
 from app.domain.source import Action, Coalesce, Column, Difference, Kind, Rule, Source, SourceTopic
 
 AT = Coalesce(Column("at_us", Kind.INSTANT, False, 0, 10**15), ("ended_us", "begun_us"))

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from app.codecs.stored.row_keys import decode_key, encode_keys
-from app.domain.measures import Count
+from app.domain.measures.kinds import Count
 from app.domain.rows import Cells, RowKey
 from app.domain.view import Group, View
 from app.domain.windows.all_time import AllTime

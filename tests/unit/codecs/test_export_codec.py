@@ -23,7 +23,7 @@ from app.codecs.stored.row_keys import encode_keys
 from app.domain.errors import LayoutError
 from app.domain.fingerprint import mix
 from app.domain.marker import Fates, InputPosition, Marker, ViewPosition
-from app.domain.measures import Count, Last
+from app.domain.measures.kinds import Count, Last
 from app.domain.rows import RowKey
 from app.domain.view import Group, View
 from app.domain.windows.all_time import AllTime

@@ -10,7 +10,7 @@ from app.domain.advance import Advance
 from app.domain.contribution import contribution
 from app.domain.event_time import NO_WATERMARK
 from app.domain.fingerprint import Origin, mix, pack, signed
-from app.domain.measures import Count, First, Histogram, Last, Max, Sum
+from app.domain.measures.kinds import Count, First, Histogram, Last, Max, Sum
 from app.domain.oracle.view_fold import Folded, fold
 from app.domain.records import Record, TopicPartition, Value
 from app.domain.rows import RowKey, merge_rows

@@ -8,7 +8,8 @@ from dataclasses import replace
 import pytest
 
 from app.domain.errors import DefinitionError
-from app.domain.measures import INT64_MAX, INT64_MIN, SUM_BOUND, Count, First, Histogram, Last, Max, Min, Sum
+from app.domain.measures.kinds import SUM_BOUND, Count, First, Histogram, Last, Max, Min, Sum
+from app.domain.measures.parts import INT64_MAX, INT64_MIN
 from app.domain.source import Action, Coalesce, Column, Difference, Rule, Source, SourceTopic
 from app.domain.view import Group, View
 from app.domain.windows.all_time import AllTime

@@ -117,7 +117,7 @@ def _facts(view: View) -> dict[str, Any]:
         "grace_seconds": view.grace_seconds,
         "retention_seconds": view.retention_seconds,
         "groups": [asdict(group) for group in view.groups],
-        "measures": [{"kind": type(m).__name__.lower(), **asdict(m)} for m in view.measures],
+        "measures": [{"kind": m.key, **m.fields()} for m in view.measures],
         "cells": list(view.cells),
         "rules": [asdict(rule) for rule in view.source.rules_in(view.columns)],
         "leaves_out": list(view.leaves_out),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from app.domain.measures import Count, Histogram, Measure, Sum, values_name
+from app.domain.measures.contract import Shown
 from app.domain.source import Kind
 from app.domain.view import View
 from app.edge.http.problems import TYPES
@@ -29,15 +29,12 @@ def nullable(schema: Schema) -> Schema:
 
 def row(view: View) -> Schema:
     """A row of the view."""
-    measures: Schema = {}
-    for measure in view.measures:
-        measures |= _measure(view, measure)
     window = record({"start": INSTANT, "end": INSTANT})
     return record(
         {
             "window": window if view.window.ends else {"type": "null"},
             "group": record(_group(view)),
-            "measures": record(measures),
+            "measures": record({shown.name: _shown(shown) for shown in view.shown}),
             "count": INTEGER | {"description": "Records applied."},
             "fingerprint": {"type": "string", "pattern": "^[0-9a-f]{16}$"},
             "state": {"enum": ["open", "closed"]},
@@ -59,20 +56,11 @@ def _group(view: View) -> Schema:
     return told
 
 
-def _measure(view: View, measure: Measure) -> Schema:
-    told = {"description": measure.help}
-    if isinstance(measure, Count):
-        return {measure.name: INTEGER | told}
-    if isinstance(measure, Histogram):
-        bins = len(measure.edges) + 1
-        return {measure.name: {"type": "array", "items": INTEGER, "minItems": bins, "maxItems": bins} | told}
-    if not view.source.by_name[measure.column].nullable:
-        return {measure.name: INTEGER | told}
-    value = INTEGER if isinstance(measure, Sum) else nullable(INTEGER)
-    return {
-        measure.name: value | told,
-        values_name(measure.name): INTEGER | {"description": "Values that were not null."},
-    }
+def _shown(shown: Shown) -> Schema:
+    told, cells = {"description": shown.help}, len(shown.cells)
+    if shown.is_list:
+        return {"type": "array", "items": INTEGER, "minItems": cells, "maxItems": cells} | told
+    return (INTEGER if shown.unless_zero is None else nullable(INTEGER)) | told
 
 
 def _by_topic_partition(schema: Schema) -> Schema:

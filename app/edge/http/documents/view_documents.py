@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
-from app.domain.measures import Count, Histogram, Measure
+from app.domain.measures.contract import Measure
 from app.domain.source import Rule
 from app.domain.view import View
 from app.edge.http.context import Edge
@@ -89,13 +89,4 @@ def _rule(rule: Rule, view: View) -> dict[str, Any]:
 
 
 def _measure(measure: Measure) -> dict[str, Any]:
-    told: dict[str, Any] = {
-        "name": measure.name,
-        "kind": type(measure).__name__.lower(),
-        "help": measure.help,
-    }
-    if not isinstance(measure, Count):
-        told["column"] = measure.column
-    if isinstance(measure, Histogram):
-        told["edges"] = list(measure.edges)
-    return told
+    return {"name": measure.name, "kind": measure.key, "help": measure.help, **measure.document()}

@@ -11,7 +11,7 @@ from aiohttp import web
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from app.domain.event_time import NO_WATERMARK
-from app.domain.measures import Histogram, values_name
+from app.domain.measures.parts import values_name
 from app.domain.view import View
 from app.edge.http.context import WHY, Edge, ServedGroup, edge_of
 from app.edge.http.page import figures
@@ -99,12 +99,7 @@ async def _panel(edge: Edge, group: ServedGroup, view: View) -> Panel:
 
 
 def _row(view: View, told: dict[str, Any]) -> dict[str, Any]:
-    measures = [
-        (figures.bars(told["measures"][m.name]), told["measures"][m.name])
-        if isinstance(m, Histogram)
-        else figures.figure(m.name, _told(told["measures"], m.name))
-        for m in view.measures
-    ]
+    measures = [_figure(measure.name, told["measures"]) for measure in view.measures]
     groups = [
         (told["group"][g.name], told["group"].get(f"{g.name}_name"), told["group"].get(f"{g.name}_borough"))
         for g in view.groups
@@ -134,6 +129,12 @@ def _template() -> Any:
 @cache
 def _static_text(name: str) -> str:
     return (HERE / "static" / name).read_text("utf-8")
+
+
+def _figure(name: str, measures: dict[str, Any]) -> Any:
+    """As the page shows it: of a list bars, and what they stand for."""
+    told = _told(measures, name)
+    return (figures.bars(told), told) if isinstance(told, list) else figures.figure(name, told)
 
 
 def _told(measures: dict[str, Any], name: str) -> Any:

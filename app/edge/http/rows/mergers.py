@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from app.codecs.stored.changelog import Int64s
-from app.domain.measures import Op
+from app.domain.measures.parts import Op
 
 Indices = npt.NDArray[np.intp]
 Merge = Callable[[Int64s, Indices], Int64s]

@@ -15,7 +15,7 @@ from app.codecs.stored.changelog import encode_rows
 from app.codecs.stored.closings import Replaced, as_final_key, encode_replaced
 from app.codecs.stored.row_keys import decode_keys, encode_keys
 from app.domain.corrections.revision import REVISION, revise
-from app.domain.measures import Max
+from app.domain.measures.kinds import Max
 from app.domain.rows import Cells
 from app.domain.view import View
 from app.engine.core.batch import Output

@@ -1,7 +1,7 @@
 """Records into rows, in compiled loops: which row each belongs to, and what it adds to its cells.
 
 The loops know parts as numbers: a row of `parts` is (op, take, column, low, high, first cell), in the order of
-`app.domain.measures`. `columns` and `present` have a row per column that parts read.
+`app.domain.measures.parts`. `columns` and `present` have a row per column that parts read.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from app.codecs.compiled import compiled, inlined
 from app.codecs.stored.changelog import Int64s
-from app.domain.measures import INT64_MAX, INT64_MIN
+from app.domain.measures.parts import INT64_MAX, INT64_MIN
 
 APPLIED, LATE, OUT_OF_SCOPE, DUPLICATE = 0, 1, 2, 3
 """What becomes of a usable record in a view or join."""

@@ -7,18 +7,18 @@ from functools import lru_cache
 import numpy as np
 
 from app.codecs.stored.changelog import Int64s
-from app.domain import measures as m
+from app.domain.measures.parts import Op, Take
 from app.domain.view import View
 from app.engine.core.views import grouping as g
 
-MERGERS = {m.Op.ADD: g.ADD, m.Op.MIN: g.MIN, m.Op.MAX: g.MAX, m.Op.FIRST: g.FIRST, m.Op.LAST: g.LAST}
+MERGERS = {Op.ADD: g.ADD, Op.MIN: g.MIN, Op.MAX: g.MAX, Op.FIRST: g.FIRST, Op.LAST: g.LAST}
 TAKERS = {
-    m.Take.ONE: g.ONE,
-    m.Take.FINGERPRINT: g.VALUE,
-    m.Take.VALUE: g.VALUE,
-    m.Take.PRESENT: g.PRESENT,
-    m.Take.BIN: g.BIN,
-    m.Take.STAMPED: g.STAMPED,
+    Take.ONE: g.ONE,
+    Take.FINGERPRINT: g.VALUE,
+    Take.VALUE: g.VALUE,
+    Take.PRESENT: g.PRESENT,
+    Take.BIN: g.BIN,
+    Take.STAMPED: g.STAMPED,
 }
 _REPORTED_AT, _ORIGIN, _MIX, _FIRST_COLUMN = range(4)
 """Rows of what the loops read: a first or last is found by the first two, the fingerprint is summed of the third."""

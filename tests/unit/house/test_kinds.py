@@ -1,4 +1,4 @@
-"""Who uses a window asks what its contract says, never which kind it is."""
+"""Who uses a window or a measure asks what its contract says, never which kind it is."""
 
 from __future__ import annotations
 
@@ -8,21 +8,22 @@ from pathlib import Path
 
 import pytest
 
+from app.domain.measures.kinds import MEASURES
 from app.domain.windows.kinds import KINDS
 from app.engine.core.kinds.kernels import KERNELS
 
 ROOT = Path(__file__).parents[3]
-NAMES = frozenset(kind.__name__ for kind in KINDS.values())
+NAMES = frozenset(kind.__name__ for kind in (*KINDS.values(), *MEASURES.values()))
 FOLDERS = ("app", "agents", "tables", "spark_batch", "tests", "benchmarks", "scripts")
 FILES = sorted(path for folder in FOLDERS for path in (ROOT / folder).rglob("*.py"))
 
 
-def test_nobody_asks_a_window_which_kind_it_is() -> None:
+def test_nobody_asks_which_kind_a_thing_is() -> None:
     asked = [f"{path.relative_to(ROOT)}:{at}" for path in FILES for at in questions(path.read_text("utf-8"))]
     assert asked == []
 
 
-def test_each_kind_has_a_kernel_a_name_and_a_tag_of_its_own() -> None:
+def test_each_kind_of_window_has_a_kernel_a_name_and_a_tag_of_its_own() -> None:
     kinds = set(KINDS.values())
     assert set(KERNELS) == kinds
     assert len({kind.tag for kind in kinds}) == len(kinds)
@@ -38,6 +39,7 @@ def test_each_kind_has_a_kernel_a_name_and_a_tag_of_its_own() -> None:
         "issubclass(kind, Calendar)",
         "type(window) is Tumbling",
         "Tumbling == type(window)",
+        "isinstance(measure, m.Sum)",
         "match window:\n    case Hopping(size_us=size_us):\n        pass",
     ],
 )
@@ -45,13 +47,16 @@ def test_a_question_for_a_kind_is_seen(question: str) -> None:
     assert list(questions(question))
 
 
-@pytest.mark.parametrize("said", ["isinstance(window, int)", "window == Tumbling('at', 5)", "Session('at', 5).gap_us"])
+@pytest.mark.parametrize(
+    "said",
+    ["isinstance(window, int)", "window == Tumbling('at', 5)", "Session('at', 5).gap_us"],
+)
 def test_what_is_no_such_question_is_left_alone(said: str) -> None:
     assert not list(questions(said))
 
 
 def questions(text: str) -> Iterator[int]:
-    """Lines that ask for a kind of window: isinstance, issubclass, a compared class, a class pattern."""
+    """Lines that ask for a kind: isinstance, issubclass, a compared class, a class pattern."""
     for node in ast.walk(ast.parse(text)):
         match node:
             case ast.Call(func=ast.Name(id="isinstance" | "issubclass"), args=[_, asked]) if _names_in(asked):

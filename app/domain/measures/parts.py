@@ -1,0 +1,108 @@
+"""What rows hold: parts that merge, and what of a record goes into each.
+
+A measure is stored as *parts*. A part is one cell (a signed 64-bit integer) that is added, minimised
+or maximised, or three cells (event time, origin, value) of which the earlier or later triple wins.
+Each part has a neutral element, so that rows merge in any order and any grouping.
+Null values are skipped; a measure over a nullable column keeps its own count of values, `<name>_values`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import NamedTuple
+
+from app.domain.fingerprint import signed
+
+INT64_MIN = -(1 << 63)
+INT64_MAX = (1 << 63) - 1
+
+
+class Op(StrEnum):
+    """How two values of a part become one."""
+
+    ADD = "add"
+    MIN = "min"
+    MAX = "max"
+    FIRST = "first"
+    LAST = "last"
+
+    @property
+    def width(self) -> int:
+        """Cells that a part of this kind takes."""
+        return len(self.neutral)
+
+    @property
+    def neutral(self) -> tuple[int, ...]:
+        """The element that changes nothing."""
+        return MERGERS[self].neutral
+
+
+CellsOfPart = tuple[int, ...]
+
+
+def _added(left: CellsOfPart, right: CellsOfPart) -> CellsOfPart:
+    return (signed(left[0] + right[0]),)
+
+
+class Merger(NamedTuple):
+    """How two values of a part become one, in any order; and the element that changes nothing."""
+
+    neutral: CellsOfPart
+    merge: Callable[[CellsOfPart, CellsOfPart], CellsOfPart]
+
+
+MERGERS: Mapping[Op, Merger] = {
+    Op.ADD: Merger((0,), _added),
+    Op.MIN: Merger((INT64_MAX,), min),
+    Op.MAX: Merger((INT64_MIN,), max),
+    Op.FIRST: Merger((INT64_MAX, INT64_MAX, INT64_MAX), min),
+    Op.LAST: Merger((INT64_MIN, INT64_MIN, INT64_MIN), max),
+}
+"""The same for the worker's kernels: `app.engine.core.views.aggregate` and `grouping`; for answers:
+`app.edge.http.rows.mergers`; for Spark: `spark_batch.folds.mergers`. A line a kind in each."""
+
+
+class Take(StrEnum):
+    """What one record gives to a part."""
+
+    ONE = "one"  # 1 per record
+    FINGERPRINT = "fingerprint"  # mix(origin)
+    VALUE = "value"  # the column's value
+    PRESENT = "present"  # 1 where the column is not null
+    BIN = "bin"  # 1 where low <= value < high
+    STAMPED = "stamped"  # (reported_at, origin, value)
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One merging part of a row. `low` and `high` bound a bin, `high` exclusive; None is open."""
+
+    name: str
+    op: Op
+    take: Take
+    column: str | None = None
+    low: int | None = None
+    high: int | None = None
+
+    @property
+    def cells(self) -> tuple[str, ...]:
+        """Names of its cells in a stored row."""
+        if self.op.width == 1:
+            return (self.name,)
+        return (f"{self.name}_at", f"{self.name}_origin", self.name)
+
+
+COUNT = Part("count", Op.ADD, Take.ONE)
+FINGERPRINT = Part("fingerprint", Op.ADD, Take.FINGERPRINT)
+
+
+def values_name(name: str) -> str:
+    """Name of the count of non-null values behind a measure."""
+    return f"{name}_values"
+
+
+def merge_part(op: Op, left: Sequence[int], right: Sequence[int]) -> tuple[int, ...]:
+    """Two values of one part merged; associative, commutative, with `op.neutral` as neutral element."""
+    return MERGERS[op].merge(tuple(left), tuple(right))
