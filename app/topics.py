@@ -18,8 +18,7 @@ from app.codecs.batches.carrying import BATCH_LIMIT_BYTES
 from app.domain.branch import Branch
 from app.domain.catalogue import Catalogue, TaskGroup
 from app.domain.errors import DefinitionError
-from app.domain.pairs.alert import Alert
-from app.domain.pairs.join import Join
+from app.domain.pairs.pairing import Pairing
 from app.domain.source import Source
 from app.domain.view import View
 from app.rides.ride import RIDES
@@ -159,7 +158,7 @@ def finals_topics(settings: Settings, views: Iterable[View]) -> tuple[Topic, ...
     )
 
 
-def pairing_topics(settings: Settings, pairing: Sequence[Join | Alert]) -> tuple[Topic, ...]:
+def pairing_topics(settings: Settings, pairing: Sequence[Pairing]) -> tuple[Topic, ...]:
     """Where joins and alerts send what they give; and, where there are joins, what nobody met."""
     outputs = tuple(
         _written(
@@ -179,7 +178,7 @@ def pairing_topics(settings: Settings, pairing: Sequence[Join | Alert]) -> tuple
         "the record's own bytes",
         "Halves of joins that nobody met in time, with join, side and origin. Read it committed.",
     )
-    return (*outputs, unmatched) if any(isinstance(one, Join) for one in pairing) else outputs
+    return (*outputs, unmatched) if any(one.sends_unmatched for one in pairing) else outputs
 
 
 def branch_topics(settings: Settings, branches: Iterable[Branch]) -> tuple[Topic, ...]:

@@ -14,6 +14,7 @@ from app.domain.branch import Branch
 from app.domain.errors import DefinitionError, did_you_mean
 from app.domain.pairs.alert import Alert
 from app.domain.pairs.join import Join
+from app.domain.pairs.pairing import Pairing
 from app.domain.source import Source
 from app.domain.view import View, shared_marks
 
@@ -44,7 +45,7 @@ class TaskGroup:
         return tuple(view for view in self.views if view.window.closes)
 
     @property
-    def pairing(self) -> tuple[Join | Alert, ...]:
+    def pairing(self) -> tuple[Pairing, ...]:
         """What matches records by id, and writes a topic of its own."""
         return (*self.joins, *self.alerts)
 

@@ -1,11 +1,15 @@
-"""A column of a source's record: what its values are, and how far they reach."""
+"""A column of a source's record: what its values are, how far they reach, and which of others it may be made from."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from enum import StrEnum
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from app.domain.records import Value
 
 MAX_TEXT_BYTES = (1 << 16) - 1
 """A longer text (in UTF-8) is out of bounds: keys of stored rows hold a text's length in 16 bits."""
@@ -73,9 +77,77 @@ class Column:
         """Inclusive, of a number, or of a text's bytes; None is open."""
         return self.low, TRAITS[self.kind].high if self.high is None else self.high
 
-    def refuses(self, value: int | str | bool | None) -> bool:
+    def refuses(self, value: Value) -> bool:
         """Whether a value is null where it may not be, or outside the bounds."""
         if value is None:
             return not self.nullable
         size, (low, high) = TRAITS[self.kind].size(value), self.bounds
         return (low is not None and size < low) or (high is not None and size > high)
+
+
+class Derived(ABC):
+    """A column that records do not have: it is made from others of theirs."""
+
+    __slots__ = ()
+
+    column: Column
+
+    @property
+    @abstractmethod
+    def bases(self) -> tuple[str, ...]:
+        """The columns that it is made from."""
+
+    @property
+    def chosen_from(self) -> tuple[str, ...]:
+        """The columns of which it has one's value, whose bounds are its own; none where it has a value of its own."""
+        return ()
+
+    @abstractmethod
+    def value(self, values: Mapping[str, Value]) -> Value:
+        """Of a record with these values."""
+
+    def meaning(self) -> dict[str, Any]:
+        """How it is made: part of the versions of views that read it."""
+        fields = asdict(self)  # type: ignore[call-overload]  # each kind is a dataclass
+        return {**fields, "column": self.column.name, "how": type(self).__name__}
+
+
+@dataclass(frozen=True, slots=True)
+class Difference(Derived):
+    """A derived column `left - right`; null where either is null."""
+
+    column: Column
+    left: str
+    right: str
+
+    @property
+    def bases(self) -> tuple[str, ...]:
+        return self.left, self.right
+
+    def value(self, values: Mapping[str, Value]) -> Value:
+        left, right = values[self.left], values[self.right]
+        return left - right if isinstance(left, int) and isinstance(right, int) else None
+
+
+@dataclass(frozen=True, slots=True)
+class Coalesce(Derived):
+    """A derived column: the first of `columns` that is not null."""
+
+    column: Column
+    columns: tuple[str, ...]
+
+    @property
+    def bases(self) -> tuple[str, ...]:
+        return self.columns
+
+    @property
+    def chosen_from(self) -> tuple[str, ...]:
+        return self.columns
+
+    def value(self, values: Mapping[str, Value]) -> Value:
+        return next((value for name in self.columns if (value := values[name]) is not None), None)
+
+
+DERIVED: tuple[type[Derived], ...] = (Difference, Coalesce)
+"""How columns of them are made: `app.engine.core.records.derived`, and `spark_batch.source.derived`; a line a kind in
+each."""

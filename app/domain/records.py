@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from app.domain.rules.condition import holds
-from app.domain.source import Coalesce, Source
+from app.domain.source import Source
 
 Value = int | str | bool | None
 
@@ -81,12 +81,7 @@ def with_derived(source: Source, values: Mapping[str, Value]) -> dict[str, Value
     of a record that was recounted for a view only what the view reads is known."""
     full = dict(values)
     for derived in source.derived:
-        if isinstance(derived, Coalesce):
-            full[derived.column.name] = next((full[c] for c in derived.columns if full[c] is not None), None)
-        else:
-            left, right = full[derived.left], full[derived.right]
-            known = isinstance(left, int) and isinstance(right, int)
-            full[derived.column.name] = left - right if known else None  # type: ignore[operator]
+        full[derived.column.name] = derived.value(full)
     told = (rule for rule in source.rules if rule.columns <= full.keys())
     return full | {rule.name: int(holds(rule.condition, full)) for rule in told}
 

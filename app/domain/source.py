@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from app.domain.column import MAX_TEXT_BYTES, Column, Kind
+from app.domain.column import MAX_TEXT_BYTES, Coalesce, Column, Derived, Difference, Kind
 from app.domain.errors import DefinitionError, did_you_mean
 from app.domain.rules.condition import Condition
 from app.domain.rules.rule import Action, Refusing, Rule, condition_of, refusing, rule_problems
@@ -50,26 +50,6 @@ FIRST_INSTANT_US, LAST_INSTANT_US = -62_072_524_800_000_000, 253_339_228_799_999
 
 MAX_TOPIC_NUMBER = 127
 """Topic numbers share a signed 64-bit origin with partition and offset, so the top bit stays free."""
-
-
-@dataclass(frozen=True, slots=True)
-class Difference:
-    """A derived column `left - right`; null where either is null."""
-
-    column: Column
-    left: str
-    right: str
-
-
-@dataclass(frozen=True, slots=True)
-class Coalesce:
-    """A derived column: the first of `columns` that is not null."""
-
-    column: Column
-    columns: tuple[str, ...]
-
-
-Derived = Difference | Coalesce
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,8 +134,8 @@ class Source:
 
     def bounds(self, name: str) -> tuple[int | None, int | None]:
         """Between which values a usable record can have in a column, both inclusive; None for a side without."""
-        coalesced = (one.columns for one in self.derived if isinstance(one, Coalesce) and one.column.name == name)
-        held = [self.by_name[column] for column in next(coalesced, (name,))]
+        chosen_from = next((one.chosen_from for one in self.derived if one.column.name == name), ())
+        held = [self.by_name[column] for column in chosen_from or (name,)]
         lows, highs = [c.low for c in held if c.low is not None], [c.high for c in held if c.high is not None]
         return (
             min(lows) if len(lows) == len(held) else None,

@@ -12,7 +12,7 @@ from typing import Any
 from app.domain.errors import DefinitionError, did_you_mean
 from app.domain.measures.contract import Measure, Shown
 from app.domain.measures.parts import COUNT, FINGERPRINT, Part, merge_part
-from app.domain.source import NAME, Action, Column, Derived, Kind, Source, no_column
+from app.domain.source import NAME, Action, Column, Kind, Source, no_column
 from app.domain.windows.contract import Window
 
 WINDOW_NAME = "window_start_us"
@@ -114,7 +114,7 @@ class View:
             "window": [type(self.window).__name__, self.window.meaning()],
             "parts": [asdict(part) for part in self.parts],
             "columns": [_meaning(self.source.by_name[name]) for name in sorted(self.columns)],
-            "derived": [_derivation(d) for d in self.source.derived if d.column.name in self.columns],
+            "derived": [d.meaning() for d in self.source.derived if d.column.name in self.columns],
             **({"revisable_seconds": self.revisable_seconds} if self.revisable_seconds else {}),
             **({"rules": rules} if (rules := self._rules_meaning()) else {}),
         }
@@ -179,10 +179,6 @@ class View:
 def _meaning(column: Column) -> dict[str, Any]:
     """All that the column's definition says except its help, which changes no row."""
     return {name: said for name, said in asdict(column).items() if name != "help"}
-
-
-def _derivation(derived: Derived) -> dict[str, Any]:
-    return {**asdict(derived), "column": derived.column.name, "how": type(derived).__name__}
 
 
 def shared_marks(marks: Iterable[tuple[int, str]]) -> Iterable[str]:

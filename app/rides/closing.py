@@ -12,8 +12,7 @@ from app.codecs.stored.advance_requests import encode_request
 from app.domain.advance import AdvanceRequest, refusal
 from app.domain.catalogue import TaskGroup
 from app.domain.errors import FlagfallError
-from app.domain.pairs.alert import Alert
-from app.domain.pairs.join import Join
+from app.domain.pairs.pairing import Pairing
 from app.domain.records import TopicPartition
 from app.domain.source import Source
 from app.domain.view import View
@@ -46,11 +45,11 @@ def _refuse_unless_admitted(group: TaskGroup, watermark_us: int) -> None:
             )
 
 
-def closing_watermark_us(latest_clock_ms: int, views: Iterable[View], pairing: Iterable[Join | Alert] = ()) -> int:
+def closing_watermark_us(latest_clock_ms: int, views: Iterable[View], pairing: Iterable[Pairing] = ()) -> int:
     """The watermark at which nothing that holds a record up to the clock waits any more: windows, joins, alerts."""
     latest_us = latest_clock_ms * 1000
     waits_us = [view.window.span_us(latest_us) + view.grace_us for view in views]
-    waits_us += [one.unmatched_after_us if isinstance(one, Join) else one.held_us for one in pairing]
+    waits_us += [one.waits_us for one in pairing]
     return latest_us + max(waits_us, default=0)
 
 

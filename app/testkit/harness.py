@@ -32,6 +32,7 @@ from app.domain.marker import Marker
 from app.domain.oracle.view_fold import by_window, join_sessions
 from app.domain.pairs.alert import Alert
 from app.domain.pairs.join import Join
+from app.domain.pairs.pairing import Pairing
 from app.domain.records import TopicPartition, Value, with_derived
 from app.domain.rows import Cells, RowKey, merge_rows
 from app.domain.source import Source
@@ -80,7 +81,7 @@ class Harness:
         told = [view.source for view in (*views, *finals)]
         sent_on = [branch.source for branch in branches]
         self.sources: tuple[Source, ...] = tuple(dict.fromkeys(told + paired + watched + sent_on))
-        writers: tuple[Join | Alert, ...] = (*joins, *alerts)
+        writers: tuple[Pairing, ...] = (*joins, *alerts)
         read = {source.name: number for number, source in enumerate(self.sources, 1)}
         written = {one.output.name: len(read) + number for number, one in enumerate(writers, 1)}
         self._schema_ids = {topic.name: read[source.name] for source in self.sources for topic in source.topics}
@@ -282,7 +283,7 @@ class Harness:
                 f"view {view.name!r} (over source {view.source.name!r}) is not in this harness; its views: {there}"
             )
 
-    def _written(self, one: Join | Alert, what: str, here: Sequence[Join | Alert]) -> list[Row]:
+    def _written(self, one: Pairing, what: str, here: Sequence[Pairing]) -> list[Row]:
         if one not in here:
             there = ", ".join(each.name for each in here) or "none"
             raise HarnessError(f"{one.name} is a {type(one).__name__}, not {what} of this harness; there: {there}")

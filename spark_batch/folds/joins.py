@@ -16,6 +16,7 @@ from app.domain.advance import Advance
 from app.domain.pairs.alert import END, START, Alert
 from app.domain.pairs.half import Half
 from app.domain.pairs.join import Join, Side
+from app.domain.pairs.pairing import Pairing
 from spark_batch.folds.mix import packed_origin
 
 APPLIED, LATE, DUPLICATE, OUT_OF_SCOPE = "applied", "late", "duplicate", "out_of_scope"
@@ -98,7 +99,7 @@ def _timed_out(alert: Alert, waiting: DataFrame, records: DataFrame, advances: S
 
 
 def _halves(
-    of: Join | Alert, records: Mapping[str, DataFrame], late_us: int, remembered_us: int
+    of: Pairing, records: Mapping[str, DataFrame], late_us: int, remembered_us: int
 ) -> tuple[DataFrame, DataFrame]:
     """The halves that count, and the fate of every usable record."""
     parts = [_as_halves(of, topic, frame) for topic, frame in records.items()]
@@ -114,7 +115,7 @@ def _halves(
     return counts, fates.unionByName(told.select("task", "side", "origin", fate))
 
 
-def _as_halves(of: Join | Alert, topic: str, records: DataFrame) -> DataFrame:
+def _as_halves(of: Pairing, topic: str, records: DataFrame) -> DataFrame:
     usable = records.where("reason is null").withColumn("origin", packed_origin())
     sides = [side for side in Side if of.half(side).topic == topic]
     side, named, at_us = F.lit(None).cast("string"), F.lit(None).cast("string"), F.lit(None).cast("bigint")

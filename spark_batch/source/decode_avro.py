@@ -28,6 +28,7 @@ from app.domain.records import Reason
 from app.domain.rules.epochs import AS_DECLARED, Rules
 from spark_batch.source.column_types import SPARK, refused
 from spark_batch.source.conditions import held
+from spark_batch.source.derived import made
 from spark_batch.source.epochs import refusals, with_held
 
 PLAIN_TYPES = {"int", "long", "string", "boolean"}
@@ -65,7 +66,7 @@ def judge(decoded: DataFrame, source: s.Source, rules: Rules = AS_DECLARED) -> D
     """
     bounded = with_held(decoded, source, rules).withColumn("reason", F.when(~F.col("suspect"), _out_of_bounds(source)))
     within = F.col("reason").isNull() & ~F.col("suspect")
-    derived = bounded.withColumns({d.column.name: F.when(within, _derived(d)) for d in source.derived})
+    derived = bounded.withColumns({d.column.name: F.when(within, made(d)) for d in source.derived})
     full = derived.withColumns({r.name: F.when(within, held(r.condition).cast("bigint")) for r in source.rules})
     latest = F.try_add(F.try_multiply(F.col("timestamp_ms"), F.lit(MICROS_PER_MILLI)), F.col("skew_us"))
     in_time = F.when(F.col("timestamp_ms") < 0, Reason.NO_TIMESTAMP.value).when(
@@ -162,12 +163,6 @@ def _unclean(source: s.Source, rules: Rules) -> Column:
         for name, condition in source.conditions(refusing)
     ]
     return F.coalesce(F.lit(None).cast("string"), *refused)
-
-
-def _derived(derived: s.Derived) -> Column:
-    if isinstance(derived, s.Coalesce):
-        return F.coalesce(*map(F.col, derived.columns))
-    return F.col(derived.left) - F.col(derived.right)
 
 
 def _all(conditions: list[Column]) -> Column:

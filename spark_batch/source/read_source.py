@@ -23,7 +23,7 @@ from app.domain.corrections.correction import Place
 from app.domain.records import Record, with_derived
 from app.domain.rules.admission import refusal
 from app.domain.rules.epochs import AS_DECLARED, Rules
-from app.domain.source import Coalesce, Derived, Source
+from app.domain.source import Source
 from app.domain.view import View
 from spark_batch.source.decode_avro import LARGE_BYTES, decode, judge
 
@@ -39,7 +39,7 @@ ValueAt = Callable[[Place], bytes | None]
 
 def kept_columns(source: Source, views: Sequence[View]) -> list[str]:
     """Columns that the views read, those that others are derived from, and the record's id and key as evidence."""
-    bases = {name for derived in source.derived for name in _bases(derived)}
+    bases = {name for derived in source.derived for name in derived.bases}
     return sorted({name for view in views for name in view.columns} | bases | {source.id, source.key})
 
 
@@ -112,10 +112,6 @@ def _judged(
         full = with_derived(view.source, told)
         reason = refusal(view.source, record, full, rules)
         yield (nothing if reason else full) | place | {"reason": reason}
-
-
-def _bases(derived: Derived) -> tuple[str, ...]:
-    return derived.columns if isinstance(derived, Coalesce) else (derived.left, derived.right)
 
 
 def _topic_number(source: Source) -> Column:

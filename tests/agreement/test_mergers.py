@@ -1,4 +1,4 @@
-"""Every kind of part is merged by every engine, and all of them give the same."""
+"""Every kind of part is merged by every engine, and all of them give the same; each makes every kind of column."""
 
 from __future__ import annotations
 
@@ -10,10 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from app.domain.column import DERIVED
 from app.domain.measures import parts as m
 from app.edge.http.rows import mergers as answers
+from app.engine.core.records import derived as worker_columns
 from app.engine.core.views import grouping, merged
 from spark_batch.folds import mergers as spark
+from spark_batch.source import derived as spark_columns
 
 CELL = st.integers(m.INT64_MIN, m.INT64_MAX)
 
@@ -29,6 +32,10 @@ def test_every_kind_of_part_has_a_merger(table: dict[m.Op, Any]) -> None:
 
 def test_what_a_record_gives_is_known_to_the_worker() -> None:
     assert set(merged.TAKERS) == set(m.Take)
+
+
+def test_each_kind_of_derived_column_is_made_by_both_engines() -> None:
+    assert set(worker_columns.MAKERS) == set(spark_columns.MAKERS) == set(DERIVED)
 
 
 @pytest.mark.parametrize("op", m.Op)

@@ -13,8 +13,9 @@ from app.codecs.avro.strict import StrictDecoder
 from app.domain.fingerprint import mix, signed
 from app.domain.oracle.alert_fold import Told, fold_alert
 from app.domain.oracle.join_fold import Joined, fold_join
-from app.domain.pairs.alert import AT_OFFSET, END_ORIGIN, START_ORIGIN, TOLD_AT, Alert
+from app.domain.pairs.alert import AT_OFFSET, END_ORIGIN, START_ORIGIN, TOLD_AT
 from app.domain.pairs.join import LEFT_ORIGIN, RIGHT_ORIGIN, Join, JoinKind, Side
+from app.domain.pairs.pairing import Pairing
 from app.engine.core.batch import Transaction
 from app.engine.core.restore import Restorer
 from app.engine.core.task import TaskCore
@@ -42,7 +43,7 @@ SEEDS = st.integers(0, 2**32)
 KINDS = st.sampled_from(JoinKind)
 
 
-def told(of: Join | Alert, done: list[Transaction]) -> list[dict[str, Any]]:
+def told(of: Pairing, done: list[Transaction]) -> list[dict[str, Any]]:
     """What a join or alert has sent on, in order."""
     schema_id = SCHEMA_IDS[of.output.name]
     schemas = {schema_id: schema_of(of.source, schema_id)}

@@ -12,7 +12,7 @@ import pytest
 from app.domain.errors import DefinitionError
 from app.domain.event_time import NO_WATERMARK
 from app.domain.rows import RowKey
-from app.domain.source import Coalesce, SourceTopic
+from app.domain.source import SourceTopic
 from app.rides.views import ZONE_DEMAND
 from app.testkit.encoding import RecordError
 from app.testkit.harness import Harness, HarnessError
@@ -89,7 +89,7 @@ def test_finals_come_when_every_task_has_closed_the_window() -> None:
 
 def test_a_window_that_ends_at_the_epoch_is_closed_once() -> None:
     """Closed to instant 0 is another thing than closed to none."""
-    from_1970 = [replace(d, column=replace(d.column, low=0)) if isinstance(d, Coalesce) else d for d in PARCELS.derived]
+    from_1970 = [replace(d, column=replace(d.column, low=0)) if d.chosen_from else d for d in PARCELS.derived]
     load = replace(HUB_LOAD, source=replace(PARCELS, derived=tuple(from_1970)))
     kit = Harness(finals=[load])
     for topic in (AIR, ROAD):

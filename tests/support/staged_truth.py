@@ -25,8 +25,9 @@ from app.domain.marker import LIVE, Marker
 from app.domain.oracle.alert_fold import Told, fold_alert
 from app.domain.oracle.join_fold import Joined, fold_join
 from app.domain.oracle.view_fold import Folded, fold
-from app.domain.pairs.alert import AT_OFFSET, END_ORIGIN, START_ORIGIN, TOLD_AT, Alert
-from app.domain.pairs.join import LEFT_ORIGIN, RIGHT_ORIGIN, Join, Side
+from app.domain.pairs.alert import AT_OFFSET, END_ORIGIN, START_ORIGIN, TOLD_AT
+from app.domain.pairs.join import LEFT_ORIGIN, RIGHT_ORIGIN, Side
+from app.domain.pairs.pairing import Pairing
 from app.domain.records import Record, TopicPartition
 from app.domain.rows import Cells, RowKey, merge_rows
 from app.domain.view import View
@@ -215,7 +216,7 @@ def _finals(settings: Settings) -> dict[RowKey, Cells]:
     return found
 
 
-def _sent_on(settings: Settings, of: Join | Alert) -> list[dict[str, Any]]:
+def _sent_on(settings: Settings, of: Pairing) -> list[dict[str, Any]]:
     """The committed records of a join's or alert's output."""
     schema_id = Registry(settings).register(f"{of.output.name}-value", record_schema(of.source))
     schema = WriterSchema(schema_id, orjson.dumps(record_schema(of.source)).decode())

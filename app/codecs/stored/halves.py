@@ -10,7 +10,7 @@ headers are JSON (header values as hex).
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 import orjson
@@ -19,12 +19,14 @@ from app.codecs.stored.changelog import HALF, LAYOUT, WATCHED
 from app.domain.errors import LayoutError
 from app.domain.pairs.alert import Alert
 from app.domain.pairs.join import Join, Side
+from app.domain.pairs.pairing import Pairing
 from app.domain.records import Value
 
 _KEY = struct.Struct(">BBH4sBq")
 _HEAD = struct.Struct(">BBq")
 _LENGTH = struct.Struct(">i")
 _SIDES = (Side.LEFT, Side.RIGHT)
+_KINDS: Mapping[type[Pairing], int] = {Join: HALF, Alert: WATCHED}
 
 Headers = tuple[tuple[str, bytes], ...]
 
@@ -49,17 +51,13 @@ class StoredHalf(NamedTuple):
     waiting: Waiting | None
 
 
-def half_head(of: Join | Alert) -> bytes:
+def half_head(of: Pairing) -> bytes:
     """What the keys of all halves of a join's or alert's version begin with."""
-    return struct.pack(">BBH4s", LAYOUT, _kind(of), of.number, bytes.fromhex(of.version))
+    return struct.pack(">BBH4s", LAYOUT, _KINDS[type(of)], of.number, bytes.fromhex(of.version))
 
 
-def half_key(of: Join | Alert, side: Side, offset: int) -> bytes:
-    return _KEY.pack(LAYOUT, _kind(of), of.number, bytes.fromhex(of.version), _SIDES.index(side), offset)
-
-
-def _kind(of: Join | Alert) -> int:
-    return WATCHED if isinstance(of, Alert) else HALF
+def half_key(of: Pairing, side: Side, offset: int) -> bytes:
+    return _KEY.pack(LAYOUT, _KINDS[type(of)], of.number, bytes.fromhex(of.version), _SIDES.index(side), offset)
 
 
 def place_of(key: bytes) -> tuple[Side, int]:

@@ -18,6 +18,7 @@ from app.domain.errors import DefinitionError
 from app.domain.fingerprint import Origin, pack
 from app.domain.pairs.half import Half, half_problems, selection_problems
 from app.domain.pairs.join import Side
+from app.domain.pairs.pairing import Pairing
 from app.domain.records import Value
 from app.domain.source import Column, Kind, Source, SourceTopic
 
@@ -30,7 +31,7 @@ OWN_COLUMNS = (BEGAN_AT, ENDED_AT, TOLD_AT, START_ORIGIN, END_ORIGIN, AT_OFFSET)
 
 
 @dataclass(frozen=True)
-class Alert:
+class Alert(Pairing):
     """Tells what lasts longer than `longer_than_seconds`; what lasts exactly so long is not told.
 
     It is told at its end, or, if none has come, when the watermark reaches beginning + `longer_than_seconds` + grace,
@@ -59,6 +60,10 @@ class Alert:
         return self.starts.topic
 
     @property
+    def topics(self) -> tuple[str, ...]:
+        return (self.topic,)
+
+    @property
     def longer_than_us(self) -> int:
         return self.longer_than_seconds * 1_000_000
 
@@ -66,6 +71,10 @@ class Alert:
     def held_us(self) -> int:
         """How far the watermark must be past an instant for what happened then to be over."""
         return (self.longer_than_seconds + self.grace_seconds) * 1_000_000
+
+    @property
+    def waits_us(self) -> int:
+        return self.held_us
 
     def half(self, side: Side) -> Half:
         return self.starts if side is START else self.ends

@@ -19,6 +19,7 @@ from app.domain.fingerprint import Origin, mix, pack, signed
 from app.domain.pairs.half import Half, Only
 from app.domain.pairs.join_problems import join_problems
 from app.domain.pairs.joined import LEFT_ORIGIN, RIGHT_ORIGIN, Either, JoinKind, Side, Taken, joined_column, taken_of
+from app.domain.pairs.pairing import Pairing
 from app.domain.records import Value
 from app.domain.source import Column, Kind, Source, SourceTopic
 
@@ -26,12 +27,14 @@ __all__ = ["LEFT_ORIGIN", "RIGHT_ORIGIN", "Either", "Half", "Join", "JoinKind", 
 
 
 @dataclass(frozen=True)
-class Join:
+class Join(Pairing):
     """Which halves meet (same id, at most `bound_seconds` apart), and what the joined record holds.
 
     `output` is the topic it goes to, with its number as part of fingerprints. `number` is never reused. Of a LEFT or
     OUTER join the record of a half that nobody met has null in the other side's columns.
     """
+
+    sends_unmatched = True
 
     number: int
     name: str
@@ -63,6 +66,10 @@ class Join:
     def unmatched_after_us(self) -> int:
         """How far the lower watermark must be past a half's time for nobody to meet it any more."""
         return self.bound_us + self.grace_us
+
+    @property
+    def waits_us(self) -> int:
+        return self.unmatched_after_us
 
     @property
     def remembered_us(self) -> int:

@@ -27,6 +27,7 @@ from app.domain.marker import (
 )
 from app.domain.pairs.alert import Alert
 from app.domain.pairs.join import Join, Side
+from app.domain.pairs.pairing import Pairing
 from app.domain.rules.epochs import GraceEpoch
 from app.domain.rules.obeyed import giving_grace, held_to
 from app.domain.source import Source
@@ -112,7 +113,8 @@ class TaskDefinition:
 
     @cached_property
     def _versions(self) -> Mapping[str, str]:
-        return {one.name: one.version for one in (*self.pairing, *self.views)}
+        of_pairing = {one.name: one.version for one in self.pairing}
+        return of_pairing | {view.name: view.version for view in self.views}
 
     @cached_property
     def joint_topics(self) -> frozenset[str]:
@@ -120,7 +122,7 @@ class TaskDefinition:
 
         Sessions, joins and alerts look for what is stored, which must be all that came before.
         """
-        joined = {topic for join in self.joins for topic in join.topics} | {alert.topic for alert in self.alerts}
+        joined = {topic for one in self.pairing for topic in one.topics}
         in_sessions = {view.source.name for view in self.views if view.window.merges}
         return frozenset(t for t, source in self.by_topic.items() if t not in joined and source.name not in in_sessions)
 
@@ -134,17 +136,14 @@ class TaskDefinition:
         """Columns of a source that some view, join or branch reads, derived ones among them."""
         read = {name for view in self.views_over(source) for name in view.columns}
         read |= {name for branch in self.branches_over(source) for name in branch.columns}
-        for join in self.joins:
+        for one in self.pairing:
             for side in Side:
-                if (half := join.half(side)).source == source:
-                    read |= {*half.columns, *join.needed(side)}
-        for alert in self.alerts:
-            if alert.starts.source == source:
-                read |= {*alert.starts.columns, *alert.ends.columns, *alert.columns}
+                if (half := one.half(side)).source == source:
+                    read |= {*half.columns, *one.needed(side)}
         return frozenset(read | {source.reported_at})
 
     @property
-    def pairing(self) -> tuple[Join | Alert, ...]:
+    def pairing(self) -> tuple[Pairing, ...]:
         """Joins and alerts: what holds halves, and sends records on."""
         return (*self.joins, *self.alerts)
 
@@ -297,7 +296,7 @@ def _alert_position(alert: Alert, marker: Marker, inputs: Mapping[str, InputPosi
 
 
 def _refuse_changed(
-    what: str, parts: str, marker: Marker, known: JoinPosition | AlertPosition, declared: Join | Alert
+    what: str, parts: str, marker: Marker, known: JoinPosition | AlertPosition, declared: Pairing
 ) -> None:
     """What is held is held by the version that was."""
     if known.version != declared.version:

@@ -20,6 +20,7 @@ from app.domain.oracle.alert_fold import Alerted, Told
 from app.domain.oracle.join_fold import Joined
 from app.domain.pairs.alert import AT_OFFSET, BEGAN_AT, END_ORIGIN, ENDED_AT, START_ORIGIN, TOLD_AT, Alert
 from app.domain.pairs.join import LEFT_ORIGIN, RIGHT_ORIGIN, Join, Side
+from app.domain.pairs.pairing import Pairing
 from app.domain.records import Value, with_derived
 from app.testkit.checks.expected import Expected
 from app.testkit.checks.written import Problems, Settled, as_refused, multiset_problems, place_of, written
@@ -69,7 +70,7 @@ def _fate_problems(expected: Expected, topic: str, wanted: Joined | Alerted, fat
         yield f"{topic}: {fates.get(topic)} in the ledger, not {counts}"
 
 
-def _sent_on(world: World, of: Join | Alert) -> Counter[Any]:
+def _sent_on(world: World, of: Pairing) -> Counter[Any]:
     schema = WriterSchema(world.definition.schema_ids[of.output.name], json.dumps(record_schema(of.source)))
     strict, told = StrictDecoder(of.source.columns), written(world, of.output.name).elements()
     return Counter(_comparable(strict.decode(value, {schema.id: schema})) for _, value, _ in told)

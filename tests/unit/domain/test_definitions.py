@@ -66,8 +66,8 @@ def test_the_source_of_the_example_is_as_it_is_written(catalogue: Catalogue) -> 
     assert trips.by_name["end_station"] == Column("end_station", Kind.IDENTIFIER, True, 1, 9_999)
     assert trips.by_name["ended_at_us"].low == RIDES.by_name["pickup_at_us"].low
     (duration,) = trips.derived
-    assert isinstance(duration, Difference)
-    assert (duration.left, duration.right, duration.column.nullable) == ("ended_at_us", "started_at_us", False)
+    assert duration == Difference(duration.column, "ended_at_us", "started_at_us")
+    assert not duration.column.nullable
 
 
 def test_the_rules_of_the_example_are_as_they_are_written(catalogue: Catalogue) -> None:

@@ -1,4 +1,4 @@
-"""Who uses a window or a measure asks what its contract says, never which kind it is."""
+"""Who uses a window, a measure, a derived column or a pairing asks what its contract says, never which kind it is."""
 
 from __future__ import annotations
 
@@ -8,12 +8,16 @@ from pathlib import Path
 
 import pytest
 
+from app.domain.column import DERIVED
 from app.domain.measures.kinds import MEASURES
+from app.domain.pairs.alert import Alert
+from app.domain.pairs.join import Join
 from app.domain.windows.kinds import KINDS
 from app.engine.core.kinds.kernels import KERNELS
 
 ROOT = Path(__file__).parents[3]
-NAMES = frozenset(kind.__name__ for kind in (*KINDS.values(), *MEASURES.values()))
+ASKED: tuple[type, ...] = (*KINDS.values(), *MEASURES.values(), *DERIVED, Join, Alert)
+NAMES = frozenset(kind.__name__ for kind in ASKED)
 FOLDERS = ("app", "agents", "tables", "spark_batch", "tests", "benchmarks", "scripts")
 FILES = sorted(path for folder in FOLDERS for path in (ROOT / folder).rglob("*.py"))
 

@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from app.domain.pairs.alert import Alert
 from app.domain.pairs.half import Half
-from app.domain.pairs.join import Join, Side
+from app.domain.pairs.joined import Side
+from app.domain.pairs.pairing import Pairing
 from app.domain.records import Value
 from app.engine.core.records.usable import Usable
 
@@ -31,7 +31,7 @@ class Arrived(NamedTuple):
     columns: dict[str, Value]
 
 
-def arrivals(of: Join | Alert, topic: str, usable: Usable) -> Iterator[Arrival]:
+def arrivals(of: Pairing, topic: str, usable: Usable) -> Iterator[Arrival]:
     """Every usable record of a topic, in offset order."""
     halves: list[Arrived | None] = [None] * len(usable)
     for side in Side:

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from app.codecs.stored.halves import StoredHalf, encode_half, half_key
-from app.domain.pairs.alert import Alert
-from app.domain.pairs.join import Join, Side
+from app.domain.pairs.joined import Side
+from app.domain.pairs.pairing import Pairing
 from app.domain.records import Value
 from app.engine.core.draft import Draft
 from app.engine.core.pairs.halves import Halves, Place
@@ -92,7 +92,7 @@ class HalvesChanged:
         state.halves[self.of].remove(self.removed)
 
 
-def keep_halves(draft: Draft, of: Join | Alert, halves: WorkingHalves) -> None:
+def keep_halves(draft: Draft, of: Pairing, halves: WorkingHalves) -> None:
     """Put what halves have come to into the transaction; of those that came and went within it nothing is written."""
     put = [half for half in halves.changed.values() if half is not None]
     gone = [place for place, half in halves.changed.items() if half is None and place in draft.state.halves[of.name]]

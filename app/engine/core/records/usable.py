@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 
@@ -16,10 +16,11 @@ from app.codecs.avro.schema import Schemas
 from app.domain.records import TOO_LARGE, Reason
 from app.domain.rules.condition import columns_of
 from app.domain.rules.epochs import SkewEpoch
-from app.domain.source import Coalesce, Derived, Kind, Source
+from app.domain.source import Kind, Source
 from app.engine.core.batch import Batch
 from app.engine.core.records import fingerprint
 from app.engine.core.records.conditions import held
+from app.engine.core.records.derived import made
 from app.engine.core.records.judging import NO_TIMESTAMP, OUT_OF_BOUNDS, SKEWED, UNCLEAN, UNDECODED, USABLE, judge
 
 _REASONS = {NO_TIMESTAMP: str(Reason.NO_TIMESTAMP), SKEWED: str(Reason.SKEWED)}
@@ -143,18 +144,14 @@ def usable_records(
 def _decoder(source: Source, read: frozenset[str] | None) -> BlockDecoder:
     """A decoder into the columns wanted and those that derived ones are made of; it keeps what it learns of schemas."""
     if read is not None:
-        made_of = {source.reported_at, *(name for d in source.derived for name in _made_of(d))}
+        made_of = {source.reported_at, *(name for d in source.derived for name in d.bases)}
         read = read.union(made_of, *(rule.columns for rule in source.rules_in(read)))
     return BlockDecoder(Layout(source.columns, read))
 
 
-def _made_of(derived: Derived) -> Iterable[str]:
-    return derived.columns if isinstance(derived, Coalesce) else (derived.left, derived.right)
-
-
 def _derived_columns(source: Source, columns: ColumnArrays, read: frozenset[str] | None) -> dict[str, Cells]:
     """All derived columns, and those of the rules that are read."""
-    derived = {derived.column.name: _derived(derived, columns) for derived in source.derived}
+    derived = {derived.column.name: made(derived, columns) for derived in source.derived}
     rules = source.rules if read is None else source.rules_in(read)
     column, always = _reader(derived, columns), np.ones(columns.height, np.bool_)
     return derived | {
@@ -165,17 +162,6 @@ def _derived_columns(source: Source, columns: ColumnArrays, read: frozenset[str]
 def _reader(derived: Mapping[str, Cells], columns: ColumnArrays) -> Callable[[str], Cells]:
     """A column by its name, whether it is derived or not."""
     return lambda name: derived.get(name) or columns.column(name)
-
-
-def _derived(derived: Derived, columns: ColumnArrays) -> Cells:
-    first, *others = (columns.column(name) for name in _made_of(derived))
-    if isinstance(derived, Coalesce):
-        for other in others:
-            values = np.where(first.present, first.values, other.values)
-            first = Cells(first.kind, values, first.present | other.present)
-        return first
-    (right,) = others
-    return Cells(derived.column.kind, first.values - right.values, first.present & right.present)
 
 
 def _refused(

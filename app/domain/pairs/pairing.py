@@ -1,0 +1,49 @@
+"""What joins and alerts have in common: halves are held until they meet, or nobody can meet them any more."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import ClassVar
+
+from app.domain.pairs.half import Half
+from app.domain.pairs.joined import Side
+from app.domain.source import Source, SourceTopic
+
+
+class Pairing(ABC):
+    """Matches records by id, and writes a topic of its own. `number` is never reused: it stands in every stored key."""
+
+    number: int
+    name: str
+    output: SourceTopic
+    help: str
+    sends_unmatched: ClassVar[bool] = False
+    """Whether halves that nobody met go to the topic of unmatched ones."""
+
+    @property
+    @abstractmethod
+    def topics(self) -> tuple[str, ...]:
+        """The topics it reads, each once."""
+
+    @property
+    @abstractmethod
+    def waits_us(self) -> int:
+        """How far the watermark must be past a half's time for nothing to wait for it any more."""
+
+    @property
+    @abstractmethod
+    def version(self) -> str:
+        """Eight hex digits over all that can change what it gives."""
+
+    @property
+    @abstractmethod
+    def source(self) -> Source:
+        """What it gives as a source: views over it read it like any other."""
+
+    @abstractmethod
+    def half(self, side: Side) -> Half:
+        """What it takes from a side."""
+
+    @abstractmethod
+    def needed(self, side: Side) -> tuple[str, ...]:
+        """Columns of a side that it carries into what it gives."""
