@@ -24,6 +24,7 @@ from app.domain.measures.kinds import Count, Max, Sum
 from app.domain.view import Group, View
 from app.domain.windows.tumbling import Tumbling
 from app.engine.core.batch import Changes, Transaction
+from app.engine.core.completing import empty_marker
 from app.engine.core.definition import TaskDefinition
 from app.engine.core.rows.columns import Rows
 from app.engine.drive.kafka.connections import Connections
@@ -109,7 +110,7 @@ async def _empty_markers(settings: Settings, connections: Connections, case: Cas
     definition, tasks = case.definition, range(case.tasks)
     inputs = await inputs_of(connections.cluster, definition.topics, tasks, settings.topics.partitions)
     begins = {task: {topic: given.at_start() for topic, given in inputs[task].items()} for task in tasks}
-    return {task: definition.empty_marker(task, begins[task]) for task in tasks}
+    return {task: empty_marker(definition, task, begins[task]) for task in tasks}
 
 
 async def _writer(connections: Connections, case: Case, task: int) -> TaskWriter:

@@ -29,6 +29,7 @@ from app.domain.windows.all_time import AllTime
 from app.domain.windows.session import Session
 from app.domain.windows.tumbling import Tumbling
 from app.engine.core.batch import Output, Transaction
+from app.engine.core.completing import completed
 from app.engine.core.definition import TaskDefinition
 from app.engine.core.restore import Restorer, new_state
 from app.engine.core.task import TaskCore
@@ -259,7 +260,7 @@ def test_a_view_built_beside_the_others_becomes_what_it_would_have_been(seed: in
     state = new_state(definition, 0, starts)
     state.views["total"] = old.state.views["total"]
     state.blocks = old.state.blocks
-    state.marker = definition.completed(old.state.marker, starts)
+    state.marker = completed(definition, old.state.marker, starts)
     core = TaskCore(definition, state)
     by_topic = {log.topic: log for log in logs}
     if any(cuts.values()):

@@ -13,6 +13,7 @@ from app.domain.branch import Branch
 from app.domain.errors import DefinitionError
 from app.domain.marker import BranchPosition, InputPosition
 from app.domain.records import with_derived
+from app.engine.core.completing import completed, empty_marker
 from app.engine.core.definition import TaskDefinition
 from app.testkit.harness import Harness
 from app.testkit.simulation.parcels import HUB_LOAD, PARCELS, WEIGHED
@@ -86,15 +87,15 @@ def test_however_records_are_cut_into_batches_and_workers_killed_each_goes_on_on
 def test_a_branch_that_was_off_starts_anew_behind_what_it_missed() -> None:
     """Off is another setting or an older release; one that read nothing meanwhile leaves no gap."""
     on, off = (TaskDefinition("a", (PARCELS,), (HUB_LOAD,), branches=b) for b in ((WEIGHED,), ()))
-    begun = on.empty_marker(0, {topic: InputPosition("id", 0, 0) for topic in on.topics})
+    begun = empty_marker(on, 0, {topic: InputPosition("id", 0, 0) for topic in on.topics})
     assert begun.branches[WEIGHED.name] == BranchPosition(WEIGHED.version, {AIR: 0, ROAD: 0})
     counted = replace(begun, branches={WEIGHED.name: replace(begun.branches[WEIGHED.name], high=3, low=4)})
-    left = off.completed(counted, counted.inputs)
-    assert on.completed(left, left.inputs).branches == counted.branches
+    left = completed(off, counted, counted.inputs)
+    assert completed(on, left, left.inputs).branches == counted.branches
     moved = replace(left, inputs=left.inputs | {ROAD: InputPosition("id", 0, 9)})
-    again = on.completed(off.completed(moved, moved.inputs), moved.inputs)
+    again = completed(on, completed(off, moved, moved.inputs), moved.inputs)
     assert again.branches[WEIGHED.name] == BranchPosition(WEIGHED.version, {AIR: 0, ROAD: 9})
-    other = replace(on, branches=(replace(WEIGHED, threshold=501),)).completed(again, again.inputs)
+    other = completed(replace(on, branches=(replace(WEIGHED, threshold=501),)), again, again.inputs)
     assert other.branches[WEIGHED.name].version != WEIGHED.version
 
 

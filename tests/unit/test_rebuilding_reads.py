@@ -17,6 +17,7 @@ from app.domain.marker import InputPosition
 from app.domain.records import TopicPartition
 from app.engine.core.batch import Batch, Transaction
 from app.engine.core.building import Piece
+from app.engine.core.completing import empty_marker
 from app.engine.core.definition import TaskDefinition
 from app.engine.drive.kafka import schemas
 from app.engine.drive.kafka.inputs import Input
@@ -53,7 +54,7 @@ def standing() -> Standing:
     begin = {topic: InputPosition("id", 0, given.end) for topic, given in inputs.items()}
     read_by = SCHEMAS[NUMBER]
     assert read_by is not None
-    marker = replace(DEFINITION.empty_marker(0, begin), schemas={str(NUMBER): read_by.fingerprint})
+    marker = replace(empty_marker(DEFINITION, 0, begin), schemas={str(NUMBER): read_by.fingerprint})
     return Standing(marker, inputs, Input(TopicPartition("app.corrected", 0), "id", 0, 0))
 
 

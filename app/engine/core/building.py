@@ -14,7 +14,8 @@ from app.domain.marker import BUILDING, LIVE, BuildPosition, Marker, ViewPositio
 from app.domain.rules.epochs import SkewEpoch, epoch_at
 from app.domain.view import View
 from app.engine.core.batch import Batch
-from app.engine.core.definition import TaskDefinition, built_so_far
+from app.engine.core.completing import built_so_far
+from app.engine.core.definition import TaskDefinition
 from app.engine.core.draft import Draft
 from app.engine.core.epochs import of_one_skew
 from app.engine.core.records.refusals import late_output

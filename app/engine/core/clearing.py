@@ -14,7 +14,7 @@ import numpy as np
 from app.codecs.stored.changelog import Int64s, block_head
 from app.domain.marker import CLEARING
 from app.domain.view import View
-from app.engine.core.definition import built_so_far
+from app.engine.core.completing import built_so_far
 from app.engine.core.draft import Draft
 from app.engine.core.kinds.kernels import kernel_of
 from app.engine.core.rows.state import ViewChange

@@ -20,6 +20,7 @@ from app.domain.marker import InputPosition, Marker
 from app.domain.view import View
 from app.engine.core.batch import Batch
 from app.engine.core.clearing import holds
+from app.engine.core.completing import completed, empty_marker
 from app.engine.core.definition import TaskDefinition
 from app.engine.core.pairs.halves import Halves
 from app.engine.core.possible import is_possible, require_possible
@@ -118,7 +119,7 @@ class Restorer:
         """
         state = self._state
         if self.marker is None:
-            empty = self._definition.empty_marker(partition, inputs)
+            empty = empty_marker(self._definition, partition, inputs)
             state.marker = replace(empty, changelog_id=changelog_id)
         else:
             require_possible(self._definition, self.marker)
@@ -126,7 +127,7 @@ class Restorer:
             begun = [view for view in self._definition.views if not goes_on(view, self.marker)]
             former = {view.name for view in begun if holds(state, view)}
             marker = replace(self.marker, changelog_id=self.marker.changelog_id or changelog_id)
-            state.marker = self._definition.completed(marker, inputs, former)
+            state.marker = completed(self._definition, marker, inputs, former)
             state.is_ahead = self._last.is_ahead or state.marker != self.marker
         state.marker_offset = self.marker_offset
         state.looked_to.clear()

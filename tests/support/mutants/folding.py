@@ -14,9 +14,8 @@ from app.domain.corrections.correction import Refusal
 from app.domain.event_time import NO_WATERMARK
 from app.domain.marker import LIVE
 from app.domain.pairs.alert import Alert
-from app.engine.core import task
+from app.engine.core import completing, task
 from app.engine.core.batch import Batch
-from app.engine.core.definition import TaskDefinition
 from app.engine.core.draft import Draft
 from app.engine.core.pairs import joining, watching
 from app.engine.core.records import reading
@@ -115,8 +114,8 @@ def plant_tell_an_alert_at_the_bound(patch: pytest.MonkeyPatch) -> None:
 
 def plant_take_a_building_view_for_live(patch: pytest.MonkeyPatch) -> None:
     """A new view begins where its task is, and passes for complete."""
-    position = TaskDefinition._position
-    patch.setattr(TaskDefinition, "_position", lambda self, *args: replace(position(self, *args), state=LIVE, built={}))
+    position = completing._position
+    patch.setattr(completing, "_position", lambda *args: replace(position(*args), state=LIVE, built={}))
 
 
 def plant_apply_corrections_whatever_stands_there(patch: pytest.MonkeyPatch) -> None:

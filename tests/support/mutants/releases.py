@@ -10,7 +10,7 @@ import pytest
 from app.domain.branch import Branch
 from app.domain.event_time import NO_WATERMARK
 from app.domain.rules import obeyed
-from app.engine.core import building, definition, task
+from app.engine.core import building, completing, task
 from app.engine.core.draft import Draft
 from app.engine.core.kinds import hopping
 from app.engine.core.records import branching
@@ -20,7 +20,7 @@ from app.engine.core.views import aggregate, ended, folding
 
 
 def plant_forget_what_a_release_without_the_view_missed(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(definition, "_left", lambda position, _: position)
+    patch.setattr(completing, "_left", lambda position, _: position)
 
 
 def plant_forget_what_former_graces_had_closed(patch: pytest.MonkeyPatch) -> None:

@@ -22,7 +22,8 @@ from app.domain.view import View
 from app.engine.core.advances import advance_output
 from app.engine.core.batch import Batch, Output, Transaction
 from app.engine.core.building import Piece, read_again
-from app.engine.core.definition import TaskDefinition, begun_again
+from app.engine.core.completing import begun_again
+from app.engine.core.definition import TaskDefinition
 from app.engine.core.epochs import of_one_skew
 from app.engine.core.mending.stored_marker import marker_transaction
 from app.engine.core.possible import has_impossible

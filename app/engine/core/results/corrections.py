@@ -21,7 +21,7 @@ from app.domain.rows import Cells, RowKey
 from app.domain.rules.obeyed import lowest_seen_us
 from app.domain.view import View
 from app.engine.core.batch import Batch, Output
-from app.engine.core.definition import begun_again, built_so_far, is_built
+from app.engine.core.completing import begun_again, built_so_far, is_built
 from app.engine.core.draft import Draft
 from app.engine.core.kinds.kernels import kernel_of
 from app.engine.core.results.revising import tell_replaced
