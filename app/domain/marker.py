@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
+from app.domain.errors import StateError
 from app.domain.event_time import NO_WATERMARK
 from app.domain.rules.epochs import GraceEpoch, SkewEpoch
 
@@ -211,11 +212,25 @@ class Marker:
             return self
         return replace(self, schemas=self.schemas | dict(new[: MOST_SCHEMAS - len(self.schemas)]))
 
+    def position_in(self, topic: str) -> InputPosition:
+        """How far an input topic was read. StateError for one that whoever wrote the marker did not know."""
+        if topic not in self.inputs:
+            raise unknown_topic(topic, self.partition)
+        return self.inputs[topic]
+
     def lowest_watermark_us(self, topics: Iterable[str]) -> int:
         """The watermark that all these topics have reached; NO_WATERMARK if one of them has none."""
-        return min(self.inputs[topic].watermark_us for topic in topics)
+        return min(self.position_in(topic).watermark_us for topic in topics)
 
     @property
     def next_offsets(self) -> dict[str, int]:
         """The cut: next offset per input topic."""
         return {topic: position.next_offset for topic, position in self.inputs.items()}
+
+
+def unknown_topic(topic: str, partition: int) -> StateError:
+    """The task's marker is one of before the topic was an input."""
+    return StateError(
+        f"{topic}-{partition}: the task does not know the topic, as no release that has this input has held the task "
+        "yet: start a worker of the one that declares it, which begins the topic, and ask again"
+    )

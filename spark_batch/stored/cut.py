@@ -68,7 +68,7 @@ class TaskCut:
     def view_start(self, topic: str) -> int:
         """The first offset that the view covers: its own start, if it was added after the task had begun."""
         position = self.marker.views[self.view.name]
-        return max(position.start.get(topic, 0), self.marker.inputs[topic].start_offset)
+        return max(position.start.get(topic, 0), self.marker.position_in(topic).start_offset)
 
 
 def _from(position: InputPosition) -> int:

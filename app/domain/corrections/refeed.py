@@ -114,7 +114,7 @@ def place_of(record: Record) -> Place:
 
 
 def _why_not(view: View, standing: Standing, place: Place, *, was_late: bool) -> Left | None:
-    position, read = standing.marker.views[view.name], standing.marker.inputs[place.topic]
+    position, read = standing.marker.views[view.name], standing.marker.position_in(place.topic)
     if place in standing.added:
         return Left.ALREADY_ADDED
     if (not_by_rows := _not_by_rows(view)) is not None:

@@ -31,7 +31,9 @@ def lowest_seen_us(view: View, marker: Marker) -> int:
     graces = marker.views[view.name].graces if view.name in marker.views else {}
     return min(
         seen_us(
-            view, graces[topic.name][-1] if graces.get(topic.name) else None, marker.inputs[topic.name].watermark_us
+            view,
+            graces[topic.name][-1] if graces.get(topic.name) else None,
+            marker.position_in(topic.name).watermark_us,
         )
         for topic in view.source.topics
     )

@@ -56,7 +56,7 @@ class Outcomes:
         missing."""
         for _ in self.new(marker.partition):
             pass
-        judged = marker.inputs[self.topic]
+        judged = marker.position_in(self.topic)
         told = sum(offset < judged.next_offset for offset in self._judged[marker.partition])
         if told != judged.decoded:
             raise TaskUnknown(

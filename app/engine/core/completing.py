@@ -22,6 +22,7 @@ from app.domain.marker import (
     OffsetRange,
     ViewPosition,
     former_key,
+    unknown_topic,
 )
 from app.domain.pairs.alert import Alert
 from app.domain.pairs.join import Join
@@ -55,9 +56,12 @@ def completed(
     BUILDING from here on: should it be declared again, it reads what it missed. A branch that missed records
     starts anew from here on.
     Where the marker tells of another grace or skew than is declared now, an epoch begins here. StateError for a
-    join or alert that missed records, or that was changed.
+    join or alert that missed records, or that was changed, and for a topic of which nothing tells where it begins.
     """
     positions = {topic: _held(definition, topic, at) for topic, at in (dict(inputs) | marker.inputs).items()}
+    for topic in definition.topics:
+        if topic not in positions:
+            raise unknown_topic(topic, marker.partition)
     marker = _parted(definition, marker)
     views = {name: _left(position, positions) for name, position in marker.views.items()}
     views |= {v.name: _position(definition, v, marker, positions, inputs, v.name in former) for v in definition.views}

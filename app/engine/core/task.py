@@ -61,8 +61,8 @@ class TaskCore:
         `schemas` has an entry for every schema id in them. StateError if a batch does not follow the position:
         offsets in between would be lost.
         """
-        inputs = self.state.marker.inputs
-        found = (read_batch(self.definition, batch, inputs[batch.topic], schemas) for batch in batches)
+        position_in = self.state.marker.position_in
+        found = (read_batch(self.definition, batch, position_in(batch.topic), schemas) for batch in batches)
         return [read for read in found if read is not None]
 
     def plan_read(self, reads: Sequence[Read]) -> Transaction | None:
@@ -117,7 +117,7 @@ class TaskCore:
     def advance(self, topic: str, watermark_us: int) -> Transaction | None:
         """Raise a watermark at the present position, because the topic-partition is idle (rule 8); None if it is
         there already."""
-        position = self.state.marker.inputs[topic]
+        position = self.state.marker.position_in(topic)
         if watermark_us <= position.watermark_us:
             return None
         draft = Draft(self.definition, self.state)

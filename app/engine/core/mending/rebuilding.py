@@ -117,7 +117,8 @@ class Rebuild:
         as they were published; later ones will be."""
         views = dict(marker.views)
         for view in (view for view in self._definition.views if view.window.closes):
-            top_us = max(marker.inputs[topic.name].watermark_us for topic in view.source.topics)
+            known = (marker.inputs[topic.name] for topic in view.source.topics if topic.name in marker.inputs)
+            top_us = max((position.watermark_us for position in known), default=NO_WATERMARK)
             position = views.get(view.name)
             if position is not None and position.closed_to_us is not None:
                 end_us = None if top_us == NO_WATERMARK else view.window.end(view.window.start(top_us))
