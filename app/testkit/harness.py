@@ -15,45 +15,36 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 from app.base import names
-from app.codecs.avro.schema import Schemas
 from app.codecs.batches.origin_headers import SHORTENED
 from app.codecs.stored.advance_requests import encode_request
-from app.codecs.stored.changelog import decode_rows
-from app.codecs.stored.row_keys import decode_key, row_prefix
 from app.domain.advance import AdvanceRequest, refusal
 from app.domain.branch import Branch
 from app.domain.corrections.correction import Place
-from app.domain.errors import FlagfallError
 from app.domain.marker import Marker
-from app.domain.oracle.view_fold import by_window, join_sessions
+from app.domain.oracle.view_fold import by_window
 from app.domain.pairs.alert import Alert
 from app.domain.pairs.join import Join
 from app.domain.pairs.pairing import Pairing
-from app.domain.records import TopicPartition, Value, with_derived
-from app.domain.rows import Cells, RowKey, merge_rows
+from app.domain.records import TopicPartition, Value
+from app.domain.rows import Cells, RowKey
 from app.domain.source import Source
 from app.domain.view import View
 from app.engine.core.batch import Headers
-from app.engine.core.definition import TaskDefinition
 from app.engine.core.task_state import TaskState
 from app.testkit import received
 from app.testkit.cluster.broker import Broker
 from app.testkit.cluster.partition_log import PartitionLog, Sent
 from app.testkit.cluster.simulated_task import SimulatedTask
 from app.testkit.cluster.until_idle import run_until_idle
-from app.testkit.encoding import encode, filled, schema_of
+from app.testkit.declared import HarnessError, declared
 from app.testkit.received import Late, Quarantined, Unmatched
-from app.testkit.releases import alert_over, branch_over, join_over
+
+__all__ = ["Harness", "HarnessError"]
 
 Row = dict[str, Any]
-
-
-class HarnessError(FlagfallError):
-    """A test asks for something that its harness does not have."""
 
 
 class Harness:
@@ -75,34 +66,15 @@ class Harness:
         partitions: int = 1,
         application: str = "test",
     ) -> None:
-        _check(views, joins, finals, alerts, branches, partitions)
-        paired = [half.source for join in joins for half in (join.left, join.right)]
-        watched = [alert.starts.source for alert in alerts]
-        told = [view.source for view in (*views, *finals)]
-        sent_on = [branch.source for branch in branches]
-        self.sources: tuple[Source, ...] = tuple(dict.fromkeys(told + paired + watched + sent_on))
-        writers: tuple[Pairing, ...] = (*joins, *alerts)
-        read = {source.name: number for number, source in enumerate(self.sources, 1)}
-        written = {one.output.name: len(read) + number for number, one in enumerate(writers, 1)}
-        self._schema_ids = {topic.name: read[source.name] for source in self.sources for topic in source.topics}
-        self._schemas: Schemas = {
-            **{read[source.name]: schema_of(source, read[source.name]) for source in self.sources},
-            **{written[one.output.name]: schema_of(one.source, written[one.output.name]) for one in writers},
-        }
-        self._definition = TaskDefinition(
-            application,
-            self.sources,
-            tuple(dict.fromkeys((*views, *finals))),
-            tuple(joins),
-            tuple(view.name for view in finals),
-            partitions,
-            written,
-            tuple(branches),
-            tuple(alerts),
-        )
+        self._declared = declared(views, joins, finals, alerts, branches, partitions, application)
         self._broker = Broker(partitions)
         self._tasks: list[SimulatedTask] = []
         self.restart()
+
+    @property
+    def sources(self) -> tuple[Source, ...]:
+        """Those that its tasks read."""
+        return self._declared.definition.sources
 
     def send(
         self,
@@ -119,12 +91,12 @@ class Harness:
         Nullable columns may be left out. `timestamp_ms` is Kafka's own; if it is not told the record is punctual.
         RecordError if the values do not fit the topic's source.
         """
-        record = self._record(topic, values, key, timestamp_ms, headers)
+        record = self._declared.record(topic, values, key, timestamp_ms, headers)
         return self._produce(topic, partition, [record])[0]
 
     def send_all(self, topic: str, records: Sequence[Mapping[str, Value]], *, partition: int = 0) -> list[int]:
         """Send punctual records, which the task is given as one batch; gives their offsets."""
-        return self._produce(topic, partition, [self._record(topic, values, None, None, ()) for values in records])
+        return self._produce(topic, partition, [self._declared.record(topic, values) for values in records])
 
     def send_bytes(
         self,
@@ -137,15 +109,15 @@ class Harness:
         headers: Headers = (),
     ) -> int:
         """Send these very bytes, whatever they are; gives their offset."""
-        self._source_of(topic)
+        self._declared.source_of(topic)
         return self._produce(topic, partition, [Sent(key, value, headers, timestamp_ms)])[0]
 
     def advance_watermark(self, topic: str, watermark_us: int, *, partition: int = 0) -> None:
         """Raise a watermark without a record, as `flagfall advance` does. It never goes back."""
-        source, request = self._source_of(topic), AdvanceRequest(topic, partition, watermark_us)
+        source, request = self._declared.source_of(topic), AdvanceRequest(topic, partition, watermark_us)
         if refusal(request, {topic: source}, partition):
             raise HarnessError(f"{watermark_us} is no instant of {source.name}: {source.instants_us}, both inclusive")
-        self._produce(self._definition.advance_requests, partition, [Sent(None, encode_request(request))])
+        self._produce(self._declared.definition.advance_requests, partition, [Sent(None, encode_request(request))])
 
     def correct(self, document: Mapping[str, Any], *, partition: int = 0) -> Row:
         """Send a correction (docs/formats.md) and give what became of it; HarnessError if it cannot even be read."""
@@ -163,14 +135,14 @@ class Harness:
         `views`: those of the new one's release, over the same sources: more, fewer, with another grace or skew.
         """
         if views is not None:
-            self._definition = _released(self._definition, views)
-            self.sources = self._definition.sources
+            self._declared = self._declared.released(views)
         if compact:
             for partition in range(self._broker.partitions):
                 log = self._changelog(partition)
                 log.compact(log.end, tombstones=True)
+        definition, schemas = self._declared.definition, self._declared.schemas
         self._tasks = [
-            SimulatedTask(self._broker, self._definition, partition, self._schemas, random.Random(partition))
+            SimulatedTask(self._broker, definition, partition, schemas, random.Random(partition))
             for partition in range(self._broker.partitions)
         ]
         for task in self._tasks:
@@ -184,27 +156,15 @@ class Harness:
 
     def cells(self, view: View, *, partition: int | None = None) -> dict[RowKey, Cells]:
         """A view's rows as they are stored, count and fingerprint first; of a hopping view its panes."""
-        self._known(view)
+        self._declared.require(view)
         chosen = range(self._broker.partitions) if partition is None else (partition,)
-        merged: dict[RowKey, Cells] = {}
-        for number in chosen:
-            for key, cells in received.stored_rows(self._state(number).views[view.name]).items():
-                if view.window.merges:
-                    join_sessions(view, merged, key, cells)
-                else:
-                    merged[key] = merge_rows(view, [merged.get(key, view.neutral), cells])
-        return merged
+        return received.merged_rows(view, (self._state(number).views[view.name] for number in chosen))
 
     def changelog(self, view: View, *, partition: int = 0) -> list[tuple[RowKey, Cells | None]]:
         """What was written to a task's changelog for a view, in order; None is a row that went."""
-        self._known(view)
-        rows: list[tuple[RowKey, Cells | None]] = []
-        for entry in self._changelog(partition).committed():
-            if entry.record is not None and (key := entry.record.key or b"").startswith(row_prefix(view)):
-                value = entry.record.value
-                cells = None if value is None else tuple(decode_rows([value], len(view.cells))[0].tolist())
-                rows.append((decode_key(view, key), cells))
-        return rows
+        self._declared.require(view)
+        entries = self._changelog(partition).committed()
+        return received.logged_rows(view, (entry.record for entry in entries if entry.record is not None))
 
     @property
     def late(self) -> list[Late]:
@@ -218,16 +178,16 @@ class Harness:
 
     def finals(self, view: View) -> list[Row]:
         """Final rows that were published, as the documents of their topic."""
-        self._known(view)
+        self._declared.require(view)
         return [json.loads(record.value or b"") for record in self.records(names.finals_topic(view.name))]
 
     def joined(self, join: Join) -> list[Row]:
         """Joined records, in order."""
-        return self._written(join, "a join", self._definition.joins)
+        return self._written(join, "a join", self._declared.definition.joins)
 
     def alerts(self, alert: Alert) -> list[Row]:
         """Alerts that were told, in order."""
-        return self._written(alert, "an alert", self._definition.alerts)
+        return self._written(alert, "an alert", self._declared.definition.alerts)
 
     def unmatched(self, join: Join) -> list[Unmatched]:
         """Halves that nobody can meet any more."""
@@ -246,22 +206,8 @@ class Harness:
 
     def watermark_us(self, topic: str, *, partition: int = 0) -> int:
         """The watermark of an input topic-partition; -2**63 before any record."""
-        self._source_of(topic)
+        self._declared.source_of(topic)
         return self.marker(partition).inputs[topic].watermark_us
-
-    def _record(
-        self, topic: str, values: Mapping[str, Value], key: bytes | None, timestamp_ms: int | None, headers: Headers
-    ) -> Sent:
-        source = self._source_of(topic)
-        if not isinstance(values, Mapping):
-            raise HarnessError(f"{topic}: values are a {type(values).__name__}, not columns by name")
-        if timestamp_ms is not None and type(timestamp_ms) is not int:
-            raise HarnessError(f"{topic}: timestamp_ms {timestamp_ms!r} is no whole number of milliseconds")
-        value = encode(source, self._schema_ids[topic], values)
-        if timestamp_ms is None:
-            reported_us = with_derived(source, filled(source, values))[source.reported_at]
-            timestamp_ms = max(0, int(reported_us or 0) // 1000)
-        return Sent(key, value, headers, timestamp_ms)
 
     def _produce(self, topic: str, partition: int, records: Sequence[Sent]) -> list[int]:
         if not 0 <= partition < self._broker.partitions:
@@ -270,25 +216,12 @@ class Harness:
         run_until_idle(self._tasks)
         return offsets
 
-    def _source_of(self, topic: str) -> Source:
-        source = self._definition.by_topic.get(topic)
-        if source is None:
-            raise HarnessError(f"no source here has topic {topic!r}; there are {', '.join(self._definition.by_topic)}")
-        return source
-
-    def _known(self, view: View) -> None:
-        if self._definition.by_name.get(view.name) != view:
-            there = ", ".join(self._definition.by_name) or "none"
-            raise HarnessError(
-                f"view {view.name!r} (over source {view.source.name!r}) is not in this harness; its views: {there}"
-            )
-
     def _written(self, one: Pairing, what: str, here: Sequence[Pairing]) -> list[Row]:
         if one not in here:
             there = ", ".join(each.name for each in here) or "none"
             raise HarnessError(f"{one.name} is a {type(one).__name__}, not {what} of this harness; there: {there}")
-        columns = one.source.columns
-        return [received.values(record.value, columns, self._schemas) for record in self.records(one.output.name)]
+        columns, schemas = one.source.columns, self._declared.schemas
+        return [received.values(record.value, columns, schemas) for record in self.records(one.output.name)]
 
     def _read(self, place: Place, record: Sent) -> Row:
         """What a record says that was set aside; of a shortened one the whole is where it stood."""
@@ -296,7 +229,7 @@ class Harness:
         if any(name == SHORTENED for name, _ in record.headers):
             stood = self._broker.log(place.topic, place.partition).fetch(place.offset, 1)
             value = stood.values[0]
-        return received.values(value, self._definition.by_topic[place.topic].columns, self._schemas)
+        return received.values(value, self._declared.definition.by_topic[place.topic].columns, self._declared.schemas)
 
     def _state(self, partition: int) -> TaskState:
         core = self._tasks[partition].core
@@ -307,38 +240,7 @@ class Harness:
         return self._broker.log(self._topic_of_group(names.changelog_topic), partition)
 
     def _topic_of_group(self, name: Callable[[str, str], str]) -> str:
-        return name(self._definition.application, self._definition.name)
+        return name(self._declared.definition.application, self._declared.definition.name)
 
     def _topic(self, name: Callable[[str], str]) -> str:
-        return name(self._definition.application)
-
-
-def _released(definition: TaskDefinition, views: Sequence[View]) -> TaskDefinition:
-    """The tasks of the next release; DefinitionError if a view is over another source."""
-    changed = {view.source.name: view.source for view in views}
-    return replace(
-        definition,
-        sources=tuple(changed.get(source.name, source) for source in definition.sources),
-        views=tuple(views),
-        joins=tuple(join_over(join, changed) for join in definition.joins),
-        alerts=tuple(alert_over(alert, changed) for alert in definition.alerts),
-        branches=tuple(branch_over(branch, changed) for branch in definition.branches),
-    )
-
-
-def _check(
-    views: Sequence[View],
-    joins: Sequence[Join],
-    finals: Sequence[View],
-    alerts: Sequence[Alert],
-    branches: Sequence[Branch],
-    partitions: int,
-) -> None:
-    """HarnessError for what is no definition at all."""
-    kinds = ((View, (*views, *finals)), (Join, joins), (Alert, alerts), (Branch, branches))
-    for kind, given in kinds:
-        for one in given:
-            if not isinstance(one, kind):
-                raise HarnessError(f"{one!r} is a {type(one).__name__}, not a {kind.__name__}")
-    if partitions < 1:
-        raise HarnessError(f"partitions: {partitions}; there must be one at least")
+        return name(self._declared.definition.application)

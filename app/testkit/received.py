@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 from app.codecs.avro.schema import Schemas
@@ -10,10 +10,11 @@ from app.codecs.avro.strict import Refusal, StrictDecoder
 from app.codecs.batches import origin_headers
 from app.codecs.batches.origin_headers import JOIN, REASON, SIDE, VIEWS
 from app.codecs.stored.changelog import decode_rows
-from app.codecs.stored.row_keys import decode_key
+from app.codecs.stored.row_keys import decode_key, row_prefix
 from app.domain.corrections.correction import Place
+from app.domain.oracle.view_fold import join_sessions
 from app.domain.records import Value
-from app.domain.rows import Cells, RowKey
+from app.domain.rows import Cells, RowKey, merge_rows
 from app.domain.source import Column
 from app.domain.view import WINDOW_NAME, View
 from app.domain.windows.session import SESSION_END
@@ -59,6 +60,23 @@ def stored_rows(held: ViewState) -> dict[RowKey, Cells]:
     return {decode_key(held.view, k): tuple(row.tolist()) for k, row in zip(keys, cells, strict=True)}
 
 
+def merged_rows(view: View, held: Iterable[ViewState]) -> dict[RowKey, Cells]:
+    """The rows that several tasks hold of a view, one of each key."""
+    merged: dict[RowKey, Cells] = {}
+    for key, cells in (row for of_task in held for row in stored_rows(of_task).items()):
+        if view.window.merges:
+            join_sessions(view, merged, key, cells)
+        else:
+            merged[key] = merge_rows(view, [merged.get(key, view.neutral), cells])
+    return merged
+
+
+def logged_rows(view: View, records: Iterable[Sent]) -> list[tuple[RowKey, Cells | None]]:
+    """What records of a changelog say of a view's rows; None is a row that went."""
+    of_view = (record for record in records if (record.key or b"").startswith(row_prefix(view)))
+    return [(decode_key(view, record.key or b""), _cells(view, record.value)) for record in of_view]
+
+
 def shown(view: View, key: RowKey, cells: Cells) -> dict[str, Any]:
     """A row as a query shows it: window, groups, measures."""
     window = {WINDOW_NAME: key.window_start_us} if view.window.ends else {}
@@ -100,3 +118,7 @@ def unmatched(record: Sent, read: Read) -> Unmatched:
     told = origin_headers.told(record.headers)
     place = origin_headers.place(told)
     return Unmatched(told[JOIN], told[SIDE], *place, read(place, record))
+
+
+def _cells(view: View, value: bytes | None) -> Cells | None:
+    return None if value is None else tuple(decode_rows([value], len(view.cells))[0].tolist())
