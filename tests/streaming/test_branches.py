@@ -16,8 +16,9 @@ from app.domain.records import with_derived
 from app.engine.core.completing import completed, empty_marker
 from app.engine.core.definition import TaskDefinition
 from app.testkit.harness import Harness
-from app.testkit.simulation.parcels import HUB_LOAD, PARCELS, WEIGHED
+from app.testkit.simulation.parcels import HUB_LOAD, PARCELS
 from app.testkit.simulation.samples import START_US
+from app.testkit.simulation.sent_on import WEIGHED
 from tests.support.material.pairing.roads import AIR, HEAVY, LIGHT, ROAD, parcel
 
 

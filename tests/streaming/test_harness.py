@@ -16,8 +16,9 @@ from app.domain.source import SourceTopic
 from app.rides.views import ZONE_DEMAND
 from app.testkit.encoding import RecordError
 from app.testkit.harness import Harness, HarnessError
-from app.testkit.simulation.parcels import CARRIERS, HUB_LOAD, MINUTE_US, PARCELS, RECEIPTS, ROUNDS, SIGNED, STARS
+from app.testkit.simulation.parcels import CARRIERS, HUB_LOAD, MINUTE_US, PARCELS, RECEIPTS, ROUNDS, STARS
 from app.testkit.simulation.samples import START_US
+from app.testkit.simulation.sent_on import SIGNED
 
 AIR, ROAD = "parcels.air", "parcels.road"
 

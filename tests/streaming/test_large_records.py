@@ -9,7 +9,7 @@ from app.domain.pairs.join import JoinKind
 from app.domain.source import MAX_TEXT_BYTES
 from app.testkit.cluster.partition_log import Sent
 from app.testkit.harness import Harness
-from app.testkit.simulation.parcels import WEIGHED
+from app.testkit.simulation.sent_on import WEIGHED
 from tests.support.material.pairing.bills import at, bill, event
 from tests.support.material.pairing.calls import BILLS, EVENTS, PAID, of_kind
 from tests.support.material.pairing.roads import HEAVY, ROAD, parcel

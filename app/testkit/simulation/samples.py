@@ -14,7 +14,8 @@ from app.domain.records import Reason, Value
 from app.domain.source import Source
 from app.testkit.cluster.partition_log import Sent
 from app.testkit.encoding import encode, schema_of
-from app.testkit.simulation.parcels import BROKEN, MINUTE_US, PARCELS, RECEIPTS, SIGNED, STUCK
+from app.testkit.simulation.parcels import MINUTE_US, PARCELS, RECEIPTS
+from app.testkit.simulation.sent_on import BROKEN, SIGNED, STUCK
 
 SCHEMA_IDS = {PARCELS.name: 7, RECEIPTS.name: 8}
 WRITTEN_IDS = {SIGNED.output.name: 9, BROKEN.output.name: 10, STUCK.output.name: 11}

@@ -13,19 +13,17 @@ from app.domain.source import Source
 from app.domain.view import View
 from app.testkit.simulation.parcels import (
     ALL_VIEWS,
-    BROKEN,
     MINUTE_US,
     PARCEL_VIEWS,
     PARCELS,
     RECEIPTS,
-    SIGNED_KINDS,
     SKEW_SECONDS,
     STARS,
-    STUCK,
     WITH_FINALS,
     changed,
 )
 from app.testkit.simulation.samples import START_US, draw_sample
+from app.testkit.simulation.sent_on import BROKEN, SIGNED_KINDS, STUCK
 from app.testkit.simulation.steps import (
     Assign,
     Compact,

@@ -25,8 +25,9 @@ from app.testkit.cluster.until_idle import run_until_idle
 from app.testkit.encoding import encode
 from app.testkit.received import stored_rows
 from app.testkit.releases import alert_over
-from app.testkit.simulation.parcels import CARRIERS, HUB_LOAD, MINUTE_US, PARCELS, ROUNDS, SKEW_SECONDS, STUCK
+from app.testkit.simulation.parcels import CARRIERS, HUB_LOAD, MINUTE_US, PARCELS, ROUNDS, SKEW_SECONDS
 from app.testkit.simulation.samples import SCHEMA_IDS, SCHEMAS, START_US, WRITTEN_IDS
+from app.testkit.simulation.sent_on import STUCK
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from app.domain.errors import DefinitionError
 from app.domain.fingerprint import mix, signed
 from app.domain.pairs.join import Either, Half, Join, JoinKind, Only, Side, Taken, proof_of
 from app.engine.core.definition import TaskDefinition
-from app.testkit.simulation.parcels import SIGNED
+from app.testkit.simulation.sent_on import SIGNED
 from tests.support.material.pairing.calls import (
     BILLED,
     BILLS,

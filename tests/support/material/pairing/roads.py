@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from app.testkit.simulation.parcels import PARCELS, WEIGHED
+from app.testkit.simulation.parcels import PARCELS
 from app.testkit.simulation.samples import START_US
+from app.testkit.simulation.sent_on import WEIGHED
 
 AIR, ROAD = (topic.name for topic in PARCELS.topics)
 
