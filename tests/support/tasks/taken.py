@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from app.engine.core.batch import Batch, Output, Transaction
 from app.engine.core.task import TaskCore
-from tests.support.material.histories import (
-    SCHEMAS,
-)
+from tests.support.material.histories import SCHEMAS
 from tests.support.tasks.task_batches import REQUESTS
 
 

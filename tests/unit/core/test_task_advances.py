@@ -18,13 +18,7 @@ from app.engine.core.advances import LogEnds
 from app.engine.core.batch import Transaction
 from app.engine.core.task import TaskCore
 from app.rides.ride import HOUR_US, YEAR_2000_US, YEAR_2100_US
-from tests.support.material.histories import (
-    START_US,
-    TOPIC_NAMES,
-    encode,
-    random_log,
-    random_splits,
-)
+from tests.support.material.histories import START_US, TOPIC_NAMES, encode, random_log, random_splits
 from tests.support.material.views import ALL_VIEWS
 from tests.support.tasks.cores import new_core, rows_of
 from tests.support.tasks.taken import assert_ledgers, take, to
