@@ -26,11 +26,6 @@ DEFINITION = TaskDefinition("app", (PARCELS,), (HUB_LOAD, CARRIERS), finals=("hu
 CHANGELOG = names.changelog_topic("app", PARCELS.name)
 
 
-@pytest.fixture
-def broker() -> Broker:
-    return Broker(partitions=1)
-
-
 def send(broker: Broker) -> None:
     parcel = {"parcel_id": "p", "hub": 1, "scanned_at_us": START_US, "delivered_at_us": START_US}
     value = encode(PARCELS, SCHEMA_IDS[PARCELS.name], parcel)

@@ -30,11 +30,6 @@ from app.testkit.simulation.samples import SCHEMA_IDS, SCHEMAS, START_US, WRITTE
 from app.testkit.simulation.sent_on import STUCK
 
 
-@pytest.fixture
-def broker() -> Broker:
-    return Broker(partitions=1)
-
-
 def send(broker: Broker, minute: int) -> None:
     at_us = START_US + minute * MINUTE_US
     parcel = {"parcel_id": "p", "hub": 1, "scanned_at_us": at_us, "delivered_at_us": at_us}
