@@ -28,7 +28,7 @@ from app.base.setting_groups import HttpSettings
 from app.domain.marker import InputPosition, Marker, ViewPosition
 from app.edge.http.application import create_app, create_runner
 from app.edge.http.context import ServedGroup
-from app.edge.http.rows.instants import to_iso
+from app.edge.http.query.instants import to_iso
 from app.engine.core.rows.state import Rows, ViewState
 from app.engine.core.task_state import TaskState
 from app.engine.drive.ownership.directory import Directory, Standing

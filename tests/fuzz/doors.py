@@ -27,7 +27,7 @@ from app.definitions.read import defined, read_definitions
 from app.domain.advance import AdvanceRequest, refusal
 from app.domain.errors import DefinitionError
 from app.edge.http.problems import Problem
-from app.edge.http.rows.rows_query import RESERVED, read_query
+from app.edge.http.query.read_query import RESERVED, read_query
 from app.rides.ride import RIDES, YEAR_2100_US, avro_schema
 from app.rides.shipped import SHIPPED
 from app.rides.views import VIEWS

@@ -24,8 +24,8 @@ from app.edge.http.documents.openapi import DOCUMENT, api_document
 from app.edge.http.metrics import add_metrics, timed
 from app.edge.http.nowhere import add_nowhere
 from app.edge.http.problems import problem_middleware
+from app.edge.http.query.read_query import check_parameter_names
 from app.edge.http.routes import ROUTES
-from app.edge.http.rows.rows_query import check_parameter_names
 from app.edge.http.rows.zone_names import Names
 from app.edge.http.security import MAX_LINE_BYTES, bounded_address, secure_headers, unread_body
 from app.engine.drive.kafka.schemas import Awaited

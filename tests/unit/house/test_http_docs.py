@@ -6,8 +6,8 @@ import re
 from pathlib import Path
 
 from app.edge.http.problems import TYPES
+from app.edge.http.query.read_query import COMMON, WINDOWED
 from app.edge.http.routes import ROUTES
-from app.edge.http.rows.rows_query import COMMON, WINDOWED
 
 PAGE = (Path(__file__).parents[3] / "docs" / "http.md").read_text("utf-8")
 

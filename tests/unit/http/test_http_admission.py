@@ -17,10 +17,10 @@ from multidict import MultiDict
 from app.domain.rows import RowKey
 from app.domain.view import View
 from app.edge.http.problems import MEDIA_TYPE, Problem
+from app.edge.http.query.instants import instant_range, to_iso, to_us
+from app.edge.http.query.read_query import RESERVED, read_query
 from app.edge.http.route import Route
 from app.edge.http.routes import ROUTES
-from app.edge.http.rows.instants import instant_range, to_iso, to_us
-from app.edge.http.rows.rows_query import RESERVED, read_query
 from app.rides.views import VENDOR_TRIPS, ZONE_DEMAND
 from tests.support.http import BY_BASE, NOON_US, server_of, zone_table
 from tests.support.material.stored.tables import cells_of, ready_directory, task_of

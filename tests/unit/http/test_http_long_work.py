@@ -16,9 +16,9 @@ from app.domain.rows import RowKey
 from app.domain.view import View
 from app.edge.http import long_work
 from app.edge.http.context import Edge, ServedGroup
+from app.edge.http.query.rows_query import RowsQuery
 from app.edge.http.rows import answers, own_parts, page_rows
 from app.edge.http.rows.parts import encode_parts, part_of
-from app.edge.http.rows.rows_query import RowsQuery
 from app.engine.core.rows.state import ViewChange
 from app.engine.drive.ownership.directory import Directory, Standing
 from app.rides.views import VENDOR_TRIPS, ZONE_DEMAND

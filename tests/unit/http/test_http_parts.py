@@ -13,10 +13,10 @@ from app.domain.measures.kinds import Count
 from app.domain.rows import RowKey
 from app.domain.view import Group, View
 from app.domain.windows.all_time import AllTime
+from app.edge.http.query.rows_query import RowsQuery
 from app.edge.http.rows.fold_rows import key_at
 from app.edge.http.rows.page_rows import reading_of
 from app.edge.http.rows.parts import decode_parts, encode_parts, part_of
-from app.edge.http.rows.rows_query import RowsQuery
 from app.engine.core.rows import piece_bounds
 from app.engine.core.rows import table as table_module
 from app.engine.core.rows.piece_bounds import PIECE_SLOTS

@@ -17,8 +17,9 @@ from app.domain.view import View
 from app.domain.windows.durations import duration_us, to_duration
 from app.domain.windows.session import Session
 from app.edge.http.problems import Problem
-from app.edge.http.rows.instants import to_iso, to_us
-from app.edge.http.rows.rows_query import RowsQuery, read_query
+from app.edge.http.query.instants import to_iso, to_us
+from app.edge.http.query.read_query import read_query
+from app.edge.http.query.rows_query import RowsQuery
 from app.rides.views import VENDOR_TRIPS, VIEWS, ZONE_DEMAND
 
 MINUTE_US = 60_000_000

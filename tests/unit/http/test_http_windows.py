@@ -17,12 +17,13 @@ from app.domain.rows import Cells, RowKey, merge_rows
 from app.domain.view import View
 from app.edge.http.context import Edge, ServedGroup
 from app.edge.http.problems import Problem
+from app.edge.http.query.instants import to_iso, to_us
+from app.edge.http.query.read_query import read_query
+from app.edge.http.query.rows_query import RowsQuery
 from app.edge.http.rows import own_parts
 from app.edge.http.rows.fold_rows import key_at
-from app.edge.http.rows.instants import to_iso, to_us
 from app.edge.http.rows.page_rows import reading_of
 from app.edge.http.rows.parts import encode_parts, part_of
-from app.edge.http.rows.rows_query import RowsQuery, read_query
 from app.rides.views import ZONE_DEMAND
 from tests.support.http import BY_BASE, NOON_US, PANE_US, Serve, server_of, zone_table
 from tests.support.material.stored.tables import cells_of, in_order, ready_directory, task_of

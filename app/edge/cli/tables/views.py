@@ -49,7 +49,7 @@ def check(file: Path, as_json: bool) -> int:
     """
     from app.definitions.read import read_definitions
     from app.domain.errors import DefinitionError
-    from app.edge.http.rows.rows_query import check_parameter_names
+    from app.edge.http.query.read_query import check_parameter_names
     from app.rides.shipped import shipped
     from app.topics import topics
 

@@ -12,8 +12,9 @@ from app.domain.view import Group, View
 from app.domain.windows.durations import to_duration
 from app.edge.http.documents import schemas
 from app.edge.http.problems import MEDIA_TYPE as PROBLEM_MEDIA_TYPE
+from app.edge.http.query.read_query import MAX_LIMIT, integer_range
+from app.edge.http.query.rows_query import DEFAULT_LIMIT
 from app.edge.http.route import Route
-from app.edge.http.rows.rows_query import DEFAULT_LIMIT, MAX_LIMIT, integer_range
 from app.edge.http.rows.view_handlers import json_response, read_no_parameters
 
 Document = dict[str, Any]

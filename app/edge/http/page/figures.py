@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from app.domain.event_time import NO_WATERMARK
-from app.edge.http.rows.instants import to_iso
+from app.edge.http.query.instants import to_iso
 
 ABSENT = "–"
 UNITS = {"_cents": "$", "_us": "time", "_hundredth_miles": "mi"}

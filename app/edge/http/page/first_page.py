@@ -17,11 +17,11 @@ from app.edge.http.context import WHY, Edge, ServedGroup, edge_of
 from app.edge.http.page import figures
 from app.edge.http.page.verdicts import NONE_YET, card
 from app.edge.http.problems import RETRY_AFTER_SECONDS, Problem
+from app.edge.http.query.rows_query import RowsQuery
 from app.edge.http.rows.answers import row_document, whole_page
 from app.edge.http.rows.fold_rows import key_at
 from app.edge.http.rows.gather import Gathered, gather
 from app.edge.http.rows.parts import Part
-from app.edge.http.rows.rows_query import RowsQuery
 
 HERE = Path(__file__).parent
 NEWEST_ROWS = 8

@@ -12,10 +12,10 @@ from app.domain.rows import RowKey
 from app.domain.view import View
 from app.edge.http.context import Edge
 from app.edge.http.long_work import MANY_DOCUMENTS, MANY_ROWS
+from app.edge.http.query.instants import to_iso
+from app.edge.http.query.rows_query import RowsQuery
 from app.edge.http.rows.fold_rows import concatenated, key_at, merged, page
 from app.edge.http.rows.gather import Gathered, missing_facts
-from app.edge.http.rows.instants import to_iso
-from app.edge.http.rows.rows_query import RowsQuery
 from app.edge.http.rows.zone_names import Names, name_columns, names_document
 from app.engine.core.rows.state import Rows, ViewState
 from app.rides.zones import ZONE_COLUMNS

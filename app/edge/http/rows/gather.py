@@ -17,9 +17,9 @@ from app.domain.records import TopicPartition
 from app.domain.view import View
 from app.edge.http.context import Edge
 from app.edge.http.problems import TYPES, Problem
+from app.edge.http.query.rows_query import RowsQuery
 from app.edge.http.rows.own_parts import own_parts, too_much_there
 from app.edge.http.rows.parts import Part, decode_parts
-from app.edge.http.rows.rows_query import RowsQuery
 from app.engine.drive.ownership.directory import Directory
 
 ATTEMPTS = 2

@@ -9,9 +9,9 @@ import numpy.typing as npt
 
 from app.codecs.stored.changelog import Int64s
 from app.domain.windows.panes import Overlap
+from app.edge.http.query.rows_query import RowsQuery
 from app.edge.http.rows.fold_rows import merged, page
 from app.edge.http.rows.reading import Reading
-from app.edge.http.rows.rows_query import RowsQuery
 from app.engine.core.rows.state import Rows, ViewState
 from app.engine.core.views.hopping import by_window
 

@@ -14,10 +14,10 @@ from app.domain.view import View
 from app.edge.http.context import Edge
 from app.edge.http.long_work import MANY_ROWS, copied
 from app.edge.http.problems import Problem
+from app.edge.http.query.rows_query import RowsQuery
 from app.edge.http.rows.page_rows import reading_of
 from app.edge.http.rows.parts import Part, part_of, part_with
 from app.edge.http.rows.reading import Reading
-from app.edge.http.rows.rows_query import RowsQuery
 from app.engine.core.task_state import TaskState
 
 

@@ -13,9 +13,9 @@ from app.domain.event_time import NO_WATERMARK
 from app.domain.rules.epochs import GraceEpoch, SkewEpoch
 from app.domain.source import Kind
 from app.domain.view import View
+from app.edge.http.query.rows_query import RowsQuery
 from app.edge.http.rows.page_rows import reading_of
 from app.edge.http.rows.reading import Reading
-from app.edge.http.rows.rows_query import RowsQuery
 from app.engine.core.rows.state import Rows
 from app.engine.core.task_state import TaskState
 from app.engine.drive.ownership.directory import Directory

@@ -14,11 +14,12 @@ from app.domain.view import View
 from app.edge.http.context import Edge, edge_of
 from app.edge.http.documents.view_documents import state_document, view_document
 from app.edge.http.problems import bad_parameter
+from app.edge.http.query.read_query import read_partial, read_query
+from app.edge.http.query.rows_query import RowsQuery, no_rows_query
 from app.edge.http.rows.answers import rows_answer, watermark_text
 from app.edge.http.rows.gather import gather
 from app.edge.http.rows.own_parts import own_parts
 from app.edge.http.rows.parts import encode_parts
-from app.edge.http.rows.rows_query import RowsQuery, no_rows_query, read_partial, read_query
 from app.edge.http.streamed import cut_on_failure
 
 

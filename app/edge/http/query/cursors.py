@@ -16,7 +16,7 @@ from app.domain.rows import RowKey
 from app.domain.source import Kind
 from app.domain.view import View
 from app.edge.http.problems import Problem
-from app.edge.http.rows.instants import instant_range
+from app.edge.http.query.instants import instant_range
 
 LAYOUT = 1
 _INT64 = range(-(1 << 63), 1 << 63)

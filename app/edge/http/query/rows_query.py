@@ -1,0 +1,100 @@
+"""What a request for rows asks, and the parameters by which one worker asks it of another."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass, field, replace
+
+from app.domain.records import Value
+from app.domain.rows import RowKey
+from app.domain.view import View
+from app.domain.windows.durations import to_duration
+from app.edge.http.query import cursors
+from app.edge.http.query.instants import to_iso
+
+DEFAULT_LIMIT = 100
+NULL = "null"
+
+
+@dataclass(frozen=True)
+class RowsQuery:
+    """A page of a view's rows.
+
+    Windows start in `[from_us, until_us)`, None is open. `window_us` is a multiple of a tumbling view's pane; None
+    where windows are as the view says. With `last_us` there is one window, of that length, which ends at `until_us`;
+    None is the lowest watermark. `after` is the last key of the page before this one, in the order asked for.
+    """
+
+    view: View
+    from_us: int | None = None
+    until_us: int | None = None
+    window_us: int | None = None
+    groups: dict[str, tuple[Value, ...]] = field(default_factory=dict)
+    limit: int = DEFAULT_LIMIT
+    newest_first: bool = False
+    after: RowKey | None = None
+    partial_allowed: bool = False
+    last_us: int | None = None
+
+    @property
+    def is_folded(self) -> bool:
+        """Whether windows are made of several panes when they are asked for."""
+        panes = self.view.window.panes
+        return panes is not None and (self.last_us is not None or self.window_us != panes.size_us)
+
+    @property
+    def aligned_us(self) -> int:
+        """Where some window of `window_us` begins."""
+        if self.last_us is not None:
+            return self.until_us or 0
+        return panes.offset_us if (panes := self.view.window.panes) else 0
+
+    def until(self, watermark_us: int) -> RowsQuery:
+        """The query over the last panes that end by a watermark, in one window."""
+        assert self.last_us is not None
+        until_us = self.view.window.start(watermark_us)
+        return replace(self, from_us=until_us - self.last_us, until_us=until_us)
+
+    @property
+    def filters_hash(self) -> str:
+        """What a cursor belongs to: all that decides which rows there are and in which order."""
+        told = [
+            self.view.name,
+            self.view.version,
+            self.from_us,
+            self.until_us,
+            self.window_us,
+            self.newest_first,
+            *([] if self.last_us is None else [self.last_us]),
+        ]
+        text = json.dumps([*told, sorted((n, sorted(map(repr, v))) for n, v in self.groups.items())])
+        return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
+
+    def cursor_after(self, key: RowKey) -> str:
+        """The cursor of the page that follows a row."""
+        return cursors.encode(self.filters_hash, key)
+
+    def parameters(self) -> list[tuple[str, str]]:
+        """The parameters from which `read_query` makes this query again."""
+        told = [(name, NULL if v is None else str(v)) for name, values in self.groups.items() for v in values]
+        if self.from_us is not None and self.last_us is None:
+            told.append(("from", to_iso(self.from_us)))
+        if self.until_us is not None:
+            told.append(("to", to_iso(self.until_us)))
+        if self.last_us is not None:
+            told.append(("last", to_duration(self.last_us)))
+        elif self.window_us is not None:
+            told.append(("window", to_duration(self.window_us)))
+        if self.after is not None:
+            told.append(("cursor", self.cursor_after(self.after)))
+        told.append(("order", "desc" if self.newest_first else "asc"))
+        return [*told, ("limit", str(self.limit))]
+
+
+def no_rows_query(view: View, *, partial_allowed: bool) -> RowsQuery:
+    """Asks where each task stands: over no time, so that the parts carry no rows (all-time views: two)."""
+    if not view.window.ends:
+        return RowsQuery(view, limit=1, partial_allowed=partial_allowed)
+    pane_us = panes.size_us if (panes := view.window.panes) else None
+    return RowsQuery(view, 0, 0, pane_us, limit=1, partial_allowed=partial_allowed)
