@@ -33,6 +33,7 @@ TYPES = {
     "not-found": ProblemType(404, "There is nothing at this address"),
     "unknown-view": ProblemType(404, "There is no such view"),
     "method-not-allowed": ProblemType(405, "This address does not take this method"),
+    "not-acceptable": ProblemType(406, "There is no such format"),
     "too-long": ProblemType(414, "The address is too long"),
     "too-much": ProblemType(422, "The answer takes more rows than one request may"),
     "too-many-exports": ProblemType(429, "The worker gives as many exports as it may", retryable=True),

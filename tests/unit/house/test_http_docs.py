@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from app.edge.http.problems import TYPES
-from app.edge.http.query.read_query import COMMON, WINDOWED
+from app.edge.http.query.read_query import COMMON, FOLDED, FORMAT, WINDOWED
 from app.edge.http.routes import ROUTES
 
 PAGE = (Path(__file__).parents[3] / "docs" / "http.md").read_text("utf-8")
@@ -20,5 +20,5 @@ def test_the_table_of_problems_is_the_one_in_the_code() -> None:
 def test_every_route_and_parameter_is_described() -> None:
     for route in ROUTES:
         assert f"`{route.path}" in PAGE or route.name == "static", route.path
-    for parameter in (*COMMON, *WINDOWED):
+    for parameter in (*COMMON, *WINDOWED, *FOLDED, FORMAT):
         assert f"`{parameter}`" in PAGE, parameter

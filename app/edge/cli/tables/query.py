@@ -1,27 +1,36 @@
-"""`flagfall query`: rows of a view from a running worker, as a table, JSON or CSV."""
+"""`flagfall query`: rows of a view from a running worker, as a table or in any of the formats."""
 
 from __future__ import annotations
 
-import csv
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from app.base.printable import printable
 from app.domain.errors import FlagfallError
-from app.edge.cli.common import echo_json, json_option
+from app.edge.cli.common import Command, echo_json
+from app.edge.formats.csv_rows import flat
+from app.edge.formats.table import FORMATS
 
 if TYPE_CHECKING:
     from app.base.terminal import Terminal
 
 TIMEOUT_SECONDS = 10.0
-FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 
 
 class QueryError(FlagfallError):
     """The worker could not be asked, or refused."""
+
+
+def _format_options(command: Command) -> Command:
+    """An option for each format; passes `as_<its name>`."""
+    for written in reversed(FORMATS):
+        command = click.option(f"--{written.name}", f"as_{written.name}", is_flag=True, help=f"Print {written.help}.")(
+            command
+        )
+    return command
 
 
 @click.command()
@@ -37,8 +46,7 @@ class QueryError(FlagfallError):
 @click.option("--newest", is_flag=True, help="Newest windows first.")
 @click.option("--partial", is_flag=True, help="Take an answer that lacks partitions, which it then names.")
 @click.option("--worker", "url", metavar="URL", help="The worker to ask; any will do. Default: the local one.")
-@json_option
-@click.option("--csv", "as_csv", is_flag=True, help="Print comma-separated values.")
+@_format_options
 def command(
     *,
     view: str,
@@ -48,8 +56,6 @@ def command(
     newest: bool,
     partial: bool,
     url: str | None,
-    as_json: bool,
-    as_csv: bool,
     **asked: Any,
 ) -> None:
     """Ask a running worker for rows of VIEW.
@@ -59,8 +65,9 @@ def command(
     flagfall query zone_demand --last 15m
     flagfall query vendor_trips --csv
     """
-    if as_json and as_csv:
-        raise click.UsageError("--json and --csv: choose one")
+    formats = [written for written in FORMATS if asked.pop(f"as_{written.name}")]
+    if len(formats) > 1:
+        raise click.UsageError(f"{' and '.join(f'--{written.name}' for written in formats)}: choose one")
     parameters = [("zone", zone) for zone in zones] + [_pair(group) for group in groups]
     told = {
         "from": from_,
@@ -69,12 +76,12 @@ def command(
     } | asked
     parameters += [(name, str(value)) for name, value in told.items() if value is not None]
     answer = _ask(url or _local_worker(), view, parameters)
-    if as_json:
-        echo_json(answer)
-    elif as_csv:
-        _print_csv(answer["data"])
-    else:
+    if not formats:
         _print_table(view, answer)
+    elif formats[0].name == "json":
+        echo_json(answer)  # for eyes too: indented
+    else:
+        click.echo(formats[0].encode(_shown(answer["data"]), answer["meta"]), nl=False)
 
 
 def _pair(text: str) -> tuple[str, str]:
@@ -112,32 +119,11 @@ def _ask(url: str, view: str, parameters: Sequence[tuple[str, str]]) -> dict[str
     return document
 
 
-def flat(row: dict[str, Any]) -> dict[str, Any]:
-    """A row as one level of columns: window, groups, measures, state."""
-    window = {f"window_{end}": row["window"][end] for end in ("start", "end")} if row["window"] else {}
-    measures = {name: _text(value) for name, value in row["measures"].items()}
-    return {**window, **row["group"], **measures, "state": row["state"], "fingerprint": row["fingerprint"]}
-
-
-def _text(value: Any) -> Any:
-    return " ".join(map(str, value)) if isinstance(value, list) else value
-
-
-def _print_csv(rows: list[dict[str, Any]]) -> None:
-    lines = [flat(row) for row in rows]
-    writer = csv.writer(sys.stdout, lineterminator="\n")
-    if lines:
-        writer.writerow(lines[0])
-    for line in lines:
-        writer.writerow([_unharmed(value) for value in line.values()])
-
-
-def _unharmed(value: Any) -> Any:
-    """Text that a spreadsheet would run as a formula gets an apostrophe before it; a terminal gets no control codes."""
-    if not isinstance(value, str):
-        return value
-    shown = printable(value) if sys.stdout.isatty() else value
-    return f"'{shown}" if value.startswith(FORMULA_STARTS) else shown
+def _shown(rows: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """Rows whose texts do not steer the terminal, if they are printed on one."""
+    for row in rows:
+        group = {name: printable(v) if isinstance(v, str) else v for name, v in row["group"].items()}
+        yield row | {"group": group} if sys.stdout.isatty() else row
 
 
 def _seen(row: dict[str, Any]) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from aiohttp import web
@@ -10,9 +10,10 @@ from aiohttp import web
 from app.domain.source import Kind
 from app.domain.view import Group, View
 from app.domain.windows.durations import to_duration
+from app.edge.formats import table
 from app.edge.http.documents import schemas
 from app.edge.http.problems import MEDIA_TYPE as PROBLEM_MEDIA_TYPE
-from app.edge.http.query.read_query import MAX_LIMIT, integer_range
+from app.edge.http.query.read_query import FORMAT, MAX_LIMIT, integer_range
 from app.edge.http.query.rows_query import DEFAULT_LIMIT
 from app.edge.http.route import Route
 from app.edge.http.rows.view_handlers import json_response, read_no_parameters
@@ -65,13 +66,20 @@ def _operation(route: Route, view: View | None) -> Document:
 
 
 def _success(route: Route, view: View | None) -> Document:
-    schema: Document = {"$ref": f"#/components/schemas/{route.answer}"}
     if route.name == "rows" and view is not None:
-        rows = {"type": "array", "items": {"$ref": f"#/components/schemas/Row_{view.name}"}}
-        schema = schemas.record({"data": rows, "meta": {"$ref": "#/components/schemas/RowsMeta"}})
+        return {"description": route.summary, "content": dict(_rows_content(view))}
+    schema: Document = {"$ref": f"#/components/schemas/{route.answer}"}
     if route.media_type != "application/json":
         schema = {"type": "string"}
     return {"description": route.summary, "content": {route.media_type: {"schema": schema}}}
+
+
+def _rows_content(view: View) -> Iterator[tuple[str, Document]]:
+    """Each format that rows are answered in."""
+    row, meta = ({"$ref": f"#/components/schemas/{name}"} for name in (f"Row_{view.name}", "RowsMeta"))
+    for written in table.served():
+        if written.schema is not None:
+            yield written.media_type, {"schema": written.schema(row, meta)}
 
 
 def _other_answers(route: Route) -> Document:
@@ -83,6 +91,8 @@ def _other_answers(route: Route) -> Document:
         answers["503"] = _problem("The worker, or a partition, cannot answer now; or gets nowhere.") | {
             "headers": retry
         }
+    if route.name == "rows":
+        answers["406"] = _problem("There is no format that Accept names.")
     if route.name in ("rows", "parts"):
         answers["422"] = _problem("A worker would have to fold more rows than one request may.")
     if route.name == "export":
@@ -108,7 +118,7 @@ def _parameters(route: Route, view: View | None) -> list[Document]:
         case "view", _:
             return [_PARTIAL]
         case "rows", View():
-            return _of_rows(view)
+            return [*_of_rows(view), _format()]
         case "export", _:
             return [_parameter("partition", partition, "The task to export.") | {"required": True}]
         case "parts", View():
@@ -151,6 +161,12 @@ def _of_window(view: View) -> list[Document]:
         _parameter("window", duration | {"default": pane}, f"Length of the windows, a multiple of the pane, {pane}."),
         _parameter("last", duration, f"One window: as much before `to`, or before meta.as_of; a multiple of {pane}."),
     ]
+
+
+def _format() -> Document:
+    names = [written.name for written in table.served()]
+    told = f"How rows are written; without it `Accept` decides, and {names[0]} where all are alike."
+    return _parameter(FORMAT, {"type": "string", "enum": names}, told)
 
 
 def _parameter(name: str, schema: Document, description: str) -> Document:

@@ -23,7 +23,8 @@ from app.edge.http.query.rows_query import DEFAULT_LIMIT, NULL, RowsQuery
 MAX_LIMIT = 10_000
 COMMON = ("limit", "cursor", "order", "partial")
 WINDOWED, FOLDED = ("from", "to"), ("window", "last")
-RESERVED = frozenset({*COMMON, *WINDOWED, *FOLDED, "partition"})
+FORMAT = "format"
+RESERVED = frozenset({*COMMON, *WINDOWED, *FOLDED, FORMAT, "partition"})
 
 
 class Parameters(Protocol):
@@ -59,7 +60,7 @@ def read_query(view: View, parameters: Parameters, *, also: tuple[str, ...] = ()
         window_us=_window(view, parameters),
         groups=_groups(view, parameters),
         limit=_limit(parameters),
-        newest_first=_choice(parameters, "order", ("asc", "desc")) == "desc",
+        newest_first=choice(parameters, "order", ("asc", "desc")) == "desc",
         partial_allowed=_partial(parameters),
         last_us=_last(view, parameters),
     )
@@ -83,7 +84,7 @@ def read_partial(parameters: Parameters) -> bool:
 
 
 def _partial(parameters: Parameters) -> bool:
-    return _choice(parameters, "partial", ("refuse", "allow")) == "allow"
+    return choice(parameters, "partial", ("refuse", "allow")) == "allow"
 
 
 def _one(parameters: Parameters, name: str) -> str | None:
@@ -148,7 +149,7 @@ def _limit(parameters: Parameters) -> int:
     return int(text)
 
 
-def _choice(parameters: Parameters, name: str, allowed: tuple[str, ...]) -> str:
+def choice(parameters: Parameters, name: str, allowed: tuple[str, ...]) -> str:
     """One of the allowed words; the first where none is given."""
     text = _one(parameters, name)
     if text is not None and text not in allowed:

@@ -1,0 +1,39 @@
+"""Rows as comma-separated values, which spreadsheets and shells take; there is no place for what they rest on."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable
+from typing import Any
+
+from app.edge.formats.format import Document
+
+FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
+
+
+def encode(rows: Iterable[Document], _meta: Document) -> bytes:
+    """A line of names and one for each row; nothing where there are no rows."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    for at, row in enumerate(map(flat, rows)):
+        if at == 0:
+            writer.writerow(row)
+        writer.writerow(map(_unharmed, row.values()))
+    return text.getvalue().encode()
+
+
+def flat(row: Document) -> Document:
+    """A row as one level of columns: window, groups, measures, state."""
+    window = {f"window_{end}": row["window"][end] for end in ("start", "end")} if row["window"] else {}
+    measures = {name: _text(value) for name, value in row["measures"].items()}
+    return {**window, **row["group"], **measures, "state": row["state"], "fingerprint": row["fingerprint"]}
+
+
+def _text(value: Any) -> Any:
+    return " ".join(map(str, value)) if isinstance(value, list) else value
+
+
+def _unharmed(value: Any) -> Any:
+    """Text that a spreadsheet would run as a formula gets an apostrophe before it."""
+    return f"'{value}" if isinstance(value, str) and value.startswith(FORMULA_STARTS) else value

@@ -1,0 +1,20 @@
+"""Rows as JSON: an object with `data` and `meta`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import orjson
+
+from app.edge.formats.format import Document
+
+
+def encode(rows: Iterable[Document], meta: Document) -> bytes:
+    """Row by row: the garbage collector stops every thread for 0.1 s to look through the documents of ten thousand."""
+    return b'{"data":[' + b",".join(map(orjson.dumps, rows)) + b'],"meta":' + orjson.dumps(meta) + b"}"
+
+
+def schema(row: Document, meta: Document) -> Document:
+    """Of the object, from those of a row and of its meta."""
+    properties = {"data": {"type": "array", "items": row}, "meta": meta}
+    return {"type": "object", "properties": properties, "required": list(properties)}

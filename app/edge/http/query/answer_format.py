@@ -1,0 +1,42 @@
+"""In which format an answer is asked for: by the parameter `format`, else by the header `Accept`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from app.edge.formats import table
+from app.edge.formats.format import Format
+from app.edge.http.problems import Problem
+from app.edge.http.query.read_query import FORMAT, Parameters, choice
+
+
+def asked_format(parameters: Parameters, accept: Sequence[str]) -> Format:
+    """The format that is named, or the accepted one of the highest quality; the first of equals.
+
+    `accept`: the header's lines. A problem that lists what there is where none fits.
+    """
+    served = table.served()
+    if FORMAT in parameters:
+        by_name = {one.name: one for one in served}
+        return by_name[choice(parameters, FORMAT, tuple(by_name))]
+    ranges = dict(_range(told) for line in accept for told in line.split(",") if told.strip())
+    liked = max(served, key=lambda one: _quality(ranges, one.media_type))
+    if _quality(ranges, liked.media_type) == 0:
+        there_are = ", ".join(f"{one.media_type} ({FORMAT}={one.name})" for one in served)
+        raise Problem("not-acceptable", f"Accept: {', '.join(accept)}: there are {there_are}.")
+    return liked
+
+
+def _range(told: str) -> tuple[str, float]:
+    """A media range and its quality; all of it where none is told, or none that can be read."""
+    name, *parameters = (part.strip().lower() for part in told.split(";"))
+    try:
+        return name, next((float(p.removeprefix("q=")) for p in parameters if p.startswith("q=")), 1.0)
+    except ValueError:
+        return name, 1.0
+
+
+def _quality(ranges: dict[str, float], media_type: str) -> float:
+    """By the narrowest range that the type is in; all types are as good where no range is told."""
+    narrowest_first = media_type, f"{media_type.partition('/')[0]}/*", "*/*"
+    return next((ranges[name] for name in narrowest_first if name in ranges), 0.0) if ranges else 1.0
