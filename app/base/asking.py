@@ -1,6 +1,6 @@
 """Asking over HTTP, for all who can wait: bounded in time and bytes, patient if told to wait, errors in words.
 
-On an event loop workers ask each other with aiohttp (`app.edge.http.rows.gather`). Confluent's client of a schema
+On an event loop workers ask each other with aiohttp (`app.edge.http.owners`). Confluent's client of a schema
 registry brings its own requests; its answers are bounded here too (`app.base.registry.answers`).
 """
 

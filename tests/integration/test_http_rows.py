@@ -120,7 +120,7 @@ async def test_an_owner_that_does_not_hold_the_partition_any_more_leaves_a_hole(
 
 
 async def test_a_slow_owner_is_given_up_after_two_deadlines(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("app.edge.http.rows.gather.TIMEOUT_SECONDS", 0.05)
+    monkeypatch.setattr("app.edge.http.owners.TIMEOUT_SECONDS", 0.05)
     never = asyncio.Event()
 
     async def hang(_: web.Request) -> web.Response:

@@ -11,10 +11,11 @@ from app.domain.view import View
 from app.edge.formats.format import Format
 from app.edge.http.context import Edge
 from app.edge.http.long_work import MANY_DOCUMENTS, MANY_ROWS
+from app.edge.http.owners import missing_facts
 from app.edge.http.query.instants import to_iso
 from app.edge.http.query.rows_query import RowsQuery
 from app.edge.http.rows.fold_rows import concatenated, key_at, merged, page
-from app.edge.http.rows.gather import Gathered, missing_facts
+from app.edge.http.rows.gather import Gathered
 from app.edge.http.rows.zone_names import Names, name_columns, names_document
 from app.engine.core.rows.state import Rows, ViewState
 from app.rides.zones import ZONE_COLUMNS
@@ -62,7 +63,7 @@ def meta_document(edge: Edge, view: View, gathered: Gathered) -> dict[str, Any]:
         "watermark": {at: watermark_text(state.watermark_us) for at, state in states.items()},
         "lag_records": {at: state.lag_records for at, state in states.items()},
         "partial": gathered.is_partial,
-        "missing": missing_facts(edge, view, gathered),
+        "missing": missing_facts(edge.directory(view), gathered.missing),
         "zones": names_document(edge.names),
     }
 

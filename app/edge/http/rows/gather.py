@@ -1,30 +1,22 @@
-"""One answer from all tasks: those owned here are copied, the others asked of their owners, in one hop.
+"""One answer from all tasks: parts of those owned here are copied, the others' asked of their owners.
 
-A worker that is asked by another answers for its own tasks only; nothing is ever forwarded twice. What could
-not be had is named, with why: the caller refuses, or says that the answer is partial.
+What could not be had is named, with why: the caller refuses, or says that the answer is partial.
 """
 
 from __future__ import annotations
 
-import asyncio
-from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-
-from aiohttp import ClientError, ClientTimeout
 
 from app.domain.event_time import NO_WATERMARK
 from app.domain.records import TopicPartition
-from app.domain.view import View
 from app.edge.http.context import Edge
-from app.edge.http.problems import TYPES, Problem
+from app.edge.http.owners import of_all_tasks, partitions_missing
+from app.edge.http.problems import TYPES
 from app.edge.http.query.rows_query import RowsQuery
 from app.edge.http.rows.own_parts import own_parts, too_much_there
 from app.edge.http.rows.parts import Part, decode_parts
-from app.engine.drive.ownership.directory import Directory
 
-ATTEMPTS = 2
-TIMEOUT_SECONDS = 1.0
-"""Of one attempt, until an owner begins to answer; one that folds many rows then has half of the request's time."""
 MANY_BYTES = 500_000
 """A longer answer is read in a thread: this takes about 5 ms."""
 
@@ -75,92 +67,32 @@ async def gather(edge: Edge, query: RowsQuery) -> Gathered:
     Raises the `partitions-missing` problem if some are missing and the query does not allow it, and `too-much` if a
     worker would have to fold more rows than it may, here or there.
     """
-    gathered = Gathered()
-    for _ in range(ATTEMPTS):
-        await _take_own(edge, query, gathered)
-        away = _by_owner(edge.directory(query.view), gathered)
-        if not away:
-            break
-        await asyncio.gather(*(_ask(edge, url, asked, query, gathered) for url, asked in away.items()))
+    gathered = Gathered(*await of_all_tasks(edge, _AskedParts(edge, query)))
     if gathered.is_partial and not query.partial_allowed:
-        raise _refusal(edge, query.view, gathered)
+        raise partitions_missing(query.view.name, edge.directory(query.view), gathered.missing)
     return gathered
 
 
-async def _take_own(edge: Edge, query: RowsQuery, gathered: Gathered) -> None:
-    directory = edge.directory(query.view)
-    wanted = [p for p in range(directory.partitions) if p not in gathered.parts]
-    own = await own_parts(edge, query, wanted)
-    gathered.parts |= {part.partition: part for part in own}
-    gathered.missing = {p: _why_not_here(directory, p) for p in wanted if p not in gathered.parts}
+class _AskedParts:
+    """The parts of a query."""
 
+    def __init__(self, edge: Edge, query: RowsQuery) -> None:
+        self._edge, self._query = edge, query
+        self.directory = edge.directory(query.view)
+        self.address = f"/v1/internal/views/{query.view.name}/parts"
+        self.not_given = f"does not hold version {query.view.version} of it now"
 
-def _why_not_here(directory: Directory, partition: int) -> str:
-    if not directory.answers:
-        return f"this worker is {directory.standing_now}"
-    if partition in directory.tasks:
-        return "the view is still being built here"
-    if partition in directory.recovering:
-        done, of = directory.recovering[partition]
-        return f"it is being taken over here: {done} of {of} offsets of its changelog are read"
-    if partition not in directory.owners:
-        return "no worker owns it"
-    return "its owner has not taken it over yet"
+    def parameters(self) -> list[tuple[str, str]]:
+        return self._query.parameters()
 
+    async def own(self, partitions: Sequence[int]) -> Mapping[int, Part]:
+        return {part.partition: part for part in await own_parts(self._edge, self._query, partitions)}
 
-def _by_owner(directory: Directory, gathered: Gathered) -> dict[str, list[int]]:
-    """The missing partitions that another worker owns, by its URL."""
-    away: dict[str, list[int]] = defaultdict(list)
-    for partition in gathered.missing:
-        owner = directory.owners.get(partition)
-        if owner is not None and owner != directory.url:
-            away[owner].append(partition)
-    return away
-
-
-async def _ask(edge: Edge, url: str, partitions: list[int], query: RowsQuery, gathered: Gathered) -> None:
-    """Add what one other worker gives; an owner that fails leaves its partitions missing, and why."""
-    view = query.view
-    assert edge.session is not None  # open from the application's start to its end
-    parameters = [*query.parameters(), *(("partition", str(p)) for p in partitions)]
-    address = f"{url.rstrip('/')}/v1/internal/views/{view.name}/parts"
-    seconds, untimed = TIMEOUT_SECONDS, ClientTimeout(total=None)
-    try:
-        async with (
-            asyncio.timeout(seconds) as deadline,
-            edge.session.get(address, params=parameters, timeout=untimed, allow_redirects=False) as answer,
-        ):
-            seconds = edge.limits.max_seconds / 2
-            deadline.reschedule(asyncio.get_running_loop().time() + seconds)
-            body = await answer.read()
-            if answer.status == TYPES["too-much"].status:
-                raise too_much_there(url, body)
-            if answer.status != 200:
-                raise ValueError(f"it answered {answer.status}")
-            given = await edge.long_work.run(len(body) > MANY_BYTES, decode_parts, view, body)
-    except TimeoutError:
-        why = f"its owner {url} did not answer within {seconds:g} s"
-    except (ClientError, OSError) as error:
-        why = f"its owner {url} cannot be reached ({type(error).__name__})"
-    except (ValueError, KeyError, TypeError) as error:
-        why = f"its owner {url} gave no usable answer ({error})"
-    else:
-        gathered.parts |= {p.partition: p for p in given if p.partition in partitions and p.version == view.version}
-        why = f"its owner {url} does not hold version {view.version} of it now"
-    for partition in partitions:
-        if partition in gathered.parts:
-            gathered.missing.pop(partition, None)
-        else:
-            gathered.missing[partition] = why
-
-
-def missing_facts(edge: Edge, view: View, gathered: Gathered) -> list[dict[str, object]]:
-    """The missing partitions as answers and problems name them."""
-    owners = edge.directory(view).owners
-    return [{"partition": p, "owner": owners.get(p), "why": why} for p, why in sorted(gathered.missing.items())]
-
-
-def _refusal(edge: Edge, view: View, gathered: Gathered) -> Problem:
-    named = "; ".join(f"partition {p}: {why}" for p, why in sorted(gathered.missing.items()))
-    detail = f"{view.name} is not whole: {named}. Ask again, or take what there is with partial=allow."
-    return Problem("partitions-missing", detail, missing=missing_facts(edge, view, gathered))
+    async def read(self, url: str, status: int, body: bytes) -> Mapping[int, Part]:
+        if status == TYPES["too-much"].status:
+            raise too_much_there(url, body)
+        if status != 200:
+            raise ValueError(f"it answered {status}")
+        view = self._query.view
+        given = await self._edge.long_work.run(len(body) > MANY_BYTES, decode_parts, view, body)
+        return {part.partition: part for part in given if part.version == view.version}

@@ -1,0 +1,126 @@
+"""One answer from all tasks of a group: those owned here are read, the others asked of their owners, in one hop.
+
+A worker that is asked by another answers for its own tasks only; nothing is ever forwarded twice.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from typing import Protocol, TypeVar
+
+from aiohttp import ClientError, ClientTimeout
+
+from app.edge.http.context import Edge
+from app.edge.http.problems import Problem
+from app.engine.drive.ownership.directory import Directory
+
+ATTEMPTS = 2
+TIMEOUT_SECONDS = 1.0
+"""Of one attempt, until an owner begins to answer; one that folds many rows then has half of the request's time."""
+
+Given = TypeVar("Given")
+Gives_co = TypeVar("Gives_co", covariant=True)
+
+
+class Asked(Protocol[Gives_co]):
+    """What is asked of every task of a group. `not_given` says why an owner that answers may leave a task out."""
+
+    directory: Directory
+    address: str
+    not_given: str
+
+    def parameters(self) -> list[tuple[str, str]]:
+        """Those of the address, beside the partitions."""
+        ...
+
+    async def own(self, partitions: Sequence[int]) -> Mapping[int, Gives_co]:
+        """Of those partitions that are owned here and can be told."""
+        ...
+
+    async def read(self, url: str, status: int, body: bytes) -> Mapping[int, Gives_co]:
+        """What an owner answered. ValueError, KeyError or TypeError if it is of no use; a Problem ends the request."""
+        ...
+
+
+async def of_all_tasks(edge: Edge, asked: Asked[Given]) -> tuple[dict[int, Given], dict[int, str]]:
+    """What can be had within two attempts, by partition, and why each of the others is missing."""
+    given: dict[int, Given] = {}
+    missing: dict[int, str] = {}
+    for _ in range(ATTEMPTS):
+        wanted = [p for p in range(asked.directory.partitions) if p not in given]
+        given |= await asked.own(wanted)
+        missing = {p: _why_not_here(asked.directory, p) for p in wanted if p not in given}
+        away = _by_owner(asked.directory, missing)
+        if not away:
+            break
+        for found, why in await asyncio.gather(*(_ask(edge, asked, url, p) for url, p in away.items())):
+            given |= found
+            missing |= why
+        missing = {p: why for p, why in missing.items() if p not in given}
+    return given, missing
+
+
+def missing_facts(directory: Directory, missing: Mapping[int, str]) -> list[dict[str, object]]:
+    """The missing partitions as answers and problems name them."""
+    return [{"partition": p, "owner": directory.owners.get(p), "why": why} for p, why in sorted(missing.items())]
+
+
+def partitions_missing(what: str, directory: Directory, missing: Mapping[int, str]) -> Problem:
+    """The problem of an answer that lacks partitions."""
+    named = "; ".join(f"partition {p}: {why}" for p, why in sorted(missing.items()))
+    detail = f"{what} is not whole: {named}. Ask again, or take what there is with partial=allow."
+    return Problem("partitions-missing", detail, missing=missing_facts(directory, missing))
+
+
+def _why_not_here(directory: Directory, partition: int) -> str:
+    if not directory.answers:
+        return f"this worker is {directory.standing_now}"
+    if partition in directory.tasks:
+        return "the view is still being built here"
+    if partition in directory.recovering:
+        done, of = directory.recovering[partition]
+        return f"it is being taken over here: {done} of {of} offsets of its changelog are read"
+    if partition not in directory.owners:
+        return "no worker owns it"
+    return "its owner has not taken it over yet"
+
+
+def _by_owner(directory: Directory, missing: Mapping[int, str]) -> dict[str, list[int]]:
+    """The missing partitions that another worker owns, by its URL."""
+    away: dict[str, list[int]] = defaultdict(list)
+    for partition in missing:
+        owner = directory.owners.get(partition)
+        if owner is not None and owner != directory.url:
+            away[owner].append(partition)
+    return away
+
+
+async def _ask(
+    edge: Edge, asked: Asked[Given], url: str, partitions: Sequence[int]
+) -> tuple[dict[int, Given], dict[int, str]]:
+    """What one other worker gives; an owner that fails leaves its partitions missing, and why."""
+    assert edge.session is not None  # open from the application's start to its end
+    parameters = [*asked.parameters(), *(("partition", str(p)) for p in partitions)]
+    address = f"{url.rstrip('/')}{asked.address}"
+    seconds, untimed = TIMEOUT_SECONDS, ClientTimeout(total=None)
+    given: dict[int, Given] = {}
+    try:
+        async with (
+            asyncio.timeout(seconds) as deadline,
+            edge.session.get(address, params=parameters, timeout=untimed, allow_redirects=False) as answer,
+        ):
+            seconds = edge.limits.max_seconds / 2
+            deadline.reschedule(asyncio.get_running_loop().time() + seconds)
+            given = dict(await asked.read(url, answer.status, await answer.read()))
+    except TimeoutError:
+        why = f"its owner {url} did not answer within {seconds:g} s"
+    except (ClientError, OSError) as error:
+        why = f"its owner {url} cannot be reached ({type(error).__name__})"
+    except (ValueError, KeyError, TypeError) as error:
+        why = f"its owner {url} gave no usable answer ({error})"
+    else:
+        why = f"its owner {url} {asked.not_given}"
+    wanted = {p: one for p, one in given.items() if p in partitions}
+    return wanted, {p: why for p in partitions if p not in wanted}
