@@ -25,7 +25,7 @@ from app.definitions.registered import register_schemas
 from app.domain.records import TopicPartition
 from app.edge.cli.records.generate import generated
 from app.edge.cli.records.sending import send
-from app.edge.demo.ask import ask
+from app.edge.demo.ask import where_tasks_stand
 from app.edge.demo.lifetime import owned, unwind_on_term
 from app.edge.demo.place import own_place
 from app.edge.demo.workers import await_ready, start_workers, stop_workers
@@ -70,7 +70,7 @@ def _worker(settings: Settings, owner_fd: int) -> dict[str, Any]:
     await_ready([worker])
     began, before, covered = time.monotonic(), _cpu(process), 0
     while covered < end:
-        position = ask(worker.url, f"/v1/views/{VIEWS[0].name}/rows", limit=1)["meta"]["position"]
+        position = where_tasks_stand(worker.url, RIDES.name)["position"]
         covered = sum(position.get(str(place), 0) for place in places)
         time.sleep(POLL_SECONDS)
     seconds, cpu = time.monotonic() - began, _cpu(process) - before

@@ -33,6 +33,7 @@ from app.engine.core.rows.state import Rows, ViewState
 from app.engine.core.task_state import TaskState
 from app.engine.drive.ownership.directory import Directory, Standing
 from app.engine.drive.watch.loop_watch import BEAT_SECONDS
+from app.rides.ride import RIDES
 from app.rides.views import ZONE_DEMAND
 
 ZONES, TASKS, PANE_US, FIRST_US = 260, 4, 300_000_000, 1_704_067_200_000_000
@@ -94,7 +95,7 @@ async def _serve(rows: int, told: Connection) -> None:
         return web.json_response(longest)
 
     with tempfile.TemporaryDirectory() as folder:
-        served = [ServedGroup("rides", directory, (ZONE_DEMAND,))]
+        served = [ServedGroup("rides", directory, (ZONE_DEMAND,), (RIDES,))]
         app = create_app(served, Path(folder), registry=CollectorRegistry(), limits=HttpSettings(max_rows=10**9))
         outer = web.Application()
         outer.router.add_get("/bare", bare)

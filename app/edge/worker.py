@@ -65,7 +65,7 @@ class HttpEdge(mode.Service):
 
     async def on_start(self) -> None:
         worker = self._settings.worker
-        served = [ServedGroup(t.name, t.directory, t.definition.views) for t in self._app.groups]
+        served = [ServedGroup(t.name, t.directory, t.definition.views, t.definition.sources) for t in self._app.groups]
         liveness, registry = self._app.liveness, self._app.registry
         made = create_app(
             served,

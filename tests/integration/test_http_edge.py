@@ -30,6 +30,7 @@ from app.engine.core.rows.state import ViewChange
 from app.engine.drive.kafka.schemas import Awaited
 from app.engine.drive.ownership.directory import Directory, Membership, Standing
 from app.engine.drive.watch.progress import Cause, Stall
+from app.rides.ride import RIDES
 from app.rides.views import CLEANLINESS, VENDOR_TRIPS, ZONE_DEMAND
 from tests.support.http import BY_BASE, NOON_US, PANE_US, VIEWS, Serve, server_of, url_of, zone_table
 from tests.support.material.stored.runs import NOON, wrote
@@ -41,8 +42,11 @@ NEEDS_TABLES = (
     "/v1/views/zone_demand/rows",
     "/v1/views/zone_demand/export?partition=0",
     "/v1/internal/views/zone_demand/parts?partition=0",
+    "/v1/tasks",
+    "/v1/internal/tasks?group=rides&partition=0",
     "/readyz",
 )
+DESCRIBED = ("/v1/views", "/v1/views/zone_demand", "/v1/views/zone_demand/rows", "/v1/tasks", "/livez", "/readyz")
 ANSWERS_ALWAYS = ("/livez", "/metrics", "/openapi.json", "/v1/views", "/static/page.css", "/static/icon.svg")
 
 
@@ -105,7 +109,7 @@ async def test_a_recovering_worker_whose_group_gave_it_up_does_not_answer(serve:
 async def test_a_group_that_is_not_ready_leaves_the_answers_of_the_others_alone(tmp_path: Path) -> None:
     other = ready_directory([], partitions=1)
     other.standing = Standing.REBALANCING
-    served = [ServedGroup("rides", one_task(), VIEWS), ServedGroup("other", other, ())]
+    served = [ServedGroup("rides", one_task(), VIEWS, (RIDES,)), ServedGroup("other", other, (), ())]
     async with TestClient(TestServer(create_app(served, tmp_path))) as client:
         assert (await client.get("/v1/views/zone_demand/rows")).status == 200
         assert (await client.get("/")).status == 200
@@ -117,7 +121,7 @@ async def test_a_group_that_is_not_ready_leaves_the_answers_of_the_others_alone(
 async def test_a_stalled_worker_says_at_livez_why(tmp_path: Path) -> None:
     stall = Stall("rides", Cause.NOT_FETCHED, 31.4, TopicPartition("rides.fhv", 2), "position 1, the log ends at 2")
     liveness: Any = SimpleNamespace(dead=stall)
-    served = [ServedGroup("rides", one_task(), VIEWS)]
+    served = [ServedGroup("rides", one_task(), VIEWS, (RIDES,))]
     async with TestClient(TestServer(create_app(served, tmp_path, liveness=liveness))) as client:
         answer = await client.get("/livez")
         problem = await answer.json(content_type="application/problem+json")
@@ -130,7 +134,7 @@ async def test_a_stalled_worker_says_at_livez_why(tmp_path: Path) -> None:
 
 async def test_readyz_names_the_schemas_that_tasks_wait_for(tmp_path: Path) -> None:
     awaited = [Awaited(7, 0, "it says 500"), *(Awaited(number, 1_000_000) for number in range(100, 1_100))]
-    served = [ServedGroup("rides", one_task(), VIEWS)]
+    served = [ServedGroup("rides", one_task(), VIEWS, (RIDES,))]
     async with TestClient(TestServer(create_app(served, tmp_path, awaited_schemas=lambda: awaited))) as client:
         answer = await client.get("/readyz")
         told = (await answer.json())["awaited_schemas"]
@@ -231,7 +235,7 @@ async def test_answers_follow_their_schema(serve: Serve) -> None:
     jsonschema = pytest.importorskip("jsonschema")
     client = await serve(one_task())
     document = await (await client.get("/openapi.json")).json()
-    for address in ("/v1/views", "/v1/views/zone_demand", "/v1/views/zone_demand/rows", "/livez", "/readyz"):
+    for address in DESCRIBED:
         answer = document["paths"][address]["get"]["responses"]["200"]["content"]["application/json"]["schema"]
         schema = answer | {"components": document["components"]}
         jsonschema.Draft202012Validator(schema).validate(await (await client.get(address)).json())
@@ -389,7 +393,7 @@ async def test_the_page_shows_zone_names_positions_and_escapes_what_it_shows(ser
 
 
 async def test_the_runner_serves_and_stops_at_once(tmp_path: Path, unused_tcp_port: int) -> None:
-    runner = create_runner(create_app([ServedGroup("rides", one_task(), VIEWS)], tmp_path))
+    runner = create_runner(create_app([ServedGroup("rides", one_task(), VIEWS, (RIDES,))], tmp_path))
     await runner.setup()
     await web.TCPSite(runner, "127.0.0.1", unused_tcp_port).start()
     async with ClientSession() as session, session.get(f"http://127.0.0.1:{unused_tcp_port}/livez") as answer:

@@ -55,7 +55,7 @@ async def server_of(
     clients: list[Client] = []
 
     async def start(directory: Directory) -> Client:
-        served = [ServedGroup("rides", directory, tuple(views))]
+        served = [ServedGroup("rides", directory, tuple(views), (RIDES,))]
         made = create_app(served, data_dir, names=published_names(), limits=limits)
         client: Client = TestClient(TestServer(made))
         await client.start_server()

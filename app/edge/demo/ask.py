@@ -63,50 +63,55 @@ def ask(url: str, path: str, **parameters: str | int) -> dict[str, Any]:
     return answer.document()
 
 
-def await_position(
-    url: str, view: str, ends: Mapping[TopicPartition, int], tell: Callable[[int], Any] = lambda records: None
-) -> dict[str, Any]:
-    """Wait until the view covers every offset below `ends`; `tell` hears the records covered so far.
+def where_tasks_stand(url: str, group: str) -> dict[str, Any]:
+    """`position` and `watermark` of a group's tasks, by topic-partition. Raises WorkerSilent."""
+    tasks = ask(url, "/v1/tasks", group=group)["data"]
+    told = ("position", "watermark")
+    return {name: {at: value for task in tasks for at, value in task[name].items()} for name in told}
 
-    Returns the answer's `meta`. Raises WorkerSilent when nothing moves for STALLED_SECONDS.
+
+def await_position(
+    url: str, group: str, ends: Mapping[TopicPartition, int], tell: Callable[[int], Any] = lambda records: None
+) -> None:
+    """Wait until the tasks of a group have read every offset below `ends`; `tell` hears the records read so far.
+
+    Raises WorkerSilent when nothing moves for STALLED_SECONDS.
     """
 
-    def covered(meta: dict[str, Any]) -> int:
-        position = meta["position"]
+    def covered(position: dict[str, int]) -> int:
         return sum(min(position.get(str(place), 0), end) for place, end in ends.items())
 
     wanted = sum(ends.values())
 
-    def reached(meta: dict[str, Any]) -> tuple[bool, int]:
-        so_far = covered(meta)
+    def reached(stand: dict[str, Any]) -> tuple[bool, int]:
+        so_far = covered(stand["position"])
         tell(so_far)
         return so_far >= wanted, so_far
 
-    return _await(url, view, reached, f"the log's end ({wanted:,} records)")
+    _await(url, group, reached, f"the log's end ({wanted:,} records)")
 
 
-def await_watermark(url: str, view: str, places: Collection[TopicPartition], watermark_us: int) -> dict[str, Any]:
-    """Wait until the watermark of each place is at least that; returns the answer's `meta`. Raises WorkerSilent."""
+def await_watermark(url: str, group: str, places: Collection[TopicPartition], watermark_us: int) -> None:
+    """Wait until the watermark of each place is at least that. Raises WorkerSilent."""
 
-    def reached(meta: dict[str, Any]) -> tuple[bool, int]:
-        marks = [_us(meta["watermark"].get(str(place))) for place in places]
+    def reached(stand: dict[str, Any]) -> tuple[bool, int]:
+        marks = [_us(stand["watermark"].get(str(place))) for place in places]
         raised = sum(mark >= watermark_us for mark in marks)
         return raised == len(places), raised
 
-    return _await(url, view, reached, f"the closing watermark in {len(places)} partitions")
+    _await(url, group, reached, f"the closing watermark in {len(places)} partitions")
 
 
-def _await(url: str, view: str, reached: Callable[[dict[str, Any]], tuple[bool, int]], what: str) -> dict[str, Any]:
+def _await(url: str, group: str, reached: Callable[[dict[str, Any]], tuple[bool, int]], what: str) -> None:
     best, moved_at = -1, time.monotonic()
     while True:
-        meta: dict[str, Any] = ask(url, f"/v1/views/{view}/rows", limit=1)["meta"]
-        done, so_far = reached(meta)
+        done, so_far = reached(where_tasks_stand(url, group))
         if done:
-            return meta
+            return
         if so_far > best:
             best, moved_at = so_far, time.monotonic()
         if time.monotonic() - moved_at > STALLED_SECONDS:
-            raise WorkerSilent(f"{url}: {view} did not reach {what}: {so_far:,} since {STALLED_SECONDS:.0f} s")
+            raise WorkerSilent(f"{url}: {group} did not reach {what}: {so_far:,} since {STALLED_SECONDS:.0f} s")
         time.sleep(POLL_SECONDS)
 
 

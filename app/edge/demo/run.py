@@ -30,7 +30,6 @@ from app.edge.demo.place import own_place
 from app.edge.demo.screens import Steps, announce, last_screen, show_answers
 from app.edge.demo.workers import COUNT, await_ready, start_workers, stop_workers
 from app.rides.ride import RIDES
-from app.rides.views import ZONE_DEMAND
 from app.rides.zones import zones
 from app.topics import topics
 
@@ -89,7 +88,7 @@ def _flow(steps: Steps, settings: Settings, rides: Rides) -> tuple[int, dict[str
                 ends = _catch_up(settings, url)
             with steps.step("Closing the last windows: no further ride will"):
                 watermark_us = close_windows(settings, catalogue.group(RIDES.name), _latest(written))
-                await_watermark(url, ZONE_DEMAND.name, ends, watermark_us)
+                await_watermark(url, RIDES.name, ends, watermark_us)
             show_answers(steps.console, url)
             with steps.step("Spark reads the topics again, recomputes every row, and compares"):
                 code, report = _reconcile(settings, url)
@@ -103,7 +102,7 @@ def _catch_up(settings: Settings, url: str) -> dict[TopicPartition, int]:
     places = [TopicPartition(t.name, p) for t in RIDES.topics for p in range(settings.topics.partitions)]
     ends = Cluster(settings.kafka).log_ends(places, committed=True)
     with progress("records read", sum(ends.values())) as advanced:
-        await_position(url, ZONE_DEMAND.name, ends, advanced)
+        await_position(url, RIDES.name, ends, advanced)
     return ends
 
 

@@ -10,6 +10,7 @@ from typing import Any
 from aiohttp import ClientSession, web
 
 from app.base.setting_groups import HttpSettings
+from app.domain.source import Source
 from app.domain.view import View
 from app.edge.http.long_work import LongWork
 from app.edge.http.problems import Problem
@@ -44,6 +45,12 @@ class ServedGroup:
     name: str
     directory: Directory
     views: tuple[View, ...]
+    sources: tuple[Source, ...]
+
+    @property
+    def topics(self) -> list[str]:
+        """Of the records that its tasks read."""
+        return sorted(topic.name for source in self.sources for topic in source.topics)
 
 
 class Edge:
@@ -91,7 +98,10 @@ class Edge:
 
     def require_ready(self, view: View) -> None:
         """A 503 problem unless this worker may answer about the view, or about some of its partitions."""
-        directory = self.directory(view)
+        self.require_answers(self.directory(view))
+
+    def require_answers(self, directory: Directory) -> None:
+        """The same of a group."""
         if not directory.answers:
             raise not_ready(directory.standing_now)
 

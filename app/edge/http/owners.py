@@ -24,7 +24,7 @@ Given = TypeVar("Given")
 Gives_co = TypeVar("Gives_co", covariant=True)
 
 
-class Asked(Protocol[Gives_co]):
+class Question(Protocol[Gives_co]):
     """What is asked of every task of a group. `not_given` says why an owner that answers may leave a task out."""
 
     directory: Directory
@@ -44,7 +44,7 @@ class Asked(Protocol[Gives_co]):
         ...
 
 
-async def of_all_tasks(edge: Edge, asked: Asked[Given]) -> tuple[dict[int, Given], dict[int, str]]:
+async def of_all_tasks(edge: Edge, asked: Question[Given]) -> tuple[dict[int, Given], dict[int, str]]:
     """What can be had within two attempts, by partition, and why each of the others is missing."""
     given: dict[int, Given] = {}
     missing: dict[int, str] = {}
@@ -98,7 +98,7 @@ def _by_owner(directory: Directory, missing: Mapping[int, str]) -> dict[str, lis
 
 
 async def _ask(
-    edge: Edge, asked: Asked[Given], url: str, partitions: Sequence[int]
+    edge: Edge, asked: Question[Given], url: str, partitions: Sequence[int]
 ) -> tuple[dict[int, Given], dict[int, str]]:
     """What one other worker gives; an owner that fails leaves its partitions missing, and why."""
     assert edge.session is not None  # open from the application's start to its end

@@ -8,8 +8,10 @@ from app.edge.http.documents import openapi
 from app.edge.http.page import first_page as page
 from app.edge.http.route import CALLERS, EXPORTS, WORKERS, Route
 from app.edge.http.rows import export_handler, view_handlers
+from app.edge.http.tasks import task_handlers
+from app.edge.http.tasks.gather_tasks import OWN_TASKS
 
-VIEWS, INTERNAL, OPERATION, PAGE = "views", "internal", "operation", "page"
+VIEWS, TASKS, INTERNAL, OPERATION, PAGE = "views", "tasks", "internal", "operation", "page"
 
 ROUTES = (
     Route("/", page.page, "page", PAGE, "The first page.", media_type="text/html", gate=CALLERS),
@@ -30,6 +32,8 @@ ROUTES = (
         media_type=ARROW,
         gate=EXPORTS,
     ),
+    Route("/v1/tasks", task_handlers.list_tasks, "tasks", TASKS, "Where every task stands.", "Tasks", gate=CALLERS),
+    Route(OWN_TASKS, task_handlers.give_tasks, "own_tasks", INTERNAL, "For workers.", "Parts", gate=WORKERS),
     Route(
         "/v1/internal/views/{view}/parts",
         view_handlers.give_parts,

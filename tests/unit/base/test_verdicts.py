@@ -15,6 +15,7 @@ from app.domain.view import View
 from app.edge.cli.tables.status import _verdict
 from app.edge.http.context import Edge, ServedGroup
 from app.edge.http.page.verdicts import NONE_YET, UNREADABLE, card
+from app.rides.ride import RIDES
 from app.rides.views import VENDOR_TRIPS, VIEWS, ZONE_DEMAND
 from spark_batch import reconcile
 from spark_batch.errors import Inconclusive
@@ -26,7 +27,7 @@ EARLY = NOON - timedelta(days=1)
 
 
 def edge_of(data_dir: Path, *views: View) -> Edge:
-    return Edge([ServedGroup("rides", ready_directory([], partitions=1), views or VIEWS)], data_dir)
+    return Edge([ServedGroup("rides", ready_directory([], partitions=1), views or VIEWS, (RIDES,))], data_dir)
 
 
 def run_that(fails_with: Exception, output: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -21,6 +21,7 @@ from app.edge.http.rows import answers, own_parts, page_rows
 from app.edge.http.rows.parts import encode_parts, part_of
 from app.engine.core.rows.state import ViewChange
 from app.engine.drive.ownership.directory import Directory, Standing
+from app.rides.ride import RIDES
 from app.rides.views import VENDOR_TRIPS, ZONE_DEMAND
 from tests.support.http import BY_BASE, NOON_US, PANE_US, Serve, server_of, zone_table
 from tests.support.material.stored.tables import cells_of, ready_directory, task_of
@@ -56,7 +57,7 @@ def two_tasks() -> Directory:
 
 
 def edge_of(directory: Directory, view: View, data_dir: Path) -> Edge:
-    return Edge([ServedGroup("rides", directory, (view,))], data_dir)
+    return Edge([ServedGroup("rides", directory, (view,), (RIDES,))], data_dir)
 
 
 @pytest.mark.usefixtures("small_bounds")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from app.edge.cli.common import echo_json, echo_table, json_option, load_catalogue, load_settings
+from app.edge.cli.common import echo_json, echo_table, json_option, load_settings
 
 if TYPE_CHECKING:
     from app.base.files.verdicts import Checked
@@ -17,9 +17,10 @@ if TYPE_CHECKING:
 @click.option("--worker", "worker_url", metavar="URL", help="Any worker. Default: FLAGFALL_WORKER_HTTP_PORT here.")
 @json_option
 def command(worker_url: str | None, as_json: bool) -> int:
-    """Position, lag and watermark of every input, as any worker tells them; exit 1 if one is missing.
+    """Position, lag and watermark of every task's inputs, as any worker tells them; exit 1 if one is missing, or is
+    building a view.
 
-    Beside each view, what `flagfall reconcile` last found of it, from FLAGFALL_DATA_DIR.
+    Beneath, of each view, what `flagfall reconcile` last found of it, from FLAGFALL_DATA_DIR.
 
     \b
     flagfall status
@@ -29,27 +30,32 @@ def command(worker_url: str | None, as_json: bool) -> int:
 
     settings = load_settings()
     url = worker_url or settings.worker.local_url
-    views = [v for v in load_catalogue(settings).views if not v.window.merges]
-    metas = {v.name: ask(url, f"/v1/views/{v.name}/rows", limit=1, partial="allow")["meta"] for v in views}
+    tasks = ask(url, "/v1/tasks", partial="allow")["data"]
+    versions = {view["name"]: view["version"] for view in ask(url, "/v1/views")["data"]}
     checked = _checked(settings)
+    missing = [task for task in tasks if task["state"] == "missing"]
+    building = {view for task in tasks if task not in missing for view in task["building"]}
     if as_json:
-        verdicts = {name: checked[name].model_dump(mode="json") if name in checked else None for name in metas}
-        echo_json({name: meta | {"reconciled": verdicts[name]} for name, meta in metas.items()})
+        verdicts = {name: checked[name].model_dump(mode="json") if name in checked else None for name in versions}
+        views = {name: {"version": told, "reconciled": verdicts[name]} for name, told in versions.items()}
+        echo_json({"tasks": tasks, "views": views})
     else:
-        inputs = {line[0]: line for meta in metas.values() for line in _inputs(meta)}
-        echo_table(("INPUT", "POSITION", "LAG", "WATERMARK"), inputs.values())
-        positions, lags = [line[1] for line in inputs.values()], [line[2] or 0 for line in inputs.values()]
-        click.echo(f"\n{sum(positions):,} offsets covered, {sum(lags):,} behind")
-        for name, told in metas.items():
-            partial = ", PARTIAL: a task is missing" if told["partial"] else ""
-            click.echo(f"{name:<14} version {told['version']}{partial}, {_verdict(checked.get(name))}")
-    return int(any(meta["partial"] for meta in metas.values()))
+        inputs = [line for task in tasks if task not in missing for line in _inputs(task)]
+        echo_table(("INPUT", "POSITION", "LAG", "WATERMARK"), inputs)
+        covered, behind = sum(line[1] for line in inputs), sum(line[2] or 0 for line in inputs)
+        click.echo(f"\n{covered:,} offsets covered, {behind:,} behind")
+        for task in missing:
+            click.echo(f"task {task['partition']} of {task['group']} is MISSING: {task['why']}")
+        for name, version in versions.items():
+            partial = ", PARTIAL: it is being built" if name in building else ""
+            click.echo(f"{name:<14} version {version}{partial}, {_verdict(checked.get(name))}")
+    return int(bool(missing or building))
 
 
-def _inputs(meta: dict[str, Any]) -> list[tuple[Any, ...]]:
+def _inputs(task: dict[str, Any]) -> list[tuple[Any, ...]]:
     return [
-        (at, position, meta["lag_records"].get(at), meta["watermark"].get(at) or "none yet")
-        for at, position in meta["position"].items()
+        (at, position, task["lag_records"][at], task["watermark"][at] or "none yet")
+        for at, position in task["position"].items()
     ]
 
 

@@ -84,9 +84,9 @@ def _rows_content(view: View) -> Iterator[tuple[str, Document]]:
 
 def _other_answers(route: Route) -> Document:
     answers: Document = {}
-    if route.tag in ("views", "internal"):
+    if route.tag in ("views", "tasks", "internal"):
         answers["400"] = _problem("A parameter cannot be used.")
-    if VIEW in route.path or route.name in ("readyz", "livez"):
+    if VIEW in route.path or route.name in ("readyz", "livez", "tasks", "own_tasks"):
         retry = {"Retry-After": {"description": "Seconds.", "schema": {"type": "integer"}}}
         answers["503"] = _problem("The worker, or a partition, cannot answer now; or gets nowhere.") | {
             "headers": retry
@@ -124,6 +124,11 @@ def _parameters(route: Route, view: View | None) -> list[Document]:
         case "parts", View():
             many = {"type": "array", "items": partition}
             return [*_of_rows(view), _parameter("partition", many, "Tasks that are wanted.")]
+        case "tasks", _:
+            return [_GROUP | {"schema": {"type": "array", "items": {"type": "string"}}}, _PARTIAL]
+        case "own_tasks", _:
+            many = {"type": "array", "items": partition}
+            return [_GROUP | {"required": True}, _parameter("partition", many, "Tasks that are wanted.")]
         case "static", _:
             name = {"name": "file", "in": "path", "required": True, "schema": {"type": "string"}}
             return [name]
@@ -173,6 +178,7 @@ def _parameter(name: str, schema: Document, description: str) -> Document:
     return {"name": name, "in": "query", "schema": schema, "description": description}
 
 
+_GROUP = _parameter("group", {"type": "string"}, "A task group; /readyz names them.")
 _PARTIAL = _parameter(
     "partial",
     {"type": "string", "enum": ["refuse", "allow"], "default": "refuse"},

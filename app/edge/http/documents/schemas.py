@@ -113,6 +113,38 @@ _GROUP = record(
     }
 )
 
+_TASK = record(
+    {
+        "group": TEXT,
+        "sources": {"type": "array", "items": TEXT},
+        "partition": INTEGER,
+        "owner": nullable(TEXT),
+        "state": {"enum": ["live", "building", "missing"]},
+        "why": TEXT | {"description": "Why it could not be had; such a task has nothing of what follows."},
+        "as_of": nullable(INSTANT) | {"description": "Lowest watermark of its inputs; null while one is empty."},
+        "position": _by_topic_partition(INTEGER),
+        "watermark": _by_topic_partition(nullable(INSTANT)),
+        "lag_records": _by_topic_partition(nullable(INTEGER)),
+        "sequence": INTEGER,
+        "changelog_offset": INTEGER,
+        "building": {
+            "type": "object",
+            "additionalProperties": _PROGRESS,
+            "description": "By view, of views that read the log again because they are new.",
+        },
+    },
+    optional=(
+        "why",
+        "as_of",
+        "position",
+        "watermark",
+        "lag_records",
+        "sequence",
+        "changelog_offset",
+        "building",
+    ),
+)
+
 SHARED: Schema = {
     "Problem": record(
         {
@@ -147,6 +179,7 @@ SHARED: Schema = {
             record({"partitions": {"type": "array", "items": {"type": "object"}}, "meta": record(_META)}),
         ]
     },
+    "Tasks": record({"data": {"type": "array", "items": _TASK}, "meta": record({"partial": {"type": "boolean"}})}),
     "Parts": {"type": "array", "items": {"type": "object"}},
     "Alive": record({"live": {"type": "boolean"}, "standing": TEXT}),
     "Ready": record(

@@ -9,7 +9,8 @@ from app.domain.measures.contract import Measure
 from app.domain.source import Rule
 from app.domain.view import View
 from app.edge.http.context import Edge
-from app.edge.http.rows.answers import meta_document, watermark_text
+from app.edge.http.query.instants import watermark_text
+from app.edge.http.rows.answers import meta_document
 from app.edge.http.rows.gather import Gathered
 from app.edge.http.rows.parts import InputState
 from app.engine.drive.ownership.directory import Directory

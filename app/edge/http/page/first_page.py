@@ -13,6 +13,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from app.domain.event_time import NO_WATERMARK
 from app.domain.measures.parts import values_name
 from app.domain.view import View
+from app.edge.http.across_tasks import AcrossTasks
 from app.edge.http.context import WHY, Edge, ServedGroup, edge_of
 from app.edge.http.page import figures
 from app.edge.http.page.verdicts import NONE_YET, card
@@ -21,7 +22,8 @@ from app.edge.http.query.rows_query import RowsQuery
 from app.edge.http.rows.answers import row_document, whole_page
 from app.edge.http.rows.fold_rows import key_at
 from app.edge.http.rows.gather import Gathered, gather
-from app.edge.http.rows.parts import Part
+from app.edge.http.tasks.gather_tasks import gather_tasks
+from app.edge.http.tasks.standing import TaskStanding
 
 HERE = Path(__file__).parent
 NEWEST_ROWS = 8
@@ -31,33 +33,34 @@ STATIC = {"page.css": "text/css", "icon.svg": "image/svg+xml"}
 class Panel(NamedTuple):
     """A view on the page: headings, rows as text, and what its answer lacks."""
 
-    group: ServedGroup
     view: View
     pane: str | None
     headings: list[str]
     rows: list[dict[str, Any]]
-    as_of: str
     gathered: Gathered
 
 
 class Positions(NamedTuple):
-    """Where the tasks of a group stand: each task's part of an answer, by partition."""
+    """Where the tasks of a group stand, whether or not a view is over its sources."""
 
     group: ServedGroup
-    topics: list[str]
-    tasks: dict[int, Part]
+    tasks: AcrossTasks[TaskStanding]
+
+    @property
+    def as_of(self) -> str:
+        """Up to where all of them are complete."""
+        return figures.moment(self.tasks.lowest_watermark_us)
 
 
 async def page(request: web.Request) -> web.Response:
     """The page; with status 503 and without rows while the worker cannot answer."""
     edge = edge_of(request)
-    groups = [group for group in edge.groups if group.views]
-    panels = await asyncio.gather(
-        *(_panel(edge, group, view) for group in groups if group.directory.answers for view in group.views)
-    )
+    answering = [group for group in edge.groups if group.directory.answers]
+    panels = await asyncio.gather(*(_panel(edge, view) for group in answering for view in group.views))
+    standings = await asyncio.gather(*(gather_tasks(edge, group) for group in answering))
     text = _template().render(
-        directories=[group.directory for group in groups],
-        positions=[_positions(group, panels) for group in groups if group.directory.answers],
+        directories=[group.directory for group in edge.groups],
+        positions=list(map(Positions, answering, standings)),
         standing=edge.standing,
         why=WHY[edge.standing],
         panels=panels,
@@ -76,7 +79,7 @@ async def static(request: web.Request) -> web.Response:
     return web.Response(text=_static_text(name), content_type=STATIC[name])
 
 
-async def _panel(edge: Edge, group: ServedGroup, view: View) -> Panel:
+async def _panel(edge: Edge, view: View) -> Panel:
     query = RowsQuery(
         view,
         window_us=panes.size_us if (panes := view.window.panes) else None,
@@ -88,12 +91,10 @@ async def _panel(edge: Edge, group: ServedGroup, view: View) -> Panel:
     rows = whole_page(query, gathered)
     shown, to_us = range(min(len(rows), NEWEST_ROWS)), gathered.closed_to_us
     return Panel(
-        group,
         view,
         view.window.title,
         [figures.heading(measure.name) for measure in view.measures],
         [_row(view, row_document(query, key_at(rows, at), rows.cells[at].tolist(), to_us, edge.names)) for at in shown],
-        figures.moment(gathered.lowest_watermark_us),
         gathered,
     )
 
@@ -105,13 +106,6 @@ def _row(view: View, told: dict[str, Any]) -> dict[str, Any]:
         for g in view.groups
     ]
     return {"window": told["window"], "groups": groups, "measures": measures, "state": told["state"]}
-
-
-def _positions(group: ServedGroup, panels: list[Panel]) -> Positions:
-    """Of any answer: position and watermark are the same for all views of one commit."""
-    topics = sorted({topic.name for view in group.views for topic in view.source.topics})
-    parts = (panel.gathered.parts for panel in panels if panel.group is group)
-    return Positions(group, topics, {p: part for given in parts for p, part in sorted(given.items())})
 
 
 @cache

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
+from app.domain.event_time import NO_WATERMARK
 from app.domain.source import FIRST_INSTANT_US, LAST_INSTANT_US
 from app.domain.view import View
 
@@ -28,6 +29,11 @@ def to_us(text: str) -> int:
 def to_iso(instant_us: int) -> str:
     """ISO 8601 in UTC, with a Z."""
     return (EPOCH + instant_us * _MICROSECOND).isoformat().removesuffix("+00:00") + "Z"
+
+
+def watermark_text(watermark_us: int) -> str | None:
+    """The instant as text; None while there is no watermark."""
+    return None if watermark_us == NO_WATERMARK else to_iso(watermark_us)
 
 
 def instant_range(view: View) -> tuple[int, int]:

@@ -61,7 +61,7 @@ def read_query(view: View, parameters: Parameters, *, also: tuple[str, ...] = ()
         groups=_groups(view, parameters),
         limit=_limit(parameters),
         newest_first=choice(parameters, "order", ("asc", "desc")) == "desc",
-        partial_allowed=_partial(parameters),
+        partial_allowed=is_partial_allowed(parameters),
         last_us=_last(view, parameters),
     )
     cursor = _one(parameters, "cursor")
@@ -80,10 +80,11 @@ def read_partial(parameters: Parameters) -> bool:
     for name in parameters:
         if name != "partial":
             raise bad_parameter(name, _one(parameters, name) or "", "unknown; there is: partial")
-    return _partial(parameters)
+    return is_partial_allowed(parameters)
 
 
-def _partial(parameters: Parameters) -> bool:
+def is_partial_allowed(parameters: Parameters) -> bool:
+    """Whether `partial` says that an answer may lack partitions."""
     return choice(parameters, "partial", ("refuse", "allow")) == "allow"
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from app.domain.event_time import NO_WATERMARK
 from app.domain.records import Value
 from app.domain.rows import RowKey
 from app.domain.view import View
@@ -12,7 +11,7 @@ from app.edge.formats.format import Format
 from app.edge.http.context import Edge
 from app.edge.http.long_work import MANY_DOCUMENTS, MANY_ROWS
 from app.edge.http.owners import missing_facts
-from app.edge.http.query.instants import to_iso
+from app.edge.http.query.instants import to_iso, watermark_text
 from app.edge.http.query.rows_query import RowsQuery
 from app.edge.http.rows.fold_rows import concatenated, key_at, merged, page
 from app.edge.http.rows.gather import Gathered
@@ -93,10 +92,6 @@ def group_document(view: View, key: RowKey, names: Names) -> dict[str, Value]:
         if group.column in ZONE_COLUMNS:
             told |= name_columns(names, group.name, value)
     return told
-
-
-def watermark_text(watermark_us: int) -> str | None:
-    return None if watermark_us == NO_WATERMARK else to_iso(watermark_us)
 
 
 def whole_page(query: RowsQuery, gathered: Gathered) -> Rows:

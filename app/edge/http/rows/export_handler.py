@@ -87,7 +87,7 @@ def _read(edge: Edge, view: View, request: web.Request) -> int:
     if len(asked) != 1:
         allowed = f"give one, 0 to {edge.directory(view).partitions - 1}; an export is of one task"
         raise bad_parameter("partition", ", ".join(asked), allowed)
-    return read_partition(edge, view, asked[0])
+    return read_partition(edge, edge.directory(view), asked[0])
 
 
 def _elsewhere(edge: Edge, request: web.Request, view: View, partition: int) -> Exception:

@@ -6,10 +6,9 @@ What could not be had is named, with why: the caller refuses, or says that the a
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 
 from app.domain.event_time import NO_WATERMARK
-from app.domain.records import TopicPartition
+from app.edge.http.across_tasks import AcrossTasks
 from app.edge.http.context import Edge
 from app.edge.http.owners import of_all_tasks, partitions_missing
 from app.edge.http.problems import TYPES
@@ -21,38 +20,8 @@ MANY_BYTES = 500_000
 """A longer answer is read in a thread: this takes about 5 ms."""
 
 
-@dataclass
-class Gathered:
+class Gathered(AcrossTasks[Part]):
     """Parts by partition, and why each of the other partitions is missing."""
-
-    parts: dict[int, Part] = field(default_factory=dict)
-    missing: dict[int, str] = field(default_factory=dict)
-
-    @property
-    def is_partial(self) -> bool:
-        return bool(self.missing)
-
-    @property
-    def lowest_watermark_us(self) -> int:
-        """Up to where every input of every partition was seen; NO_WATERMARK if one is missing or empty."""
-        seen = [state.watermark_us for part in self.parts.values() for state in part.inputs.values()]
-        return NO_WATERMARK if self.missing or not seen else min(seen)
-
-    @property
-    def held_back_by(self) -> list[TopicPartition]:
-        """Those of the lowest watermark while others are ahead; an empty one has none, which is lower still.
-
-        None while a partition is missing: that is what holds the rest back then.
-        """
-        seen = {
-            TopicPartition(topic, partition): state.watermark_us
-            for partition, part in sorted(self.parts.items())
-            for topic, state in sorted(part.inputs.items())
-        }
-        lowest_us, highest_us = min(seen.values(), default=0), max(seen.values(), default=0)
-        return (
-            [] if self.missing or lowest_us == highest_us else sorted(at for at, us in seen.items() if us == lowest_us)
-        )
 
     @property
     def closed_to_us(self) -> int:

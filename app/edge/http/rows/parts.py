@@ -82,8 +82,7 @@ def part_with(directory: Directory, task: TaskState, view: View, rows: Rows) -> 
 
 def _input_state(directory: Directory, task: TaskState, view: View, topic: str) -> InputState:
     position = task.marker.inputs[topic]
-    end = directory.log_end.get((topic, task.partition))
-    lag = None if end is None else max(0, end - position.next_offset)
+    lag = directory.lag_records(topic, task.partition, position)
     known = task.marker.views.get(view.name)
     graces = known.graces.get(topic, ()) if known else ()
     now = graces[-1] if graces else GraceEpoch(position.start_offset, view.grace_seconds)

@@ -10,7 +10,6 @@ import orjson
 from aiohttp import hdrs, web
 
 from app.domain.event_time import NO_WATERMARK
-from app.domain.view import View
 from app.edge.formats.format import Format
 from app.edge.http.context import Edge, edge_of
 from app.edge.http.documents.view_documents import state_document, view_document
@@ -23,6 +22,7 @@ from app.edge.http.rows.gather import gather
 from app.edge.http.rows.own_parts import own_parts
 from app.edge.http.rows.parts import encode_parts
 from app.edge.http.streamed import cut_on_failure
+from app.engine.drive.ownership.directory import Directory
 
 
 async def list_views(request: web.Request) -> web.Response:
@@ -71,7 +71,9 @@ async def give_parts(request: web.Request) -> web.StreamResponse:
     """
     edge = edge_of(request)
     query = read_query(edge.view(request.match_info["view"]), request.query, also=("partition",))
-    partitions = [read_partition(edge, query.view, text) for text in request.query.getall("partition", [])]
+    partitions = [
+        read_partition(edge, edge.directory(query.view), text) for text in request.query.getall("partition", [])
+    ]
     edge.require_ready(query.view)
     begun = web.StreamResponse(headers={hdrs.CONTENT_TYPE: "application/json"})
     with cut_on_failure(request, begun):
@@ -83,10 +85,10 @@ async def give_parts(request: web.Request) -> web.StreamResponse:
     return begun
 
 
-def read_partition(edge: Edge, view: View, text: str) -> int:
-    """A partition number of the view's group; a 503 problem while the worker does not know how many there are."""
-    edge.require_ready(view)
-    last = edge.directory(view).partitions - 1
+def read_partition(edge: Edge, directory: Directory, text: str) -> int:
+    """A partition number of the group; a 503 problem while the worker does not know how many there are."""
+    edge.require_answers(directory)
+    last = directory.partitions - 1
     if text.isascii() and text.isdigit() and len(text) < 6 and int(text) <= last:
         return int(text)
     raise bad_parameter("partition", text, f"0 to {last}")

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from app.domain.marker import InputPosition
 from app.engine.core.task_state import TaskState
 
 
@@ -76,6 +77,11 @@ class Directory:
         if self.membership.lost:
             return Standing.LOST
         return Standing.READY if self.partitions > 0 else Standing.STARTING
+
+    def lag_records(self, topic: str, partition: int, position: InputPosition) -> int | None:
+        """How many offsets of a topic-partition a task has not read; None where the log's end is not known."""
+        end = self.log_end.get((topic, partition))
+        return None if end is None else max(0, end - position.next_offset)
 
     @property
     def ready(self) -> bool:

@@ -10,6 +10,7 @@ import numpy as np
 from app.codecs.stored.changelog import NULL_INTEGER
 from app.domain.marker import InputPosition, Marker, ViewPosition
 from app.domain.rows import Cells, RowKey, merge_rows
+from app.domain.source import Source
 from app.domain.view import View
 from app.engine.core.rows.state import Rows, ViewState
 from app.engine.core.task_state import TaskState
@@ -46,12 +47,17 @@ def task_of(
     watermark_us: int = 0,
     next_offset: int = 100,
     marker_offset: int = 7,
+    sources: Sequence[Source] = (),
 ) -> TaskState:
-    """A task whose views hold these rows; every topic stands at the same offset and watermark."""
-    source = next(iter(tables)).source
-    inputs = {t.name: InputPosition("id", 0, next_offset, watermark_us, next_offset) for t in source.topics}
+    """A task whose views hold these rows; every topic stands at the same offset and watermark.
+
+    `sources`: those it reads, if views do not say it.
+    """
+    sources = sources or [view.source for view in tables][:1]
+    topics = [topic.name for source in sources for topic in source.topics]
+    inputs = {topic: InputPosition("id", 0, next_offset, watermark_us, next_offset) for topic in topics}
     positions = {view.name: ViewPosition(view.number, view.version) for view in tables}
-    marker = Marker("flagfall", source.number, partition, 3, inputs, positions)
+    marker = Marker("flagfall", sources[0].number, partition, 3, inputs, positions)
     states = {view.name: state_of(view, rows) for view, rows in tables.items()}
     return TaskState(marker, states, marker_offset)
 

@@ -1,0 +1,65 @@
+"""What was had from the tasks of a group, and what follows from where they stand together."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Generic, Protocol, TypeVar
+
+from app.domain.event_time import NO_WATERMARK
+from app.domain.records import TopicPartition
+
+
+class SeenInput(Protocol):
+    """How far a task had seen one topic."""
+
+    @property
+    def watermark_us(self) -> int: ...
+
+
+class Stands(Protocol):
+    """What a task gave, with the inputs that it rests on."""
+
+    @property
+    def inputs(self) -> Mapping[str, SeenInput]: ...
+
+
+Given = TypeVar("Given", bound=Stands)
+
+
+@dataclass
+class AcrossTasks(Generic[Given]):
+    """What was given by partition, and why each of the other partitions is missing."""
+
+    parts: dict[int, Given] = field(default_factory=dict)
+    missing: dict[int, str] = field(default_factory=dict)
+
+    @property
+    def is_partial(self) -> bool:
+        return bool(self.missing)
+
+    @property
+    def lowest_watermark_us(self) -> int:
+        """Up to where every input of every partition was seen; NO_WATERMARK if one is missing or empty."""
+        seen = self._watermarks.values()
+        return NO_WATERMARK if self.missing or not seen else min(seen)
+
+    @property
+    def held_back_by(self) -> list[TopicPartition]:
+        """Those of the lowest watermark while others are ahead; an empty one has none, which is lower still.
+
+        None while a partition is missing: that is what holds the rest back then.
+        """
+        seen = self._watermarks
+        lowest_us, highest_us = min(seen.values(), default=0), max(seen.values(), default=0)
+        return (
+            [] if self.missing or lowest_us == highest_us else sorted(at for at, us in seen.items() if us == lowest_us)
+        )
+
+    @property
+    def _watermarks(self) -> dict[TopicPartition, int]:
+        return {
+            TopicPartition(topic, partition): state.watermark_us
+            for partition, part in self.parts.items()
+            for topic, state in part.inputs.items()
+        }
