@@ -33,7 +33,7 @@ from app.domain.advance import Advance, obeyed
 from app.domain.corrections.correction import Place
 from app.domain.difference import Difference
 from app.domain.records import TopicPartition
-from app.domain.rules.obeyed import rules_of
+from app.domain.rules.obeyed import source_rules_of
 from app.domain.source import Source
 from app.domain.view import View
 from spark_batch.errors import Inconclusive, Invalid, NoVerdict
@@ -224,7 +224,7 @@ def _records(run: Run, source: Source, views: Sequence[View], cuts: Sequence[Tas
         raise Invalid("the registry is not the one that the records were read by:\n" + "\n".join(others))
     raw = read_spans(run.spark, java_options(run.settings.kafka), spans)
     with run.report.timed("decode"):
-        rules = rules_of(views[0], [cut.marker for cut in cuts])
+        rules = source_rules_of(source, [cut.marker for cut in cuts])
         folder, look_up = run.work / source.name / "source", partial(read_value, run.client)
         records = read_source(raw, source, views, schemas, folder, rules, look_up)
         records, usable = with_refused_then(records, source, _refused_then(run, cuts, spans))

@@ -67,14 +67,14 @@ def read_source(
     )
     spark = raw.sparkSession
     decoded = spark.read.parquet(str(folder / "decoded"))
-    judge_suspects(decoded.where("suspect"), views[0], columns, schemas, folder / "suspects.parquet", rules, look_up)
+    judge_suspects(decoded.where("suspect"), source, columns, schemas, folder / "suspects.parquet", rules, look_up)
     resolved = _load(spark, folder / "suspects.parquet", decoded)
     return decoded.where("not suspect").drop(*_ASIDE).unionByName(resolved)
 
 
 def judge_suspects(
     suspects: DataFrame,
-    view: View,
+    source: Source,
     columns: Sequence[str],
     schemas: Schemas,
     file: Path,
@@ -82,11 +82,11 @@ def judge_suspects(
     look_up: ValueAt | None = None,
 ) -> None:
     """Decode suspects strictly, one by one, and write what each is."""
-    schema = _suspect_schema(view.source, columns)
-    topics = {topic.number: topic.name for topic in view.source.topics}
+    schema = _suspect_schema(source, columns)
+    topics = {topic.number: topic.name for topic in source.topics}
     rows = _with_large(suspects.select(*_PLACE, "value", "large").toLocalIterator(), topics, look_up)
     with pq.ParquetWriter(file, schema) as writer:
-        judged = _judged(rows, topics, view, schemas, rules)
+        judged = _judged(rows, topics, source, schemas, rules)
         while some := list(islice(judged, SUSPECTS_AT_ONCE)):
             picked = [{name: one[name] for name in schema.names} for one in some]
             writer.write_table(pa.Table.from_pylist(picked, schema))
@@ -99,9 +99,9 @@ def _with_large(rows: Iterator[Any], topics: dict[int, str], look_up: ValueAt | 
 
 
 def _judged(
-    rows: Iterator[Any], topics: dict[int, str], view: View, schemas: Schemas, rules: Rules
+    rows: Iterator[Any], topics: dict[int, str], source: Source, schemas: Schemas, rules: Rules
 ) -> Iterator[dict[str, Any]]:
-    nothing, strict = dict.fromkeys(view.source.by_name), StrictDecoder(view.source.columns)
+    nothing, strict = dict.fromkeys(source.by_name), StrictDecoder(source.columns)
     for number, partition, offset, timestamp_ms, value in rows:
         place = dict(zip(_PLACE, (number, partition, offset, timestamp_ms), strict=True))
         told = strict.decode(None if value is None else bytes(value), schemas)
@@ -109,8 +109,8 @@ def _judged(
             yield nothing | place | {"reason": told.reason}
             continue
         record = Record(topics[number], partition, offset, timestamp_ms, told)
-        full = with_derived(view.source, told)
-        reason = refusal(view.source, record, full, rules)
+        full = with_derived(source, told)
+        reason = refusal(source, record, full, rules)
         yield (nothing if reason else full) | place | {"reason": reason}
 
 

@@ -14,16 +14,24 @@ from app.domain.view import View
 
 def rules_of(view: View, markers: Iterable[Marker]) -> Rules:
     """The epochs of the view and its source; of several markers of a task those of the one that knows most."""
-    skews = dict[TopicPartition, tuple[SkewEpoch, ...]]()
-    graces = dict[TopicPartition, tuple[GraceEpoch, ...]]()
+    graces, markers = dict[TopicPartition, tuple[GraceEpoch, ...]](), tuple(markers)
     for marker in markers:
         position = marker.views.get(view.name)
         for topic in (topic.name for topic in view.source.topics if topic.name in marker.inputs):
             at = TopicPartition(topic, marker.partition)
-            skews[at] = max(skews.get(at, ()), marker.inputs[topic].skews, key=len)
             told = () if position is None else position.graces.get(topic, ())
             graces[at] = max(graces.get(at, ()), told, key=len)
-    return Rules(skews, graces)
+    return Rules(source_rules_of(view.source, markers).skews, graces)
+
+
+def source_rules_of(source: Source, markers: Iterable[Marker]) -> Rules:
+    """The epochs of a source alone, whatever views are over it."""
+    skews = dict[TopicPartition, tuple[SkewEpoch, ...]]()
+    for marker in markers:
+        for topic in (topic.name for topic in source.topics if topic.name in marker.inputs):
+            at = TopicPartition(topic, marker.partition)
+            skews[at] = max(skews.get(at, ()), marker.inputs[topic].skews, key=len)
+    return Rules(skews, {})
 
 
 def lowest_seen_us(view: View, marker: Marker) -> int:
