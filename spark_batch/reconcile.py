@@ -7,35 +7,24 @@ exports ──┬─▶ cut ─▶ checks ─▶ source records ─▶ recompute
 from __future__ import annotations
 
 import platform
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
+from contextlib import nullcontext
 from datetime import UTC, datetime
-from functools import cached_property, partial
 from importlib.metadata import version
 from pathlib import Path
 
-from confluent_kafka.admin import ConfigResource, ResourceType
 from pyspark.sql import DataFrame, SparkSession
 
 from app.base.errors import KafkaUnavailable, RegistryUnavailable
 from app.base.files.verdicts import Verdict, write_begun, write_finished
-from app.base.kafka.clients import java_options, librdkafka_options
-from app.base.kafka.cluster import Cluster
-from app.base.kafka.committed import LogRefused, LogSilent, await_decided
-from app.base.kafka.topic_admin import admin_client, topic_states
-from app.base.names import advances_topic, changelog_topic, quarantine_topic, subject_of
-from app.base.registry.client import Registry
-from app.base.registry.schemas import RegistrySchemas
+from app.base.kafka.committed import LogRefused, LogSilent
+from app.base.kafka.topic_admin import topic_states
 from app.base.settings import Settings
-from app.domain.advance import Advance, obeyed
-from app.domain.corrections.correction import Place
+from app.domain.advance import Advance
 from app.domain.difference import Difference
-from app.domain.records import TopicPartition
-from app.domain.rules.obeyed import source_rules_of
 from app.domain.source import Source
 from app.domain.view import View
+from spark_batch.copies import copy_advances, copy_changelog, copy_exports, copy_records
 from spark_batch.errors import Inconclusive, Invalid, NoVerdict
 from spark_batch.findings.compare import Comparison, compare
 from spark_batch.findings.explain import explain
@@ -43,49 +32,15 @@ from spark_batch.findings.ledgers import accepted_losses, entries, not_adding_up
 from spark_batch.findings.report import Report, ViewReport, new_run_id, write_report
 from spark_batch.folds.corrections import Told, read_told
 from spark_batch.folds.recount import Recount, counted, epoch_floors, recount
-from spark_batch.source.kafka_range import check_spans, read_spans, told_by
-from spark_batch.source.log_reader import check_marker, overwritten_too_early, read_advances, read_value
-from spark_batch.source.read_schemas import resolved_otherwise
-from spark_batch.source.read_source import read_source
-from spark_batch.source.refused_then import read_refused_then, with_refused_then
+from spark_batch.run import Progress, Run
+from spark_batch.source.kafka_range import check_spans
 from spark_batch.source.watermark import with_watermark
-from spark_batch.stored.changelog import changelog_rows, changelog_spans, latest
-from spark_batch.stored.cut import Span, TaskCut, joined
-from spark_batch.stored.export_client import Export, fetch_exports, live_rows
+from spark_batch.stored.changelog import changelog_rows
+from spark_batch.stored.cut import TaskCut
+from spark_batch.stored.export_client import Export, live_rows
 
 ROWS_NAMED = 1000
 """Differing rows per view that are looked into; more are counted as residual."""
-REQUEST_TIMEOUT_SECONDS = 30.0
-COMPACTION_LAG = "min.compaction.lag.ms"
-
-Progress = Callable[[str], AbstractContextManager[object]]
-"""Called with what a step does, in words, for the time that it takes."""
-
-
-@dataclass
-class Run:
-    """What one run works with. `work` holds its copies."""
-
-    settings: Settings
-    spark: SparkSession
-    worker_url: str
-    work: Path
-    report: Report
-    progress: Progress = field(default=lambda words: nullcontext())
-
-    def __post_init__(self) -> None:
-        self.client = librdkafka_options(self.settings.kafka)
-
-    @cached_property
-    def cluster(self) -> Cluster:
-        """Connects when it is first asked."""
-        return Cluster(self.settings.kafka)
-
-    @contextmanager
-    def step(self, name: str, words: str) -> Iterator[None]:
-        """A named step: timed for the report, shown while it runs."""
-        with self.report.timed(name), self.progress(words):
-            yield
 
 
 def reconcile(
@@ -123,16 +78,16 @@ def reconcile(
 
 def _reconcile_source(run: Run, source: Source, views: Sequence[View]) -> list[ViewReport]:
     with run.step("exports", "fetching the workers' rows"):
-        exports = _exports(run, source, views)
+        exports = copy_exports(run, source, views)
     cuts = [export.cut for of_view in exports.values() for export in of_view]
     with run.step("checks", "checking that the topics hold what the cut claims"):
         _check(run, cuts)
-        advances = _advances(run, source, cuts)
+        advances = copy_advances(run, source, cuts)
         told = read_told(run.client, run.settings.app_id, source, cuts)
     with run.step("changelog", "copying the changelog up to the same position"):
-        stored = _changelog(run, source, cuts)
+        stored = copy_changelog(run, source, cuts)
     with run.step("read", "reading and decoding the source records"):
-        records = _records(run, source, views, cuts)
+        records = copy_records(run, source, views, cuts)
     marked = with_watermark(records, source, advances).cache()
     return [_reconcile_view(run, exports[view.name], stored, marked, advances, told) for view in views]
 
@@ -173,34 +128,6 @@ def _explained(run: Run, own: Recount, found: Comparison) -> list[Difference]:
         return explain(own, found.first)
 
 
-def _exports(run: Run, source: Source, views: Sequence[View]) -> dict[str, list[Export]]:
-    partitions = range(_partition_count(run, source.topics[0].name))
-    return {view.name: fetch_exports(run.worker_url, view, partitions, run.work / "live" / view.name) for view in views}
-
-
-def _changelog(run: Run, source: Source, cuts: Sequence[TaskCut]) -> DataFrame:
-    """A copy of the changelog's rows at the cut; Inconclusive if it was taken too late to be trusted."""
-    topic = changelog_topic(run.settings.app_id, source.name)
-    places = {TopicPartition(topic, cut.partition) for cut in cuts}
-    with told_by(run.cluster):
-        starts = run.cluster.log_starts(places)
-    spans = changelog_spans(topic, starts, cuts)
-    check_spans(run.cluster, spans)
-    copied = run.work / source.name / "changelog"
-    latest(read_spans(run.spark, java_options(run.settings.kafka), spans), cuts).write.parquet(str(copied))
-    lag_ms = _compaction_lag_ms(run, topic)
-    committed = [cut for cut in cuts if cut.has_committed]
-    with ThreadPoolExecutor() as pool:  # each waits half a second for the end of a partition
-        overwritten = pool.map(lambda cut: check_marker(run.client, topic, cut), committed)
-    for cut, first_after_ms in zip(committed, overwritten, strict=True):
-        if overwritten_too_early(first_after_ms, lag_ms):
-            raise Inconclusive(
-                f"{topic}-{cut.partition}: more than {lag_ms} ms went by since the position of the export was "
-                f"overwritten, so compaction may have removed its rows; run it again, or raise {COMPACTION_LAG}"
-            )
-    return run.spark.read.parquet(str(copied))
-
-
 def _check(run: Run, cuts: Sequence[TaskCut]) -> None:
     check_spans(run.cluster, [span for cut in cuts for span in cut.spans])
     if (losses := accepted_losses(cuts)) is not None:
@@ -208,58 +135,6 @@ def _check(run: Run, cuts: Sequence[TaskCut]) -> None:
     problems = sorted({problem for cut in cuts for problem in not_adding_up(cut)})
     if problems:
         raise Invalid("the marker's ledgers do not add up:\n" + "\n".join(f"  - {text}" for text in problems))
-
-
-def _advances(run: Run, source: Source, cuts: Sequence[TaskCut]) -> list[Advance]:
-    topic = advances_topic(run.settings.app_id)
-    spans = joined(span for cut in cuts for span in cut.source_spans)
-    told = read_advances(run.client, topic, _decided_partitions(run, topic), spans)
-    return obeyed(told, source)
-
-
-def _records(run: Run, source: Source, views: Sequence[View], cuts: Sequence[TaskCut]) -> DataFrame:
-    spans = joined(span for cut in cuts for span in cut.source_spans)
-    schemas = RegistrySchemas(Registry(run.settings), [subject_of(topic.name) for topic in source.topics])
-    if others := resolved_otherwise([cut.marker for cut in cuts], schemas):
-        raise Invalid("the registry is not the one that the records were read by:\n" + "\n".join(others))
-    raw = read_spans(run.spark, java_options(run.settings.kafka), spans)
-    with run.report.timed("decode"):
-        rules = source_rules_of(source, [cut.marker for cut in cuts])
-        folder, look_up = run.work / source.name / "source", partial(read_value, run.client)
-        records = read_source(raw, source, views, schemas, folder, rules, look_up)
-        records, usable = with_refused_then(records, source, _refused_then(run, cuts, spans))
-    count = records.count()
-    run.report.usable_today += usable
-    run.report.records += count
-    run.report.records_per_second = round(run.report.records / run.report.seconds["decode"], 1)
-    return records
-
-
-def _refused_then(run: Run, cuts: Sequence[TaskCut], spans: Sequence[Span]) -> dict[Place, str]:
-    if not any(position.quarantined for cut in cuts for position in cut.source_inputs.values()):
-        return {}
-    topic = quarantine_topic(run.settings.app_id)
-    return read_refused_then(run.client, topic, _decided_partitions(run, topic), spans)
-
-
-def _decided_partitions(run: Run, topic: str) -> int:
-    """How many there are, once what tasks have written to them can be read: they write side by side."""
-    count = _partition_count(run, topic)
-    with told_by(run.cluster):
-        await_decided(run.cluster, [TopicPartition(topic, partition) for partition in range(count)])
-    return count
-
-
-def _partition_count(run: Run, topic: str) -> int:
-    with told_by(run.cluster):
-        return run.cluster.topics([topic])[topic].partitions
-
-
-def _compaction_lag_ms(run: Run, topic: str) -> int:
-    resource = ConfigResource(ResourceType.TOPIC, topic)
-    admin = admin_client(run.settings.kafka)
-    told = admin.describe_configs([resource], request_timeout=REQUEST_TIMEOUT_SECONDS)[resource].result()
-    return int(told[COMPACTION_LAG].value)
 
 
 def _require_cluster(settings: Settings) -> None:

@@ -1,0 +1,105 @@
+"""What a run copies of one source, all to the same cut: stored rows, records, and what else decided about these."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+
+from confluent_kafka.admin import ConfigResource, ResourceType
+from pyspark.sql import DataFrame
+
+from app.base.kafka.clients import java_options
+from app.base.kafka.topic_admin import admin_client
+from app.base.names import advances_topic, changelog_topic, quarantine_topic, subject_of
+from app.base.registry.client import Registry
+from app.base.registry.schemas import RegistrySchemas
+from app.domain.advance import Advance, obeyed
+from app.domain.corrections.correction import Place
+from app.domain.records import TopicPartition
+from app.domain.rules.obeyed import source_rules_of
+from app.domain.source import Source
+from app.domain.view import View
+from spark_batch.errors import Inconclusive, Invalid
+from spark_batch.run import Run
+from spark_batch.source.kafka_range import check_spans, read_spans, told_by
+from spark_batch.source.log_reader import check_marker, overwritten_too_early, read_advances, read_value
+from spark_batch.source.read_schemas import resolved_otherwise
+from spark_batch.source.read_source import read_source
+from spark_batch.source.refused_then import read_refused_then, with_refused_then
+from spark_batch.stored.changelog import changelog_spans, latest
+from spark_batch.stored.cut import Span, TaskCut, joined
+from spark_batch.stored.export_client import Export, fetch_exports
+
+REQUEST_TIMEOUT_SECONDS = 30.0
+COMPACTION_LAG = "min.compaction.lag.ms"
+
+
+def copy_exports(run: Run, source: Source, views: Sequence[View]) -> dict[str, list[Export]]:
+    """Each view's rows, task by task, as the workers export them."""
+    partitions = range(run.partition_count(source.topics[0].name))
+    return {view.name: fetch_exports(run.worker_url, view, partitions, run.work / "live" / view.name) for view in views}
+
+
+def copy_changelog(run: Run, source: Source, cuts: Sequence[TaskCut]) -> DataFrame:
+    """A copy of the changelog's rows at the cut; Inconclusive if it was taken too late to be trusted."""
+    topic = changelog_topic(run.settings.app_id, source.name)
+    places = {TopicPartition(topic, cut.partition) for cut in cuts}
+    with told_by(run.cluster):
+        starts = run.cluster.log_starts(places)
+    spans = changelog_spans(topic, starts, cuts)
+    check_spans(run.cluster, spans)
+    copied = run.work / source.name / "changelog"
+    latest(read_spans(run.spark, java_options(run.settings.kafka), spans), cuts).write.parquet(str(copied))
+    lag_ms = _compaction_lag_ms(run, topic)
+    committed = [cut for cut in cuts if cut.has_committed]
+    with ThreadPoolExecutor() as pool:  # each waits half a second for the end of a partition
+        overwritten = pool.map(lambda cut: check_marker(run.client, topic, cut), committed)
+    for cut, first_after_ms in zip(committed, overwritten, strict=True):
+        if overwritten_too_early(first_after_ms, lag_ms):
+            raise Inconclusive(
+                f"{topic}-{cut.partition}: more than {lag_ms} ms went by since the position of the export was "
+                f"overwritten, so compaction may have removed its rows; run it again, or raise {COMPACTION_LAG}"
+            )
+    return run.spark.read.parquet(str(copied))
+
+
+def copy_advances(run: Run, source: Source, cuts: Sequence[TaskCut]) -> list[Advance]:
+    """Raised watermarks that count for records of the source."""
+    topic = advances_topic(run.settings.app_id)
+    spans = joined(span for cut in cuts for span in cut.source_spans)
+    told = read_advances(run.client, topic, run.decided_partitions(topic), spans)
+    return obeyed(told, source)
+
+
+def copy_records(run: Run, source: Source, views: Sequence[View], cuts: Sequence[TaskCut]) -> DataFrame:
+    """The records below the cut, decoded and judged by the rules that their tasks obeyed."""
+    spans = joined(span for cut in cuts for span in cut.source_spans)
+    schemas = RegistrySchemas(Registry(run.settings), [subject_of(topic.name) for topic in source.topics])
+    if others := resolved_otherwise([cut.marker for cut in cuts], schemas):
+        raise Invalid("the registry is not the one that the records were read by:\n" + "\n".join(others))
+    raw = read_spans(run.spark, java_options(run.settings.kafka), spans)
+    with run.report.timed("decode"):
+        rules = source_rules_of(source, [cut.marker for cut in cuts])
+        folder, look_up = run.work / source.name / "source", partial(read_value, run.client)
+        records = read_source(raw, source, views, schemas, folder, rules, look_up)
+        records, usable = with_refused_then(records, source, _refused_then(run, cuts, spans))
+    count = records.count()
+    run.report.usable_today += usable
+    run.report.records += count
+    run.report.records_per_second = round(run.report.records / run.report.seconds["decode"], 1)
+    return records
+
+
+def _refused_then(run: Run, cuts: Sequence[TaskCut], spans: Sequence[Span]) -> dict[Place, str]:
+    if not any(position.quarantined for cut in cuts for position in cut.source_inputs.values()):
+        return {}
+    topic = quarantine_topic(run.settings.app_id)
+    return read_refused_then(run.client, topic, run.decided_partitions(topic), spans)
+
+
+def _compaction_lag_ms(run: Run, topic: str) -> int:
+    resource = ConfigResource(ResourceType.TOPIC, topic)
+    admin = admin_client(run.settings.kafka)
+    told = admin.describe_configs([resource], request_timeout=REQUEST_TIMEOUT_SECONDS)[resource].result()
+    return int(told[COMPACTION_LAG].value)
