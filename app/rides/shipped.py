@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from typing import NamedTuple
 
 from app.base.settings import Settings
 from app.domain.catalogue import Catalogue, TaskGroup
@@ -13,17 +15,39 @@ from app.rides.lifecycle.views import LIFE_VIEWS
 from app.rides.ride import RIDES
 from app.rides.views import CLEANLINESS, VIEWS
 
-OWN_SOURCES = (RIDES, RIDE_EVENTS, FARES)
+
+class Brought(NamedTuple):
+    """Sources of ours that share tasks, with all that is over them whatever the settings say.
+
+    `is_on`: whether they are there at all; None for always. `with_options`: what the settings add.
+    """
+
+    group: TaskGroup
+    is_on: Callable[[Settings], bool] | None = None
+    with_options: Callable[[Settings, TaskGroup], TaskGroup] = lambda settings, group: group
+
+
+def _with_ride_options(settings: Settings, rides: TaskGroup) -> TaskGroup:
+    """Branches, and how clean rides are, where they are switched on."""
+    views = (*rides.views, CLEANLINESS) if settings.cleanliness else rides.views
+    return replace(rides, views=views, branches=(AMOUNTS,) if settings.branches else ())
+
+
+LIVES = TaskGroup((RIDE_EVENTS, FARES), LIFE_VIEWS, joins=(FARED_STARTS,), alerts=(LONG_RIDES,))
+SOURCES = (
+    Brought(TaskGroup((RIDES,), VIEWS), with_options=_with_ride_options),
+    Brought(LIVES, is_on=lambda settings: settings.lifecycle),
+)
+"""One line for each: topics, schemas, tables, HTTP, page, status, Spark and the reconciliation follow."""
+
+OWN_SOURCES = tuple(source for brought in SOURCES for source in brought.group.sources)
 """Sources whose records and schemas are ours."""
 
-SHIPPED = Catalogue((TaskGroup((RIDES,), VIEWS),))
+SHIPPED = Catalogue(tuple(brought.group for brought in SOURCES if brought.is_on is None))
 """What is there whatever the settings say."""
 
 
 def shipped(settings: Settings) -> Catalogue:
-    """The rides; and, where the settings switch them on, their branches, how clean they are, and the life cycles."""
-    (rides,) = SHIPPED.groups
-    views = (*rides.views, CLEANLINESS) if settings.cleanliness else rides.views
-    rides = replace(rides, views=views, branches=(AMOUNTS,) if settings.branches else ())
-    lives = TaskGroup((RIDE_EVENTS, FARES), LIFE_VIEWS, joins=(FARED_STARTS,), alerts=(LONG_RIDES,))
-    return Catalogue((rides, lives) if settings.lifecycle else (rides,))
+    """The sources that are switched on, with their options."""
+    there = (brought for brought in SOURCES if brought.is_on is None or brought.is_on(settings))
+    return Catalogue(tuple(brought.with_options(settings, brought.group) for brought in there))
