@@ -5,7 +5,7 @@ One catalogue is made from the settings, and all that works with views is given 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TypeVar
@@ -81,6 +81,15 @@ class Catalogue:
     def group(self, name: str) -> TaskGroup:
         """The task group of that name; KeyError naming those there are."""
         return _named(name, self.groups, "task group")
+
+    @cached_property
+    def by_topic(self) -> Mapping[str, Source]:
+        """The source that each topic of records is of."""
+        return {topic.name: source for source in self.sources for topic in source.topics}
+
+    def group_of(self, source: Source) -> TaskGroup:
+        """The task group that reads a source of the catalogue."""
+        return next(group for group in self.groups if source in group.sources)
 
     def extended(self, sources: Iterable[Source], views: Sequence[View]) -> Catalogue:
         """This and more: views join the group of their source; each new source begins a group of its own.

@@ -16,7 +16,11 @@ from app.domain.errors import FlagfallError
 from app.domain.records import Record, Value, with_derived
 from app.domain.rules.admission import refusal
 from app.domain.source import Column, Source
+from app.edge.late.originals import Whole, as_kept
 from app.edge.late.refused import RefusedRecord
+
+NO_SOURCE = "of no source that is known here"
+"""Why a record of a topic that the catalogue does not have cannot be read."""
 
 
 class NotMended(FlagfallError):
@@ -39,6 +43,20 @@ def values_of(source: Source, refused: RefusedRecord, schemas: Schemas) -> dict[
     return told.reason if isinstance(told, Refusal) else told
 
 
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """Says what refused records say, each by the source of its topic; `whole` gives all of those kept in part."""
+
+    sources: Mapping[str, Source]
+    schemas: Schemas
+    whole: Whole = as_kept
+
+    def __call__(self, refused: RefusedRecord) -> dict[str, Value] | str:
+        """The record's columns, or the reason for which it cannot be read even now."""
+        source = self.sources.get(refused.place.topic)
+        return NO_SOURCE if source is None else values_of(source, self.whole(refused), self.schemas)
+
+
 def usable(source: Source, refused: RefusedRecord, schemas: Schemas, mended: Mended | None = None) -> Record | str:
     """The record as it can be folded now, or the reason for which it still cannot."""
     values = values_of(source, refused, schemas) if mended is None else mended.values
@@ -49,10 +67,10 @@ def usable(source: Source, refused: RefusedRecord, schemas: Schemas, mended: Men
     return refusal(source, record, with_derived(source, values)) or record
 
 
-def read_mended(file: Path, source: Source) -> dict[Place, Mended]:
+def read_mended(file: Path, sources: Mapping[str, Source]) -> dict[Place, Mended]:
     """Records mended by hand: JSON as `late show --values --json` prints it, or a list of such records.
 
-    Columns that are left out are null; records without values are left alone. Raises NotMended.
+    `sources`: by topic. Columns that are left out are null; records without values are left alone. Raises NotMended.
     """
     try:
         told = json.loads(file.read_text())
@@ -61,11 +79,11 @@ def read_mended(file: Path, source: Source) -> dict[Place, Mended]:
         places = [Place(str(one["topic"]), int(one["partition"]), int(one["offset"])) for one in records]
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise NotMended(f"{file}: no list of records with topic, partition, offset and values ({error!r})") from error
-    problems = [f"{at}: {p}" for at, one in zip(places, records, strict=True) for p in _problems(source, at, one)]
+    problems = [f"{at}: {p}" for at, one in zip(places, records, strict=True) for p in _problems(sources, at, one)]
     problems += [f"{place} is there twice" for place in sorted({p for p in places if places.count(p) > 1})]
     if problems:
         raise NotMended("\n".join([f"{file} cannot be used:", *(f"  - {problem}" for problem in problems)]))
-    return {at: _mended(source, one) for at, one in zip(places, records, strict=True)}
+    return {at: _mended(sources[at.topic], one) for at, one in zip(places, records, strict=True)}
 
 
 def _mended(source: Source, told: Mapping[str, Any]) -> Mended:
@@ -73,10 +91,11 @@ def _mended(source: Source, told: Mapping[str, Any]) -> Mended:
     return Mended(values, told.get("timestamp_ms"))
 
 
-def _problems(source: Source, at: Place, told: Mapping[str, Any]) -> Iterable[str]:
-    values = told["values"]
-    if at.topic not in {topic.name for topic in source.topics}:
-        yield f"no topic of source {source.name!r}"
+def _problems(sources: Mapping[str, Source], at: Place, told: Mapping[str, Any]) -> Iterable[str]:
+    values, source = told["values"], sources.get(at.topic)
+    if source is None:
+        yield f"no topic of {', '.join(sorted({one.name for one in sources.values()}))}"
+        return
     if type(told.get("timestamp_ms", 0)) is not int:
         yield f"timestamp_ms {told['timestamp_ms']!r} is no whole number of milliseconds"
     if not isinstance(values, dict):

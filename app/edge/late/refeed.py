@@ -13,13 +13,14 @@ from app.base.kafka.producer import Producer
 from app.base.settings import Settings
 from app.codecs.avro.schema import Schemas
 from app.codecs.stored.corrections import correction_bytes
+from app.domain.catalogue import Catalogue
 from app.domain.contribution import key_of
 from app.domain.corrections.correction import Correction, Place, Refusal
 from app.domain.corrections.refeed import WORDS, Fed, Standing, place_of, plan_refeed
 from app.domain.records import Record, with_derived
 from app.domain.source import Source
 from app.domain.view import View
-from app.edge.late.mending import Mended, usable
+from app.edge.late.mending import NO_SOURCE, Mended, usable
 from app.edge.late.originals import Originals
 from app.edge.late.refused import LATE, RefusedRecord
 from app.edge.late.standing import Outcomes, standing
@@ -64,10 +65,12 @@ class Changed:
 class Refeeding:
     """One run. `changes`: what was, or would be, corrected."""
 
-    def __init__(self, settings: Settings, source: Source, worker_url: str, wait_seconds: float, *, dry: bool) -> None:
-        self._settings, self._source, self._url, self._dry = settings, source, worker_url, dry
+    def __init__(
+        self, settings: Settings, catalogue: Catalogue, worker_url: str, wait_seconds: float, *, dry: bool
+    ) -> None:
+        self._catalogue, self._url, self._dry = catalogue, worker_url, dry
         self._wait_seconds = wait_seconds
-        self._outcomes = Outcomes(settings, source.name)
+        self._outcomes = {group.name: Outcomes(settings, group.name) for group in catalogue.groups}
         self._producer = Producer(settings.kafka)
         self._whole = Originals(settings.kafka)
         self.run = f"refeed-{uuid.uuid4().hex[:12]}"
@@ -77,17 +80,19 @@ class Refeeding:
     def feed(
         self,
         refused: Iterable[RefusedRecord],
-        views: Sequence[View],
         schemas: Schemas,
         mended: Mapping[Place, Mended],
         only: Collection[str] = (),
     ) -> Iterator[Told]:
         """Add the records to the views that refused them (`only` to these, if any are named), task by task."""
         by_task: dict[tuple[str, int], list[Fed]] = defaultdict(list)
-        by_name = {view.name: view for view in views}
         for place, found in _by_place(refused).items():
-            record = self._usable(found[0], schemas, mended.get(place))
-            for name, why in views_wanted(found, views):
+            source = self._catalogue.by_topic.get(place.topic)
+            if source is None:
+                yield Told(place, "", LEFT, NO_SOURCE)
+                continue
+            record = self._usable(source, found[0], schemas, mended.get(place))
+            for name, why in views_wanted(found, [v for v in self._catalogue.views if v.source == source]):
                 if only and name not in only:
                     continue
                 if isinstance(record, str):
@@ -97,12 +102,10 @@ class Refeeding:
                 else:
                     by_task[name, place.partition].append(Fed(record, found[0].reason == LATE))
         for (name, partition), fed in sorted(by_task.items()):
-            yield from self._feed_task(by_name[name], partition, fed)
+            yield from self._feed_task(self._catalogue.view(name), partition, fed)
 
-    def _usable(self, refused: RefusedRecord, schemas: Schemas, mended: Mended | None) -> Record | str:
-        if refused.place.topic not in {topic.name for topic in self._source.topics}:
-            return f"not a record of source {self._source.name}"
-        return usable(self._source, self._whole(refused) if mended is None else refused, schemas, mended)
+    def _usable(self, source: Source, refused: RefusedRecord, schemas: Schemas, mended: Mended | None) -> Record | str:
+        return usable(source, self._whole(refused) if mended is None else refused, schemas, mended)
 
     def _feed_task(self, view: View, partition: int, fed: Sequence[Fed]) -> Iterator[Told]:
         """Plan, send and wait; plan again for records whose row was corrected by somebody else meanwhile."""
@@ -114,7 +117,7 @@ class Refeeding:
                 yield from (Told(p, view.name, WOULD_APPLY) for one in plan.corrections for p in one.adds)
                 return
             again = set[Place]()
-            for correction, outcome, why in self._in_portions(partition, plan.corrections):
+            for correction, outcome, why in self._in_portions(self._outcomes_of(view), partition, plan.corrections):
                 if why == Refusal.MOVED_ON and not last:
                     again.update(correction.adds)
                     continue
@@ -128,9 +131,12 @@ class Refeeding:
     def _standing(self, view: View, partition: int, fed: Sequence[Fed]) -> Standing:
         keys = (key_of(view, with_derived(view.source, one.record.values)) for one in fed)
         windows = {key.window_start_us for key in keys if key is not None and key.window_start_us is not None}
-        return standing(self._url, self._outcomes, view, partition, windows)
+        return standing(self._url, self._outcomes_of(view), view, partition, windows)
 
-    def _in_portions(self, partition: int, corrections: Sequence[Correction]) -> Iterator[Judged]:
+    def _outcomes_of(self, view: View) -> Outcomes:
+        return self._outcomes[self._catalogue.group_of(view.source).name]
+
+    def _in_portions(self, outcomes: Outcomes, partition: int, corrections: Sequence[Correction]) -> Iterator[Judged]:
         """Send the corrections in this order; gives what became of each. A task that is silent is sent no more."""
         silent = False
         for begin in range(0, len(corrections), SENT_AT_ONCE):
@@ -138,20 +144,20 @@ class Refeeding:
             if silent:
                 yield from ((one, UNANSWERED, NOT_SENT) for one in portion)
                 continue
-            for judged in self._corrected(partition, portion):
+            for judged in self._corrected(outcomes, partition, portion):
                 silent = silent or judged[1] == UNANSWERED
                 yield judged
 
-    def _corrected(self, partition: int, corrections: Sequence[Correction]) -> Iterator[Judged]:
+    def _corrected(self, outcomes: Outcomes, partition: int, corrections: Sequence[Correction]) -> Iterator[Judged]:
         waiting = {f"{self.run}/{self._sent + n}": one for n, one in enumerate(corrections)}
         self._sent += len(waiting)
         values = [correction_bytes(replace(one, run=run)) for run, one in waiting.items()]
         now_ms, nothing = time.time_ns() // 1_000_000, [None] * len(values)
-        self._producer.send(self._outcomes.topic, values, nothing, [now_ms] * len(values), partition)
+        self._producer.send(outcomes.topic, values, nothing, [now_ms] * len(values), partition)
         self._producer.finish()
         deadline = time.monotonic() + self._wait_seconds
         while waiting and time.monotonic() < deadline:
-            for outcome in self._outcomes.new(partition):
+            for outcome in outcomes.new(partition):
                 if (mine := waiting.pop(outcome.correction.run, None)) is not None:
                     yield mine, APPLIED if outcome.why is None else REFUSED, outcome.why
             if waiting:

@@ -9,32 +9,26 @@ from typing import Any
 
 import click
 
-from app.codecs.avro.schema import Schemas
+from app.domain.records import Value
 from app.edge.cli.common import echo_table
 from app.edge.late.cost import Cost
-from app.edge.late.mending import values_of
-from app.edge.late.originals import Whole, as_kept
+from app.edge.late.mending import Reader
 from app.edge.late.refeed import WOULD_APPLY, Changed, Refeeding, Told
 from app.edge.late.refused import RefusedRecord
-from app.rides.ride import RIDES
 
 Counts = Mapping[tuple[str, str], int]
 """Refused records by reason and view, "" where no view refused them."""
 
 
-def refused_as_json(
-    records: Sequence[RefusedRecord], counts: Counts, schemas: Schemas | None, whole: Whole = as_kept
-) -> dict[str, Any]:
-    """With their values if there are `schemas`; `whole` gives what is decoded."""
+def refused_as_json(records: Sequence[RefusedRecord], counts: Counts, read: Reader | None) -> dict[str, Any]:
+    """With their values if there is who reads them."""
     told = [{"reason": reason, "view": view or None, "count": n} for (reason, view), n in sorted(counts.items())]
-    return {"counts": told, "records": [_record(record, schemas, whole) for record in records]}
+    return {"counts": told, "records": [_record(record, read) for record in records]}
 
 
-def echo_refused(
-    records: Sequence[RefusedRecord], counts: Counts, schemas: Schemas | None, whole: Whole = as_kept
-) -> None:
+def echo_refused(records: Sequence[RefusedRecord], counts: Counts, read: Reader | None) -> None:
     """A table of the records, and how many there are of each kind."""
-    more = () if schemas is None else ("VALUES",)
+    more = () if read is None else ("VALUES",)
     rows = (
         (
             record.reason,
@@ -43,7 +37,7 @@ def echo_refused(
             record.place.offset,
             _time(record.timestamp_ms),
             record.value_bytes,
-            *(() if schemas is None else (_values(whole(record), schemas),)),
+            *(() if read is None else (_values(read(record)),)),
         )
         for record in records
     )
@@ -102,7 +96,7 @@ def _figure(figure: float | tuple[int | None, int | None] | None) -> str:
     return f"{figure:,.2f}"
 
 
-def _record(record: RefusedRecord, schemas: Schemas | None, whole: Whole) -> dict[str, Any]:
+def _record(record: RefusedRecord, read: Reader | None) -> dict[str, Any]:
     told: dict[str, Any] = {
         **record.place._asdict(),
         "timestamp_ms": record.timestamp_ms,
@@ -114,14 +108,13 @@ def _record(record: RefusedRecord, schemas: Schemas | None, whole: Whole) -> dic
         "value_bytes": record.value_bytes,
         "headers": [[name, None if value is None else value.hex()] for name, value in record.headers],
     }
-    if schemas is not None:
-        values = values_of(RIDES, whole(record), schemas)
+    if read is not None:
+        values = read(record)
         told["values"], told["unreadable"] = (None, values) if isinstance(values, str) else (values, None)
     return told
 
 
-def _values(record: RefusedRecord, schemas: Schemas) -> str:
-    values = values_of(RIDES, record, schemas)
+def _values(values: dict[str, Value] | str) -> str:
     if isinstance(values, str):
         return f"({values})"
     return " ".join(f"{name}={value}" for name, value in values.items() if value is not None)

@@ -11,12 +11,15 @@ from app.domain.rows import RowKey
 from app.edge.cli.main import cli
 from app.edge.cli.records.selecting import selection_of
 from app.edge.late.cost import Compared, Cost
+from app.edge.late.mending import Reader
 from app.edge.late.refeed import APPLIED, LEFT, WOULD_APPLY, Changed, Refeeding, Told
 from app.edge.late.telling import echo_costs, echo_refused, echo_run, refused_as_json, run_as_json
+from app.rides.shipped import SHIPPED
 from app.rides.views import VENDOR_TRIPS, ZONE_DEMAND
 from tests.support.material.refused import SCHEMAS, refused
 
 PLACE = Place("rides.yellow", 1, 5)
+READER = Reader(SHIPPED.by_topic, SCHEMAS)
 
 
 def a_run() -> Refeeding:
@@ -30,7 +33,7 @@ def a_run() -> Refeeding:
 
 def test_records_are_listed_with_what_they_say_and_counted_by_reason(capsys: pytest.CaptureFixture[str]) -> None:
     records = [refused(), refused("bad_magic", b"\x01damaged")]
-    echo_refused(records, {("late", ZONE_DEMAND.name): 12, ("bad_magic", ""): 1}, SCHEMAS)
+    echo_refused(records, {("late", ZONE_DEMAND.name): 12, ("bad_magic", ""): 1}, READER)
     told = capsys.readouterr().out
     assert "rides.yellow-1" in told
     assert "ride_id=r vendor=1" in told
@@ -39,7 +42,7 @@ def test_records_are_listed_with_what_they_say_and_counted_by_reason(capsys: pyt
 
 
 def test_json_has_values_only_where_they_are_asked_for_and_can_be_read() -> None:
-    listed = refused_as_json([refused(), refused("bad_magic", b"\x01damaged")], {}, SCHEMAS)["records"]
+    listed = refused_as_json([refused(), refused("bad_magic", b"\x01damaged")], {}, READER)["records"]
     assert [(one["values"] is None, one["unreadable"]) for one in listed] == [(False, None), (True, "bad_magic")]
     (plain,) = refused_as_json([refused()], {}, None)["records"]
     assert "values" not in plain
@@ -47,12 +50,12 @@ def test_json_has_values_only_where_they_are_asked_for_and_can_be_read() -> None
 
 
 def test_json_says_which_records_were_shortened_and_reads_them_whole() -> None:
-    (told,) = refused_as_json([refused()], {}, SCHEMAS)["records"]
+    (told,) = refused_as_json([refused()], {}, READER)["records"]
     assert (told["shortened"], told["value_bytes"]) == (False, len(refused().value or b""))
     kept = refused(value=b"\0", original=Original(4_000_000, "", 1, 0))
-    (told,) = refused_as_json([kept], {}, SCHEMAS)["records"]
+    (told,) = refused_as_json([kept], {}, READER)["records"]
     assert (told["shortened"], told["value_bytes"], told["unreadable"]) == (True, 4_000_000, "original_gone")
-    (told,) = refused_as_json([kept], {}, SCHEMAS, lambda _: refused())["records"]
+    (told,) = refused_as_json([kept], {}, Reader(SHIPPED.by_topic, SCHEMAS, lambda _: refused()))["records"]
     assert (told["shortened"], told["values"]["vendor"]) == (True, "1")
 
 

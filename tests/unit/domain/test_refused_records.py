@@ -15,20 +15,30 @@ import pytest
 from app.base.setting_groups import KafkaSettings
 from app.codecs.avro.schema import WriterSchema
 from app.codecs.batches.carrying import Original, carried
+from app.domain.catalogue import Catalogue, TaskGroup
 from app.domain.corrections.correction import Correction, Place
+from app.domain.corrections.refeed import Fed
 from app.domain.errors import LayoutError
 from app.domain.records import Record
 from app.domain.rows import RowKey
+from app.domain.source import SourceTopic
+from app.domain.view import View
 from app.edge.late import originals
-from app.edge.late.mending import Mended, NotMended, read_mended, usable, values_of
-from app.edge.late.refeed import APPLIED, NOT_SENT, UNANSWERED, Refeeding, views_wanted
+from app.edge.late.mending import NO_SOURCE, Mended, NotMended, Reader, read_mended, usable, values_of
+from app.edge.late.originals import Originals
+from app.edge.late.refeed import APPLIED, LEFT, NOT_SENT, UNANSWERED, Refeeding, Told, views_wanted
 from app.edge.late.refused import LATE, RefusedRecord, Selection, refused_record
+from app.edge.late.standing import Outcomes
+from app.rides.lifecycle.sources import FARES
 from app.rides.ride import RIDES
+from app.rides.shipped import SHIPPED
 from app.rides.views import VENDOR_TRIPS, VIEWS, ZONE_DEMAND
-from app.testkit.encoding import encode
+from app.testkit.encoding import encode, schema_of
 from tests.support.material.histories import START_US
 from tests.support.material.refused import RIDE, SCHEMAS, refused
 
+POOLED = replace(RIDES, number=100, name="pooled", topics=(SourceTopic(100, "pooled"),))
+POOLED_DEMAND = replace(ZONE_DEMAND, number=200, name="pooled_demand", source=POOLED)
 OWN = [("flagfall-topic", b"rides.green"), ("kind", b"x")]
 
 
@@ -160,7 +170,7 @@ def test_what_show_prints_can_be_mended_and_read_back(tmp_path: Path) -> None:
     file = tmp_path / "mended.json"
     place = {"topic": "rides.yellow", "partition": 1, "offset": 5}
     file.write_text(json.dumps({"counts": [], "records": [{**place, "values": RIDE}, {**place, "values": None}]}))
-    assert read_mended(file, RIDES)[Place("rides.yellow", 1, 5)].values["vendor"] == "1"
+    assert read_mended(file, SHIPPED.by_topic)[Place("rides.yellow", 1, 5)].values["vendor"] == "1"
 
 
 def test_every_mistake_in_a_file_of_mended_records_is_told_at_once(tmp_path: Path) -> None:
@@ -169,12 +179,12 @@ def test_every_mistake_in_a_file_of_mended_records_is_told_at_once(tmp_path: Pat
     wrong = {"ride_id": None, "pickup_at_us": "noon", "no_such": 1}
     file.write_text(json.dumps([{**place, "values": wrong}, {**place, "topic": "elsewhere", "values": RIDE}]))
     with pytest.raises(NotMended) as raised:
-        read_mended(file, RIDES)
-    for told in ("no column 'no_such'", "'ride_id' may not be null", "'noon' is a str", "no topic of source 'rides'"):
+        read_mended(file, SHIPPED.by_topic)
+    for told in ("no column 'no_such'", "'ride_id' may not be null", "'noon' is a str", "no topic of rides"):
         assert told in str(raised.value)
     file.write_text("{}")
     with pytest.raises(NotMended, match="no list of records"):
-        read_mended(file, RIDES)
+        read_mended(file, SHIPPED.by_topic)
 
 
 def test_only_the_version_that_refused_a_record_gets_it_back() -> None:
@@ -188,10 +198,43 @@ def test_only_the_version_that_refused_a_record_gets_it_back() -> None:
     assert dict(views_wanted([refused("too_short")], VIEWS)) == {view.name: None for view in VIEWS}
 
 
+def test_what_a_record_says_is_read_by_the_source_of_its_topic() -> None:
+    fare = {"ride_id": "r", "fare_cents": 1, "tip_cents": 2, "total_cents": 3, "paid_at_us": START_US}
+    of_fares = refused("skewed", encode(FARES, 9, fare), place=Place("fares", 0, 1))
+    schemas = {**SCHEMAS, 9: schema_of(FARES, 9)}
+    both = Catalogue((*SHIPPED.groups, TaskGroup((FARES,), ())))
+    read = Reader(both.by_topic, schemas)
+    assert read(of_fares) == fare | {"payment_type": None}
+    told = read(refused())
+    assert isinstance(told, dict)
+    assert told["vendor"] == "1"
+    assert Reader(SHIPPED.by_topic, schemas)(of_fares) == NO_SOURCE
+
+
+def test_records_go_to_views_over_their_own_source_and_no_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    fed: list[tuple[str, int, str]] = []
+
+    def feed_task(_: object, view: View, partition: int, records: list[Fed]) -> Iterator[Told]:
+        fed.extend((view.name, partition, one.record.topic) for one in records)
+        yield from ()
+
+    monkeypatch.setattr(Refeeding, "_feed_task", feed_task)
+    run = Refeeding.__new__(Refeeding)
+    run._catalogue = SHIPPED.extended([POOLED], [POOLED_DEMAND])
+    run._whole = Originals.__new__(Originals)  # nothing was shortened
+    places = Place("rides.green", 2, 1), Place("pooled", 1, 1), Place("x", 0, 1)
+    told = list(run.feed([refused("skewed", place=place) for place in places], SCHEMAS, {}))
+    green = [("vendor_trips", 2, "rides.green"), ("zone_demand", 2, "rides.green")]
+    assert fed == [("pooled_demand", 1, "pooled"), *green]
+    assert told == [Told(Place("x", 0, 1), "", LEFT, NO_SOURCE)]
+
+
 def test_a_task_that_is_silent_is_sent_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
     sent: list[list[Correction]] = []
 
-    def corrected(_: object, partition: int, portion: list[Correction]) -> Iterator[tuple[Correction, str, None]]:
+    def corrected(
+        _: object, to: Outcomes, partition: int, portion: list[Correction]
+    ) -> Iterator[tuple[Correction, str, None]]:
         sent.append(portion)
         yield from ((one, APPLIED if len(sent) == 1 else UNANSWERED, None) for one in portion)
 
@@ -199,7 +242,7 @@ def test_a_task_that_is_silent_is_sent_no_more(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr("app.edge.late.refeed.SENT_AT_ONCE", 2)
     key = RowKey(0, (1,))
     corrections = [Correction(str(i), "v", "1", key, None, None) for i in range(7)]
-    told = list(Refeeding.__new__(Refeeding)._in_portions(0, corrections))
+    told = list(Refeeding.__new__(Refeeding)._in_portions(Outcomes.__new__(Outcomes), 0, corrections))
     assert [one for one, _, _ in told] == corrections
     assert sent == [corrections[:2], corrections[2:4]]
     silent = [(UNANSWERED, None)] * 2 + [(UNANSWERED, NOT_SENT)] * 3

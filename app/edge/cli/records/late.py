@@ -16,10 +16,8 @@ from app.edge.cli.records.sending import progress
 
 if TYPE_CHECKING:
     from app.base.settings import Settings
-    from app.domain.catalogue import TaskGroup
+    from app.domain.catalogue import Catalogue
     from app.edge.late.refused import RefusedRecord, Selection
-
-RIDES_GROUP = "rides"
 
 
 @click.group()
@@ -50,6 +48,7 @@ def show(*, with_values: bool, limit: int, bootstrap_server: str | None, as_json
     """
     from app.base.registry.client import Registry
     from app.base.registry.schemas import RegistrySchemas
+    from app.edge.late.mending import Reader
     from app.edge.late.originals import Originals
     from app.edge.late.telling import echo_refused, refused_as_json
 
@@ -60,11 +59,13 @@ def show(*, with_values: bool, limit: int, bootstrap_server: str | None, as_json
         counts.update((record.reason, view) for view in record.views or ("",))
         if len(listed) < limit:
             listed.append(record)
-    schemas = RegistrySchemas(Registry(settings)) if with_values else None
-    whole = Originals(settings.kafka)
+    read = None
+    if with_values:
+        sources = load_catalogue(settings).by_topic
+        read = Reader(sources, RegistrySchemas(Registry(settings)), Originals(settings.kafka))
     if as_json:
-        return echo_json(refused_as_json(listed, counts, schemas, whole))
-    echo_refused(listed, counts, schemas, whole)
+        return echo_json(refused_as_json(listed, counts, read))
+    echo_refused(listed, counts, read)
 
 
 @command.command()
@@ -107,21 +108,20 @@ def refeed(
     from app.edge.late.mending import read_mended
     from app.edge.late.refeed import Refeeding
     from app.edge.late.telling import echo_run, run_as_json
-    from app.rides.ride import RIDES
 
     settings = load_settings(bootstrap_server)
-    group = _rides_of(settings, views)
-    mended = read_mended(file, RIDES) if file else {}
+    catalogue = _catalogue_with(settings, views)
+    mended = read_mended(file, catalogue.by_topic) if file else {}
     selection = selection_of(views=views, **asked, places=frozenset(mended))
     url = worker_url or settings.worker.local_url
-    run = Refeeding(settings, RIDES, url, wait_seconds, dry=dry_run)
+    run = Refeeding(settings, catalogue, url, wait_seconds, dry=dry_run)
     refused = list(_read(settings, selection, quiet=as_json))
     missing = sorted(set(mended) - {record.place for record in refused})
     if missing:
         raise click.ClickException("not among the refused records selected: " + ", ".join(map(str, missing)))
     told = []
     with progress("answers", len(refused), quiet=as_json) as advanced:
-        for one in run.feed(refused, group.views, RegistrySchemas(Registry(settings)), mended, only=views):
+        for one in run.feed(refused, RegistrySchemas(Registry(settings)), mended, only=views):
             told.append(one)
             advanced(len(told))
     if as_json:
@@ -152,31 +152,33 @@ def cost(*, views: tuple[str, ...], worker_url: str | None, bootstrap_server: st
     from app.edge.late.refused import LATE, Selection
     from app.edge.late.standing import Outcomes, task
     from app.edge.late.telling import echo_costs
-    from app.rides.ride import RIDES
 
     settings = load_settings(bootstrap_server)
-    group = _rides_of(settings, views)
+    catalogue = _catalogue_with(settings, views)
     url = worker_url or settings.worker.local_url
-    outcomes, schemas = Outcomes(settings, RIDES.name), RegistrySchemas(Registry(settings))
-    chosen = [v for v in group.views if (v.name in views if views else v.window.ends)]
+    outcomes = {source.name: Outcomes(settings, group.name) for group in catalogue.groups for source in group.sources}
+    schemas = RegistrySchemas(Registry(settings))
+    chosen = [v for v in catalogue.views if (v.name in views if views else v.window.ends)]
     tasks = {view: [task(url, view, p) for p in range(settings.topics.partitions)] for view in chosen}
     selection = Selection(reasons=frozenset({LATE}), views=frozenset(view.name for view in chosen))
     late, whole = list(_read(settings, selection, quiet=as_json)), Originals(settings.kafka)
-    costs = [cost_of(view, of_view, outcomes, map(whole, late), schemas) for view, of_view in tasks.items()]
+    costs = [
+        cost_of(view, of_view, outcomes[view.source.name], map(whole, late), schemas) for view, of_view in tasks.items()
+    ]
     if as_json:
         return echo_json([one.as_json() for one in costs])
     echo_costs(costs)
 
 
-def _rides_of(settings: Settings, views: Iterable[str]) -> TaskGroup:
-    """The task group of the rides; click.BadParameter if one of these views is none of it."""
-    group = load_catalogue(settings).group(RIDES_GROUP)
-    known = [view.name for view in group.views]
+def _catalogue_with(settings: Settings, views: Iterable[str]) -> Catalogue:
+    """All sources and views; click.BadParameter if one of these views is not among them."""
+    catalogue = load_catalogue(settings)
+    known = [view.name for view in catalogue.views]
     for name in views:
         if name not in known:
-            told = f"no view {name!r} over rides{did_you_mean(name, known)}; there are: {', '.join(known)}"
+            told = f"no view {name!r}{did_you_mean(name, known)}; there are: {', '.join(known)}"
             raise click.BadParameter(told, param_hint="--view")
-    return group
+    return catalogue
 
 
 def _read(settings: Settings, selection: Selection, *, quiet: bool) -> Iterator[RefusedRecord]:
