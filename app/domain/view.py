@@ -28,7 +28,7 @@ class Group:
 
 
 FIRST_WINDOW = Group("first_window_us", "")
-"""Of a hopping view's row, before the groups that users name: the start of the first window that counts its records."""
+"""Of a row of overlapping windows, before the groups that users name: the first window that counts its records."""
 
 
 @dataclass(frozen=True)

@@ -28,7 +28,7 @@ class Left(StrEnum):
     ALREADY_ADDED = "already_added"
     ALL_TIME = "all_time"
     SESSION = "session"
-    HOPPING = "hopping"
+    OVERLAPPING = "hopping"
     NOT_LIVE = "not_live"
     BEFORE_START = "before_start"
     OTHER_LEDGER = "other_ledger"
@@ -42,7 +42,7 @@ WORDS: Mapping[str, str] = {
     Left.ALREADY_ADDED: "a correction has added it before",
     Left.ALL_TIME: "an all-time view is repaired by building it anew, never by a correction",
     Left.SESSION: "a record may make sessions one, which no correction of a single row can say",
-    Left.HOPPING: "which of its windows a record belongs to depends on when it came, which no correction can say",
+    Left.OVERLAPPING: "which of its windows a record belongs to depends on when it came, which no correction can say",
     Left.NOT_LIVE: "the view is still being built; again when it is live",
     Left.BEFORE_START: "it lies before the first offset that the view covers",
     Left.OTHER_LEDGER: "the view was built after the record was quarantined, and may hold it",
@@ -136,7 +136,7 @@ def _not_by_rows(view: View) -> Left | None:
         return Left.ALL_TIME
     if view.window.merges:
         return Left.SESSION
-    return Left.HOPPING if view.window.overlap else None
+    return Left.OVERLAPPING if view.window.overlap else None
 
 
 def _why_not_row(view: View, standing: Standing, key: RowKey) -> Left | None:

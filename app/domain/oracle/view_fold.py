@@ -56,7 +56,7 @@ def fold(view: View, records: Iterable[Record], advances: Iterable[Advance] = ()
 
 
 def by_window(view: View, rows: Mapping[RowKey, Cells]) -> dict[RowKey, Cells]:
-    """Stored rows as users see them, one per window and group: panes of a hopping view count in all their windows from
+    """Stored rows as users see them, one per window and group: panes of overlapping windows count in all of them from
     the first one on that they name."""
     overlap = view.window.overlap
     if overlap is None:

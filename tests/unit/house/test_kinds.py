@@ -34,6 +34,24 @@ def test_each_kind_of_window_has_a_kernel_a_name_and_a_tag_of_its_own() -> None:
     assert all(kind.key == key for key, kind in KINDS.items())
 
 
+def test_only_its_class_its_kernels_their_registries_and_views_name_a_kind_of_window() -> None:
+    """What a kind takes: so many files, and no others. The test kit's views are material, as those of rides are."""
+    windows = {kind.__name__ for kind in KINDS.values()}
+    naming = {
+        str(path.relative_to(ROOT))
+        for path in FILES
+        if not path.is_relative_to(ROOT / "tests") and windows & set(_imported(path))
+    }
+    kernels = {f"app/engine/core/kinds/{key}.py" for key in KINDS}
+    registries = {"app/domain/windows/kinds.py", "app/engine/core/kinds/kernels.py", "spark_batch/folds/windows.py"}
+    views = {
+        name
+        for name in naming
+        if name.startswith(("app/rides/", "app/testkit/", "app/definitions/views.py", "benchmarks/"))
+    }
+    assert naming - kernels - registries - views == set()
+
+
 @pytest.mark.parametrize(
     "question",
     [
@@ -69,6 +87,12 @@ def questions(text: str) -> Iterator[int]:
                 yield node.lineno
             case ast.MatchClass(cls=asked) if _is_kind(asked):
                 yield node.lineno
+
+
+def _imported(path: Path) -> Iterator[str]:
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.ImportFrom):
+            yield from (alias.name for alias in node.names)
 
 
 def _names_in(node: ast.expr) -> bool:

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from app.codecs.stored.changelog import NULL_INTEGER, Int64s
 from app.edge.http.query.rows_query import RowsQuery
 from app.edge.http.rows.fold_rows import merged, page
-from app.edge.http.rows.hopping_rows import reading_of_windows
+from app.edge.http.rows.overlapping_rows import reading_of_windows
 from app.edge.http.rows.reading import Reading
 from app.engine.core.rows.state import Rows, ViewState
 from app.engine.core.task_state import TaskState

@@ -7,10 +7,10 @@ import numpy as np
 from app.codecs.stored.changelog import Int64s
 from app.domain.windows.hopping import Hopping
 from app.engine.core.kinds.contract import Closed, Kernel, Placed, instants_of, windows_of
-from app.engine.core.kinds.loops import place_hopping
+from app.engine.core.kinds.loops import place_overlapping
 from app.engine.core.records.usable import Usable
 from app.engine.core.rows.state import ViewState
-from app.engine.core.views.hopping import next_closed
+from app.engine.core.views.overlapping import next_closed
 
 
 class HoppingKernel(Kernel[Hopping]):
@@ -18,7 +18,7 @@ class HoppingKernel(Kernel[Hopping]):
         windows, first_windows = np.zeros(len(usable), np.int64), np.zeros(len(usable), np.int64)
         fates = np.empty(len(usable), np.int8)
         instants, spans = instants_of(usable, self.window.column), (*self.window.overlap, self.view.grace_us)
-        place_hopping(*instants, *spans, windows, first_windows, fates)
+        place_overlapping(*instants, *spans, windows, first_windows, fates)
         return Placed(windows, first_windows, fates)
 
     def ends(self, state: ViewState, slots: Int64s) -> Int64s:

@@ -60,7 +60,7 @@ def place_between(
 
 
 @compiled("void(int64[::1], boolean[::1], int64[::1], int64, int64, int64, int64, int64[::1], int64[::1], int8[::1])")
-def place_hopping(
+def place_overlapping(
     instants_us: Int64s,
     known: npt.NDArray[np.bool_],
     watermarks_us: Int64s,

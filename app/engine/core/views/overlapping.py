@@ -1,4 +1,4 @@
-"""Windows of a hopping view, folded from the panes that are stored (rule 7)."""
+"""Windows that overlap, folded from the panes that are stored (rule 7)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows of hopping windows for a page: as many panes as it takes, each in all the windows that count it."""
+"""Rows of overlapping windows for a page: as many panes as it takes, each in all the windows that count it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from app.edge.http.query.rows_query import RowsQuery
 from app.edge.http.rows.fold_rows import merged, page
 from app.edge.http.rows.reading import Reading
 from app.engine.core.rows.state import Rows, ViewState
-from app.engine.core.views.hopping import by_window
+from app.engine.core.views.overlapping import by_window
 
 Bounds = tuple[int | None, int | None]
 Mask = npt.NDArray[np.bool_]
