@@ -21,7 +21,7 @@ from app.engine.drive.ownership.directory import Directory
 from app.rides.ride import RIDES
 from app.rides.views import VENDOR_TRIPS, ZONE_DEMAND
 from app.rides.zones import zone_key, zone_value, zones
-from tests.support.material.stored.tables import cells_of
+from tests.support.material.stored.tables import cells_of, ready_directory, task_of
 
 PANE_US = 300_000_000
 NOON_US = 1_706_702_400_000_000
@@ -42,6 +42,16 @@ BY_BASE = View(
     help="By base, a text.",
 )
 VIEWS = (ZONE_DEMAND, VENDOR_TRIPS, BY_BASE)
+NEEDS_TABLES = (
+    "/v1/views/zone_demand",
+    "/v1/views/zone_demand/rows",
+    "/v1/views/zone_demand/export?partition=0",
+    "/v1/internal/views/zone_demand/parts?partition=0",
+    "/v1/tasks",
+    "/v1/internal/tasks?group=rides&partition=0",
+    "/readyz",
+)
+ANSWERS_ALWAYS = ("/livez", "/metrics", "/openapi.json", "/v1/views", "/static/page.css", "/static/icon.svg")
 
 Client = TestClient[web.Request, web.Application]
 Serve = Callable[[Directory], Awaitable[Client]]
@@ -70,6 +80,11 @@ async def server_of(
     finally:
         for client in clients:
             await client.close()
+
+
+def one_task() -> Directory:
+    """Of a worker that owns the only task there is."""
+    return ready_directory([task_of(0, {ZONE_DEMAND: zone_table((0, 132), (1, None)), BY_BASE: {}, VENDOR_TRIPS: {}})])
 
 
 def published_names() -> Names:

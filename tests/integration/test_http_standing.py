@@ -1,0 +1,131 @@
+"""Whether a worker answers: readiness, recovery, stalls, its start and its end."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from aiohttp import ClientSession, web
+from aiohttp.test_utils import TestClient, TestServer
+
+from app.domain.records import TopicPartition
+from app.edge.http.application import create_app, create_runner
+from app.edge.http.context import ServedGroup
+from app.engine.drive.kafka.schemas import Awaited
+from app.engine.drive.ownership.directory import Membership, Standing
+from app.engine.drive.watch.progress import Cause, Stall
+from app.rides.ride import RIDES
+from app.rides.views import VENDOR_TRIPS, ZONE_DEMAND
+from tests.support.http import ANSWERS_ALWAYS, NEEDS_TABLES, VIEWS, Serve, one_task, server_of, zone_table
+from tests.support.material.stored.tables import ready_directory, task_of
+
+
+@pytest.fixture
+async def serve(tmp_path: Path) -> AsyncIterator[Serve]:
+    async with server_of(tmp_path) as start:
+        yield start
+
+
+@pytest.mark.parametrize("standing", [s for s in Standing if s is not Standing.READY])
+async def test_a_worker_that_is_not_ready_never_answers_from_its_tables(serve: Serve, standing: Standing) -> None:
+    directory = ready_directory([], partitions=1) if standing is Standing.RECOVERING else one_task()
+    directory.standing = standing
+    client = await serve(directory)
+    for address in NEEDS_TABLES:
+        answer = await client.get(address)
+        problem = await answer.json(content_type="application/problem+json")
+        assert (answer.status, problem["type"]) == (503, "urn:flagfall:problem:not-ready"), address
+        assert (problem["standing"], problem["retryable"], problem["instance"]) == (standing, True, address)
+        assert int(answer.headers["Retry-After"]) > 0
+    for address in ANSWERS_ALWAYS:
+        assert (await client.get(address)).status == 200, address
+    page = await client.get("/")
+    assert (page.status, standing in await page.text()) == (503, True)
+
+
+async def test_a_worker_that_recovers_answers_about_the_tasks_that_it_has_taken_over(serve: Serve) -> None:
+    directory = ready_directory([task_of(0, {ZONE_DEMAND: zone_table((0, 132)), VENDOR_TRIPS: {}})], partitions=2)
+    directory.standing, directory.recovering = Standing.RECOVERING, {1: (30, 1_000)}
+    client = await serve(directory)
+    assert (await client.get("/v1/views/zone_demand/export?partition=0")).status == 200
+    whole = await (await client.get("/v1/views/zone_demand/rows")).json(content_type="application/problem+json")
+    assert whole["missing"][0]["why"] == "it is being taken over here: 30 of 1000 offsets of its changelog are read"
+    some = await (await client.get("/v1/views/zone_demand/rows?partial=allow")).json()
+    assert [row["group"]["zone"] for row in some["data"]] == [132]
+    ready = await client.get("/readyz")
+    assert ready.status == 503
+    assert (await ready.json(content_type="application/problem+json"))["groups"]["rides"] == {
+        "standing": "recovering",
+        "tasks": [0],
+        "partitions": 2,
+        "recovering": {"1": {"done_offsets": 30, "all_offsets": 1_000}},
+        "building": {},
+        "standby": {},
+    }
+
+
+async def test_a_recovering_worker_whose_group_gave_it_up_does_not_answer(serve: Serve) -> None:
+    directory = one_task()
+    directory.standing = Standing.RECOVERING
+    directory.membership = Membership(session_timeout_seconds=1, heartbeat_at_seconds=time.monotonic() - 2)
+    client = await serve(directory)
+    assert (await client.get("/v1/views/zone_demand/rows")).status == 503
+
+
+async def test_a_group_that_is_not_ready_leaves_the_answers_of_the_others_alone(tmp_path: Path) -> None:
+    other = ready_directory([], partitions=1)
+    other.standing = Standing.REBALANCING
+    served = [ServedGroup("rides", one_task(), VIEWS, (RIDES,)), ServedGroup("other", other, (), ())]
+    async with TestClient(TestServer(create_app(served, tmp_path))) as client:
+        assert (await client.get("/v1/views/zone_demand/rows")).status == 200
+        assert (await client.get("/")).status == 200
+        ready = await client.get("/readyz")
+        groups = (await ready.json(content_type="application/problem+json"))["groups"]
+        assert (ready.status, groups["rides"]["standing"], groups["other"]["standing"]) == (503, "ready", "rebalancing")
+
+
+async def test_a_stalled_worker_says_at_livez_why(tmp_path: Path) -> None:
+    stall = Stall("rides", Cause.NOT_FETCHED, 31.4, TopicPartition("rides.fhv", 2), "position 1, the log ends at 2")
+    liveness: Any = SimpleNamespace(dead=stall)
+    served = [ServedGroup("rides", one_task(), VIEWS, (RIDES,))]
+    async with TestClient(TestServer(create_app(served, tmp_path, liveness=liveness))) as client:
+        answer = await client.get("/livez")
+        problem = await answer.json(content_type="application/problem+json")
+        assert (answer.status, problem["type"]) == (503, "urn:flagfall:problem:stalled")
+        assert (problem["group"], problem["cause"], problem["seconds"]) == ("rides", "not_fetched", 31)
+        assert "rides.fhv-2" in problem["detail"]
+        liveness.dead = None
+        assert (await client.get("/livez")).status == 200
+
+
+async def test_readyz_names_the_schemas_that_tasks_wait_for(tmp_path: Path) -> None:
+    awaited = [Awaited(7, 0, "it says 500"), *(Awaited(number, 1_000_000) for number in range(100, 1_100))]
+    served = [ServedGroup("rides", one_task(), VIEWS, (RIDES,))]
+    async with TestClient(TestServer(create_app(served, tmp_path, awaited_schemas=lambda: awaited))) as client:
+        answer = await client.get("/readyz")
+        told = (await answer.json())["awaited_schemas"]
+        assert (answer.status, told["count"], len(told["longest"])) == (200, 1_001, 20)
+        assert told["longest"][:2] == [
+            {"id": 7, "since": "1970-01-01T00:00:00Z", "why": "it says 500"},
+            {"id": 100, "since": "1970-01-01T00:00:01Z", "why": None},
+        ]
+
+
+async def test_a_ready_worker_that_knows_of_no_partitions_is_still_starting(serve: Serve) -> None:
+    client = await serve(ready_directory([]))
+    assert (await client.get("/readyz")).status == 503
+
+
+async def test_the_runner_serves_and_stops_at_once(tmp_path: Path, unused_tcp_port: int) -> None:
+    runner = create_runner(create_app([ServedGroup("rides", one_task(), VIEWS, (RIDES,))], tmp_path))
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", unused_tcp_port).start()
+    async with ClientSession() as session, session.get(f"http://127.0.0.1:{unused_tcp_port}/livez") as answer:
+        assert answer.status == 200
+    async with asyncio.timeout(30):  # aiohttp's own patience is a minute
+        await runner.cleanup()
