@@ -2,63 +2,31 @@
 
 from __future__ import annotations
 
-import io
-import json
-from typing import Any
-
-import fastavro
 import numpy as np
 import polars as pl
 import pytest
 
 from app.codecs.avro.column_arrays import ColumnArrays, Layout
-from app.codecs.avro.decode import BlockDecoder, Decoded, Packed
+from app.codecs.avro.decode import BlockDecoder, Packed
 from app.codecs.avro.schema import WriterSchema
-from app.codecs.avro.strict import Refusal, StrictDecoder
+from app.codecs.avro.strict import Refusal
 from app.codecs.avro.walk import SOUND
 from app.domain.records import Reason
 from app.domain.source import Column, Kind
-
-
-def record(*fields: dict[str, Any]) -> str:
-    return json.dumps({"type": "record", "name": "Trip", "fields": list(fields)})
-
-
-def nullable(name: str, avro_type: str) -> dict[str, Any]:
-    return {"name": name, "type": ["null", avro_type], "default": None}
-
-
-ID = {"name": "id", "type": "string"}
-NOW = WriterSchema(7, record(ID, nullable("cents", "long"), nullable("shared", "boolean"), nullable("note", "string")))
-OLDER = WriterSchema(3, record(ID, nullable("cents", "long")))
-STAMPED = WriterSchema(
-    4,
-    record(ID, {"name": "cents", "type": {"type": "long", "logicalType": "timestamp-micros"}}),
+from tests.support.material.plain_schemas import (
+    COLUMNS,
+    GOOD,
+    ID,
+    NOW,
+    OLDER,
+    ROW,
+    SCHEMAS,
+    STAMPED,
+    STRICT,
+    decoded,
+    encoded,
+    record,
 )
-UNKNOWN_ID = 99
-SCHEMAS = {NOW.id: NOW, OLDER.id: OLDER, STAMPED.id: STAMPED, UNKNOWN_ID: None}
-COLUMNS = (
-    Column("id", Kind.TEXT, False),
-    Column("cents", Kind.INTEGER, True),
-    Column("shared", Kind.FLAG, True),
-    Column("note", Kind.TEXT, True),
-)
-STRICT = StrictDecoder(COLUMNS)
-
-
-def encoded(schema: WriterSchema = NOW, **values: Any) -> bytes:
-    out = io.BytesIO()
-    out.write(schema.header)
-    fastavro.schemaless_writer(out, schema.parsed, values)
-    return out.getvalue()
-
-
-GOOD = encoded(id="a", cents=3, shared=True, note="x")
-ROW = {"id": "a", "cents": 3, "shared": True, "note": "x"}
-
-
-def decoded(*values: bytes | None) -> Decoded:
-    return BlockDecoder(Layout(COLUMNS)).decode(Packed(values), SCHEMAS)
 
 
 @pytest.mark.parametrize(
@@ -171,81 +139,6 @@ def test_a_byte_moved_between_neighbours_damages_both_and_no_other() -> None:
     found = decoded(GOOD, GOOD[:-1], GOOD[:5] + b"x" + GOOD[5:], GOOD)
     assert [index for index, _ in found.refused] == [1, 2]
     assert found.frame.to_dicts() == [ROW, ROW]
-
-
-@pytest.mark.parametrize("flag", [2, 255])
-def test_an_odd_flag_is_read_alike_alone_and_beside_damage(flag: int) -> None:
-    """Polars and fastavro read such a byte differently; no writer makes it, damage does."""
-    odd = NOW.header + b"\x02a\x00\x02" + bytes((flag,)) + b"\x00"
-    assert decoded(odd).frame.to_dicts() == decoded(odd, None).frame.to_dicts() == [STRICT.decode(odd, SCHEMAS)]
-
-
-@pytest.mark.parametrize(
-    "cents",
-    [b"\x86\x00", b"\x86\x80\x80\x80\x80\x80\x80\x80\x80\x00", b"\x80" * 9 + b"\x01"],
-    ids=["two bytes for one", "ten bytes for one", "the shortest form"],
-)
-def test_a_number_in_any_form_is_what_the_strict_decoder_reads(cents: bytes) -> None:
-    """Longer forms are legal Avro, if no writer's: the walker leaves them, and their rows are read all the same."""
-    odd = NOW.header + b"\x02a\x02" + cents + b"\x00\x02\x26" + b"a longer text, kept"
-    told = STRICT.decode(odd, SCHEMAS)
-    found = decoded(GOOD, odd, GOOD)
-    assert found.frame.to_dicts() == [ROW, told, ROW]
-    assert found.kept.tolist() == [0, 1, 2]
-
-
-NUMBERED = WriterSchema(8, record({"name": "cents", "type": "long"}))
-
-
-@pytest.mark.parametrize(
-    "written",
-    [b"\x80", b"\xff" * 8, b"\xff" * 9, b"\xff" * 10, b"\xff" * 9 + b"\x02", b"\x80" * 11, b"\x80" * 9 + b"\x7e"],
-)
-@pytest.mark.parametrize("behind", [(), (encoded(NUMBERED, cents=1),)], ids=["last of its block", "one behind"])
-def test_a_number_that_does_not_end_is_what_the_strict_decoder_says(written: bytes, behind: tuple[bytes, ...]) -> None:
-    """Where eight bytes can still be read at once, and where the block ends before."""
-    schemas = {NUMBERED.id: NUMBERED}
-    value = NUMBERED.header + written
-    told = StrictDecoder(COLUMNS[1:2]).decode(value, schemas)
-    found = BlockDecoder(Layout(COLUMNS[1:2])).decode(Packed([value, *behind]), schemas)
-    if isinstance(told, Refusal):
-        assert found.refused == [(0, told.reason)]
-    else:
-        assert (found.refused, found.frame["cents"][0]) == ([], told["cents"])
-
-
-@pytest.mark.parametrize("null_first", [True, False])
-@pytest.mark.parametrize("branch", [0, 1, 2, 3, 4, 5, 127, 255])
-def test_any_byte_for_a_branch_is_what_the_strict_decoder_says(branch: int, null_first: bool) -> None:
-    """fastavro counts branches from the end, as Python does: a rule by now, and not for the walker to know."""
-    union = ["null", "long"] if null_first else ["long", "null"]
-    schema = WriterSchema(8, record({"name": "cents", "type": union}))
-    values = [schema.header + bytes((branch, *rest)) for rest in ((), (6,), (0,))]
-    found = BlockDecoder(Layout(COLUMNS[1:2])).decode(Packed(values), {8: schema})
-    told = [StrictDecoder(COLUMNS[1:2]).decode(value, {8: schema}) for value in values]
-    assert found.refused == [(i, one.reason) for i, one in enumerate(told) if isinstance(one, Refusal)]
-    assert found.frame.to_dicts() == [one for one in told if not isinstance(one, Refusal)]
-
-
-@pytest.mark.parametrize("number", [0, -1, 63, 64, -(2**27), 2**48, 2**55, 2**62, 2**63 - 1, -(2**63)])
-def test_numbers_of_every_length_are_read(number: int) -> None:
-    assert decoded(encoded(id="b", cents=number), GOOD).frame["cents"].to_list() == [number, 3]
-    assert decoded(GOOD, encoded(id="b", cents=number)).frame["cents"].to_list() == [3, number]
-
-
-@pytest.mark.parametrize("text", ["", "a" * 11, "a" * 12, "a" * 13, "ä€𝄞", "ä" * 40, "x" * 70_000, "a\x00b"])
-def test_texts_of_every_length_and_alphabet_are_read(text: str) -> None:
-    assert decoded(encoded(id=text, note=text), GOOD).frame["id"].to_list() == [text, "a"]
-
-
-@pytest.mark.parametrize(
-    "text", [b"\xc0\x80", b"\xed\xa0\x80", b"\xf4\x90\x80\x80", b"\xf8\x88\x80\x80\x80", b"\xe2\x82", b"\x80",
-             b"\xe0\x9f\xbf"]
-)  # fmt: skip
-def test_texts_that_python_would_not_read_are_refused(text: bytes) -> None:
-    value = NOW.header + bytes((2 * len(text),)) + text + b"\x00\x00\x00"
-    assert isinstance(STRICT.decode(value, SCHEMAS), Refusal)
-    assert decoded(GOOD, value).refused == [(1, Reason.UNDECODABLE)]
 
 
 def test_only_the_columns_wanted_are_kept_and_the_bounds_of_all_are_minded() -> None:
