@@ -21,7 +21,6 @@ from app.domain.errors import DefinitionError
 from app.domain.pairs.pairing import Pairing
 from app.domain.source import Source
 from app.domain.view import View
-from app.rides.ride import RIDES
 from app.rides.shipped import shipped
 from app.rides.zones import ZONES_TOPIC
 
@@ -49,14 +48,14 @@ def needed_topics(settings: Settings, catalogue: Catalogue | None = None) -> tup
 def written_topics(settings: Settings, group: TaskGroup) -> tuple[Topic, ...]:
     """What the tasks of a group keep, publish and send on."""
     return (
-        *application_topics(settings, group.sources[0]),
+        *application_topics(settings, group.name),
         *finals_topics(settings, group.finals),
         *pairing_topics(settings, group.pairing),
         *branch_topics(settings, group.branches),
     )
 
 
-def source_topics(settings: Settings, source: Source = RIDES) -> tuple[Topic, ...]:
+def source_topics(settings: Settings, source: Source) -> tuple[Topic, ...]:
     """The source's own topics. Timestamps are in the data's time, so nothing may be kept by age."""
     return tuple(
         _entry(
@@ -71,13 +70,13 @@ def source_topics(settings: Settings, source: Source = RIDES) -> tuple[Topic, ..
     )
 
 
-def application_topics(settings: Settings, source: Source = RIDES) -> tuple[Topic, ...]:
-    """What the application keeps beside its source. Timestamps are wall clock."""
+def application_topics(settings: Settings, group: str) -> tuple[Topic, ...]:
+    """What the application keeps beside the sources of a task group. Timestamps are wall clock."""
     app, as_it_came = settings.app_id, "the record's own bytes"
     return (
         _written(
             settings,
-            names.changelog_topic(app, source.name),
+            names.changelog_topic(app, group),
             "row, marker or block",
             "cells, or the marker's JSON",
             "The tables' state; partition p belongs to task p. Read it committed.",
@@ -108,7 +107,7 @@ def application_topics(settings: Settings, source: Source = RIDES) -> tuple[Topi
         ),
         _written(
             settings,
-            names.advance_requests_topic(app, source.name),
+            names.advance_requests_topic(app, group),
             "none",
             "JSON {topic, partition, watermark_us}",
             "Please raise this watermark; partition p is an input of task p.",
@@ -122,7 +121,7 @@ def application_topics(settings: Settings, source: Source = RIDES) -> tuple[Topi
         ),
         _written(
             settings,
-            names.corrections_topic(app, source.name),
+            names.corrections_topic(app, group),
             "none",
             "JSON {run, view, version, window_start_us, group, expected, row, adds}",
             "Please put this row where that one stands; partition p is an input of task p.",
@@ -136,7 +135,7 @@ def application_topics(settings: Settings, source: Source = RIDES) -> tuple[Topi
         ),
         _written(
             settings,
-            names.closing_topic(app, source.name),
+            names.closing_topic(app, group),
             "row or mark",
             "cells, or the mark's JSON",
             "Rows of closed windows on their way to become finals; partition p is an input of task p.",

@@ -14,7 +14,6 @@ from app.domain.catalogue import TaskGroup
 from app.domain.errors import FlagfallError
 from app.domain.pairs.pairing import Pairing
 from app.domain.records import TopicPartition
-from app.domain.source import Source
 from app.domain.view import View
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -56,16 +55,16 @@ def closing_watermark_us(latest_clock_ms: int, views: Iterable[View], pairing: I
 def request_advances(
     producer: Producer,
     application: str,
-    source: Source,
+    group: str,
     log_ends: Mapping[TopicPartition, int],
     watermark_us: int,
 ) -> int:
     """Ask every task to raise its watermarks, and wait until the requests are confirmed; returns how many.
 
-    `log_ends`: every topic-partition of the source, with the offset behind its last record. It travels with the
+    `log_ends`: every topic-partition that the group reads, with the offset behind its last record. It travels with the
     request as `not_before_offset`: what was written before the request was meant to be counted, not to be late.
     """
-    topic = names.advance_requests_topic(application, source.name)
+    topic = names.advance_requests_topic(application, group)
     now_ms = time.time_ns() // 1_000_000
     for place, end in sorted(log_ends.items()):
         request = AdvanceRequest(*place, watermark_us, end)

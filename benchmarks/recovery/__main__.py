@@ -27,6 +27,7 @@ from app.base.services.local import supervised
 from app.base.settings import Settings
 from app.edge.demo.lifetime import unwind_on_term
 from app.edge.demo.place import own_place
+from app.rides.ride import RIDES
 from app.topics import application_topics, source_topics
 from benchmarks.compaction import compact, log_bytes
 from benchmarks.recovery.changelogs import VIEW, Case, fill, roll
@@ -64,7 +65,7 @@ def main() -> None:
     cases = arguments.cases or [case for case in CASES if case.name not in figures]
     with own_place(Path("build/bench-recovery")) as settings, supervised(settings):
         os.environ.update(settings.environment())
-        create_topics(settings.kafka, source_topics(settings))
+        create_topics(settings.kafka, source_topics(settings, RIDES))
         for case in cases:
             figures[case.name] = _measured(settings, case, arguments.times)
             arguments.report.parent.mkdir(parents=True, exist_ok=True)
@@ -73,7 +74,7 @@ def main() -> None:
 
 
 def _measured(settings: Settings, case: Case, times: int) -> dict[str, Any]:
-    create_topics(settings.kafka, application_topics(settings.model_copy(update={"app_id": case.name})))
+    create_topics(settings.kafka, application_topics(settings.model_copy(update={"app_id": case.name}), RIDES.name))
     told: dict[str, Any] = {"row_cells": len(VIEW.cells), "writing_seconds": _in_child("fill", case)["seconds"]}
     told["as_written"] = _recovered(settings, case, times)
     told["compaction_seconds"] = round(compact(settings, case.topic, lambda: asyncio.run(roll(settings, case))), 1)

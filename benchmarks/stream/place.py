@@ -28,7 +28,7 @@ from app.edge.demo.lifetime import owned
 from app.edge.demo.place import BELOW_EPHEMERAL, free_port
 from app.rides.pace import Pace
 from app.rides.produce import write_rides
-from app.rides.ride import SERVICES
+from app.rides.ride import RIDES, SERVICES
 from app.rides.shipped import shipped
 from app.topics import source_topics
 from benchmarks.stream.data_sets import PARTITIONS, TOPIC, DataSet
@@ -110,7 +110,7 @@ def opened(folder: Path, data_set: DataSet, rides: int, cores: Cores, tell: Call
     with cores.held(), supervised(settings), owned() as owner_fd:
         os.environ.update(settings.environment())
         ids = register_schemas(settings, shipped(settings).sources)
-        create_topics(settings.kafka, source_topics(settings))
+        create_topics(settings.kafka, source_topics(settings, RIDES))
         delete_topics_of_runs(settings)
         if _filled(folder) is None:
             _fill(settings, data_set, rides, ids[TOPIC.name], tell)
@@ -121,7 +121,7 @@ def opened(folder: Path, data_set: DataSet, rides: int, cores: Cores, tell: Call
 def delete_topics_of_runs(settings: Settings) -> None:
     """Remove what a run has made, so that the next finds the broker as this one did: rides alone."""
     admin = admin_client(settings.kafka)
-    kept = {topic.name for topic in source_topics(settings)}
+    kept = {topic.name for topic in source_topics(settings, RIDES)}
     there = admin.list_topics(timeout=GONE_SECONDS).topics
     names = [name for name in there if name not in kept and not name.startswith(INTERNAL)]
     if not names:

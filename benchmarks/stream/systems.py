@@ -19,6 +19,7 @@ from app.base.services.jars import BENCH_SET, fetch
 from app.base.services.java import find_java
 from app.base.settings import Settings
 from app.domain.view import View
+from app.rides.ride import RIDES
 from app.topics import application_topics
 from benchmarks.stream.data_sets import PARTITIONS, TOPIC
 from benchmarks.stream.ends import GroupCommitted, MarkersCover
@@ -51,7 +52,7 @@ class Worker:
 
     def command(self, run: Run) -> tuple[str, ...]:
         settings = self._settings(run)
-        create_topics(settings.kafka, application_topics(settings))
+        create_topics(settings.kafka, application_topics(settings, RIDES.name))
         file = run.folder / "environment.json"
         file.write_text(json.dumps(settings.environment() | {LINE: self.line}))
         return (sys.executable, "-m", "benchmarks.stream.run_worker", str(file))

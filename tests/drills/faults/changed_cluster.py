@@ -41,7 +41,7 @@ def run(field: Field) -> None:
 
 def _made_anew(settings: Settings, fleet: Fleet) -> None:
     delete_topics(settings, [TOPIC])
-    create_topics(settings.kafka, source_topics(settings))
+    create_topics(settings.kafka, source_topics(settings, RIDES))
     write_rides(settings, RIDES_BEFORE, RIDES_AFTER)
 
 
@@ -106,7 +106,7 @@ def _is_refused(field: Field, name: str, change: Change, words: str) -> None:
         field.note("refused", after_seconds=round(time.monotonic() - began, 1), said=[_said(w, words) for w in workers])
     finally:
         fleet.end()
-        delete_topics(settings, [topic.name for topic in application_topics(settings)])
+        delete_topics(settings, [topic.name for topic in application_topics(settings, RIDES.name)])
 
 
 def _said(worker: Worker, words: str) -> str:

@@ -53,7 +53,7 @@ def unreadable() -> dict[str, tuple[bytes, bytes]]:
 def _is_refused(field: Field, number: int, what: str, key: bytes, value: bytes) -> None:
     """A worker of an application whose changelog holds it ends in words."""
     settings = field.settings.model_copy(update={"app_id": f"{field.settings.app_id}-{number}"})
-    create_topics(settings.kafka, application_topics(settings))
+    create_topics(settings.kafka, application_topics(settings, RIDES.name))
     write(settings, names.changelog_topic(settings.app_id, RIDES.name), [(0, key, value)])
     fleet = Fleet(settings, field.folder / f"refused-{number}", field.note)
     try:

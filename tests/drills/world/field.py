@@ -144,14 +144,16 @@ class Field:
         latest_ms = max((acked.timestamp_ms for acked in self.load.acked.values()), default=0)
         watermark_us = closing_watermark_us(latest_ms, VIEWS)
         self.closing = {place: (end, watermark_us) for place, end in ends.items()}
-        request_advances(Producer(self.settings.kafka), self.settings.app_id, RIDES, ends, watermark_us)
+        request_advances(Producer(self.settings.kafka), self.settings.app_id, RIDES.name, ends, watermark_us)
 
 
 @contextmanager
 def field_of(brokers: Brokers, drill: Drill, seed: int, size: Size, folder: Path) -> Iterator[Field]:
     """A field without workers and load as yet. Workers are gone afterwards, and so are the application's topics."""
     settings = brokers.settings.model_copy(update={"app_id": f"{drill.name}-{seed}"})
-    delete_topics(settings, _there(settings, [*source_topics(settings), *finals_topics(settings, SHIPPED.finals)]))
+    delete_topics(
+        settings, _there(settings, [*source_topics(settings, RIDES), *finals_topics(settings, SHIPPED.finals)])
+    )
     own_world(settings)
     field = Field(brokers, settings, seed, size, folder)
     try:
@@ -160,7 +162,7 @@ def field_of(brokers: Brokers, drill: Drill, seed: int, size: Size, folder: Path
         field.load.abandon()
         field.fleet.end()
         finals = finals_topics(settings, SHIPPED.finals)
-        delete_topics(settings, _there(settings, [*application_topics(settings), *finals]))
+        delete_topics(settings, _there(settings, [*application_topics(settings, RIDES.name), *finals]))
 
 
 def _there(settings: Settings, wanted: Iterable[Topic]) -> list[str]:

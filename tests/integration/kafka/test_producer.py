@@ -72,7 +72,7 @@ def test_every_generated_ride_arrives_once(settings: Settings) -> None:
 def test_an_advance_request_goes_to_the_partition_that_it_is_about(settings: Settings) -> None:
     create_topics(settings.kafka, topics(settings))
     ends = {TopicPartition(topic.name, p): 10 + p for topic in RIDES.topics for p in range(4)}
-    assert request_advances(Producer(settings.kafka), settings.app_id, RIDES, ends, 99) == len(ends)
+    assert request_advances(Producer(settings.kafka), settings.app_id, RIDES.name, ends, 99) == len(ends)
     for partition in range(4):
         records = read_partition(settings.kafka, f"{settings.app_id}.rides.advance-requests", partition)
         requests = [json.loads(value or b"") for _, value, _ in records]
@@ -102,5 +102,5 @@ def murmur2(key: bytes) -> int:
 def _counts(settings: Settings) -> dict[str, int]:
     return {
         topic.name: sum(len(read_partition(settings.kafka, topic.name, p)) for p in range(4))
-        for topic in source_topics(settings)
+        for topic in source_topics(settings, RIDES)
     }

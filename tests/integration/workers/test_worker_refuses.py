@@ -53,7 +53,7 @@ def test_broker_topics_and_port_are_checked_at_start(world: Settings) -> None:
     url = "http://worker-1:18081"
     bare = world.model_copy(update={"app_id": f"{world.app_id}-bare"})
     other = world.model_copy(update={"app_id": f"{world.app_id}-other"})
-    create_topics(world.kafka, application_topics(other))
+    create_topics(world.kafka, application_topics(other, RIDES.name))
     with socket.create_server((LOOPBACK, 0)) as taken, member(world, f"{url}#other"), ThreadPoolExecutor() as pool:
         port = taken.getsockname()[1]
         no_broker = pool.submit(ends_in_words, _on_port(world), FLAGFALL_KAFKA_BOOTSTRAP_SERVER=f"{LOOPBACK}:{nowhere}")
@@ -71,7 +71,7 @@ def test_broker_topics_and_port_are_checked_at_start(world: Settings) -> None:
 def test_a_topic_that_was_created_anew_is_refused(world: Settings) -> None:
     _write_marker(world, lambda at: at)
     delete_topics(world, ["rides.green"])
-    create_topics(world.kafka, source_topics(world))
+    create_topics(world.kafka, source_topics(world, RIDES))
     _said(ends_in_words(_on_port(world)), "rides.green-0: the topic was created anew", "FLAGFALL_APP_ID")
 
 
@@ -125,7 +125,7 @@ def test_tables_are_built_anew_from_what_the_topics_hold_now(world: Settings, tm
     write_rides(world, 0, 600)
     _write_marker(world, lambda at: replace(at, next_offset=at.next_offset + 5))
     delete_topics(world, ["rides.green"])
-    create_topics(world.kafka, source_topics(world))
+    create_topics(world.kafka, source_topics(world, RIDES))
     write_rides(world, 600, 600)
     ends = log_ends(world, RIDES)
     delete_records(world, {at: end for at, end in ends.items() if at[0] in ("rides.fhv", "rides.hvfhv")})
@@ -172,7 +172,7 @@ def test_a_topic_that_is_created_anew_between_two_fetches_stops_a_running_worker
         wait_for(lambda: covers(world, running), "every ride is covered", [running])
         running.send(signal.SIGSTOP)
         delete_topics(world, ["rides.green"])
-        create_topics(world.kafka, source_topics(world))
+        create_topics(world.kafka, source_topics(world, RIDES))
         write_rides(world, 600, 1_200)
         running.send(signal.SIGCONT)
         code = running.ended()
@@ -252,7 +252,7 @@ def member(settings: Settings, client_id: str) -> Iterator[None]:
 
 def _make_changelog_anew(world: Settings) -> None:
     delete_topics(world, [names.changelog_topic(world.app_id, RIDES.name)])
-    create_topics(world.kafka, application_topics(world))
+    create_topics(world.kafka, application_topics(world, RIDES.name))
 
 
 def _on_port(settings: Settings) -> Settings:

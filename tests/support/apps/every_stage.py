@@ -107,7 +107,7 @@ def every_stage_topics(settings: Settings) -> list[Topic]:
     """All that the tasks read and write."""
     sources = source_topics(settings, STAGED)
     outputs = pairing_topics(settings, (MEETING, WAITING))
-    return [*sources, *application_topics(settings, STAGED), *finals_topics(settings, [DEMAND]), *outputs]
+    return [*sources, *application_topics(settings, STAGED.name), *finals_topics(settings, [DEMAND]), *outputs]
 
 
 class FoldStaged:

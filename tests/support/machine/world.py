@@ -52,7 +52,7 @@ def own_world(settings: Settings) -> None:
     The former are shared by all tests: their records are deleted, which is quicker than the topics, and lets logs
     begin above zero.
     """
-    sources = source_topics(settings)
+    sources = source_topics(settings, RIDES)
     odd = [s.topic.name for s in topic_states(settings.kafka, sources) if s.differences]
     delete_topics(settings, odd)
     create_topics(settings.kafka, topics(settings))

@@ -47,7 +47,7 @@ def changelog_of(settings: Settings) -> Topic:
 
 
 def test_rides_stay_however_old_they_are(settings: Settings) -> None:
-    for topic in source_topics(settings):
+    for topic in source_topics(settings, RIDES):
         assert topic.settings["retention.ms"] == topic.settings["retention.bytes"] == "-1"
         assert topic.settings["message.timestamp.type"] == "CreateTime"
         assert topic.settings["cleanup.policy"] == "delete"
@@ -61,7 +61,7 @@ def test_the_changelog_is_compacted_late_enough_for_a_cut_to_be_copied(settings:
 
 
 def test_what_a_recomputation_needs_is_never_deleted(settings: Settings) -> None:
-    kept = {topic.name for topic in application_topics(settings) if topic.retention_ms == -1}
+    kept = {topic.name for topic in application_topics(settings, RIDES.name) if topic.retention_ms == -1}
     assert {"cabs.advances", "cabs.quarantine", "cabs.late"} <= kept
 
 

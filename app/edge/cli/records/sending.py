@@ -80,7 +80,7 @@ def send(
     from app.rides.ride import RIDES
     from app.topics import source_topics
 
-    require_topics(settings.kafka, source_topics(settings))
+    require_topics(settings.kafka, source_topics(settings, RIDES))
     ids = register_schemas(settings, (RIDES,))
     began = time.monotonic()
     with progress("rides", expected, quiet=quiet) as advanced:
@@ -101,7 +101,7 @@ def close_windows(settings: Settings, group: TaskGroup, latest_clock_ms: int) ->
     watermark_us = group_watermark_us(group, latest_clock_ms)
     require_topics(settings.kafka, needed_topics(settings, Catalogue((group,))))
     ends = log_ends(settings, group)
-    request_advances(Producer(settings.kafka), settings.app_id, group.sources[0], ends, watermark_us)
+    request_advances(Producer(settings.kafka), settings.app_id, group.name, ends, watermark_us)
     return watermark_us
 
 
