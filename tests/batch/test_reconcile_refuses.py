@@ -1,0 +1,168 @@
+"""A reconciliation that cannot say whether tables are right says so, and why."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+from app.base.files.verdicts import Verdict, read_latest
+from app.base.kafka.topic_admin import create_topics
+from app.base.settings import Settings
+from app.domain.marker import OffsetRange
+from app.domain.view import View
+from app.rides.ride import RIDES
+from app.rides.views import VIEWS
+from app.topics import source_topics
+from spark_batch.reconcile import reconcile
+from tests.support.machine.left_running import await_nothing_left
+from tests.support.machine.ports import free_ports
+from tests.support.machine.waiting import patient, wait_for
+from tests.support.material.stored.world import World
+from tests.support.reconciled import (
+    check,
+    shift_ledger,
+)
+
+
+@contextmanager
+def answering_never() -> Iterator[tuple[str, threading.Event]]:
+    """The address of a server that takes requests and says nothing, and the sign that one has come."""
+    came, ended = threading.Event(), threading.Event()
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            came.set()
+            ended.wait()
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        yield f"http://127.0.0.1:{server.server_address[1]}", came
+    finally:
+        ended.set()
+        server.shutdown()
+        server.server_close()
+
+
+def test_a_ledger_that_does_not_add_up_is_invalid(small_world: World, spark: SparkSession, tmp_path: Path) -> None:
+    world = small_world
+    shift_ledger(world, world.source.topics[0].name, decoded=-1)
+    found = check(world, spark, tmp_path)
+    assert (found.report.verdict, found.report.verdict.exit_code) == (Verdict.INVALID, 12)
+    assert f"{world.source.topics[0].name}-0" in str(found.report.reason)
+
+
+def test_a_loss_that_was_accepted_leaves_no_verdict_and_is_named(
+    small_world: World, spark: SparkSession, tmp_path: Path
+) -> None:
+    """Whatever the rows say: what they count from before the gap cannot be read any more."""
+    world, topic = small_world, small_world.source.topics[0].name
+    marker = world.tasks[0].marker
+    at = marker.inputs[topic]
+    gap = OffsetRange(at.start_offset, at.start_offset + 1)
+    told = replace(at, decoded=at.decoded - 1, lost=(gap,))
+    world.tasks[0].marker = replace(marker, inputs=marker.inputs | {topic: told})
+    found = check(world, spark, tmp_path)
+    assert found.report.verdict is Verdict.INCONCLUSIVE
+    assert f"{topic}-0 [{gap.from_offset}, {gap.to_offset}): 1 offsets" in str(found.report.reason)
+
+
+def test_a_cut_beyond_the_logs_end_is_invalid(small_world: World, spark: SparkSession, tmp_path: Path) -> None:
+    world = small_world
+    shift_ledger(world, world.source.topics[0].name, next_offset=+1000, not_records=+1000)
+    found = check(world, spark, tmp_path)
+    assert found.report.verdict is Verdict.INVALID
+    assert "the log ends at" in str(found.report.reason)
+
+
+def test_a_topic_that_was_made_again_is_invalid(small_world: World, spark: SparkSession, tmp_path: Path) -> None:
+    world = small_world
+    name = world.source.topics[0].name
+    for partition in (0, 1):
+        marker = world.tasks[partition].marker
+        other = replace(marker.inputs[name], topic_id="AAAAAAAAAAAAAAAAAAAAAA")
+        world.tasks[partition].marker = replace(marker, inputs=marker.inputs | {name: other})
+    found = check(world, spark, tmp_path)
+    assert found.report.verdict is Verdict.INVALID
+    assert f"{name}: the marker was written over topic id" in str(found.report.reason)
+
+
+def test_a_registry_that_holds_another_schema_under_an_id_than_the_worker_read_by_is_invalid(
+    small_world: World, spark: SparkSession, tmp_path: Path
+) -> None:
+    world = small_world
+    for stored in world.tasks.values():
+        stored.marker = stored.marker.with_schemas({"1": "0123456789abcdef"})
+    found = check(world, spark, tmp_path)
+    assert found.report.verdict is Verdict.INVALID
+    assert "schema id 1 was 0123456789abcdef, and is " in str(found.report.reason)
+
+
+def test_a_marker_that_is_not_where_the_export_says_is_invalid(
+    small_world: World, spark: SparkSession, tmp_path: Path
+) -> None:
+    world = small_world
+
+    def elsewhere(view: View, partition: int) -> bytes:
+        world.tasks[partition].changelog_offset -= 1
+        return world.export(view, partition)
+
+    found = check(world, spark, tmp_path, answer=elsewhere)
+    assert found.report.verdict is Verdict.INVALID
+    assert "says its marker is there" in str(found.report.reason)
+
+
+def test_an_export_that_is_cut_short_is_inconclusive(small_world: World, spark: SparkSession, tmp_path: Path) -> None:
+    world = small_world
+    found = check(world, spark, tmp_path, answer=lambda view, p: world.export(view, p)[:-40])
+    assert (found.report.verdict, found.report.verdict.exit_code) == (Verdict.INCONCLUSIVE, 11)
+
+
+def test_without_a_broker_the_run_is_inconclusive(spark: SparkSession, tmp_path: Path) -> None:
+    (port,) = free_ports(1)
+    settings = Settings.load(data_dir=tmp_path, kafka={"bootstrap_server": f"127.0.0.1:{port}"})
+    report = reconcile(settings, spark, VIEWS, worker_url="http://127.0.0.1:1", output=tmp_path, work=tmp_path / "work")
+    assert report.verdict is Verdict.INCONCLUSIVE
+    assert f"no broker answers at 127.0.0.1:{port}" in str(report.reason)
+
+
+def test_without_a_worker_the_run_is_inconclusive(small_world: World, spark: SparkSession, tmp_path: Path) -> None:
+    (port,) = free_ports(1)
+    url = f"http://127.0.0.1:{port}"
+    report = reconcile(
+        small_world.settings, spark, small_world.views, worker_url=url, output=tmp_path, work=tmp_path / "work"
+    )
+    assert report.verdict is Verdict.INCONCLUSIVE
+    assert "is a worker running there?" in str(report.reason)
+
+
+def test_a_run_that_is_told_to_end_while_it_copies_leaves_no_copies_and_no_process(
+    services: Settings, tmp_path: Path
+) -> None:
+    create_topics(services.kafka, source_topics(services, RIDES))
+    settings = services.model_copy(update={"data_dir": tmp_path})
+    runs = tmp_path / "runs"
+    with answering_never() as (url, came), (tmp_path / "told").open("w") as told:
+        command = [sys.executable, "-m", "app.edge.cli.main", "reconcile", "--worker", url, "--output", str(runs)]
+        run = subprocess.Popen(command, stderr=told, env=os.environ | settings.environment())
+        wait_for(lambda: came.is_set() or run.poll() is not None, "the run asks for the workers' rows")
+        assert run.poll() is None, (tmp_path / "told").read_text()
+        (work,) = (runs / "work").glob("run-*")
+        assert {path.name for path in work.iterdir()} == {"owner.json", "copies", "spark"}
+        run.terminate()
+        assert run.wait(patient(60)) == 128 + signal.SIGTERM
+    assert not work.exists()
+    await_nothing_left(tmp_path)
+    views = read_latest(runs).views.values()
+    assert all(one.finished is None for one in views)
+    assert views
