@@ -10,29 +10,29 @@ from app.domain.catalogue import Catalogue, TaskGroup
 from app.domain.errors import DefinitionError
 from app.domain.source import SourceTopic
 from app.rides.ride import RIDES
-from app.rides.shipped import SHIPPED
 from app.rides.views import VENDOR_TRIPS, VIEWS, ZONE_DEMAND
 
+RIDES_ALONE = Catalogue((TaskGroup((RIDES,), VIEWS),))
 OTHER = replace(RIDES, number=2, name="other", topics=(SourceTopic(100, "other"),))
 OVER_OTHER = replace(VENDOR_TRIPS, number=100, name="other_trips", source=OTHER)
 
 
 def test_a_new_source_begins_a_group_and_a_view_joins_that_of_its_source() -> None:
     more = replace(VENDOR_TRIPS, number=101, name="trips_again")
-    groups = SHIPPED.extended([OTHER], [OVER_OTHER, more]).groups
+    groups = RIDES_ALONE.extended([OTHER], [OVER_OTHER, more]).groups
     assert [(group.name, group.views) for group in groups] == [("rides", (*VIEWS, more)), ("other", (OVER_OTHER,))]
 
 
 def test_views_with_windows_that_end_publish_finals() -> None:
-    assert SHIPPED.finals == (ZONE_DEMAND,)
+    assert RIDES_ALONE.finals == (ZONE_DEMAND,)
 
 
 def test_a_view_or_group_that_is_not_there_is_answered_with_those_that_are() -> None:
-    assert SHIPPED.view("zone_demand") is ZONE_DEMAND
+    assert RIDES_ALONE.view("zone_demand") is ZONE_DEMAND
     with pytest.raises(KeyError, match="no view 'zone_demands'; there are: zone_demand, vendor_trips; did you mean"):
-        SHIPPED.view("zone_demands")
+        RIDES_ALONE.view("zone_demands")
     with pytest.raises(KeyError, match="no task group 'cabs'; there are: rides"):
-        SHIPPED.group("cabs")
+        RIDES_ALONE.group("cabs")
 
 
 @pytest.mark.parametrize(
@@ -48,12 +48,12 @@ def test_a_view_or_group_that_is_not_there_is_answered_with_those_that_are() -> 
 )
 def test_numbers_names_and_topics_are_never_shared(source: object, view: object, problem: str) -> None:
     with pytest.raises(DefinitionError, match=problem):
-        SHIPPED.extended([source], [view] if view else [])  # type: ignore[list-item]
+        RIDES_ALONE.extended([source], [view] if view else [])  # type: ignore[list-item]
 
 
 def test_a_view_over_a_source_that_is_not_there_is_refused() -> None:
     with pytest.raises(DefinitionError, match="view 'other_trips' is over source 'other'"):
-        SHIPPED.extended([], [OVER_OTHER])
+        RIDES_ALONE.extended([], [OVER_OTHER])
 
 
 def test_every_clash_is_named_at_once() -> None:

@@ -93,8 +93,8 @@ def test_the_views_of_the_example_are_as_they_are_written(catalogue: Catalogue) 
 
 def test_a_view_over_the_rides_joins_their_tasks_and_changes_none_of_their_views(catalogue: Catalogue) -> None:
     rides = catalogue.group("rides")
-    assert [view.name for view in rides.views] == ["zone_demand", "vendor_trips", "tips_by_payment"]
-    assert rides.views[:2] == SHIPPED.views
+    *before, added = rides.views
+    assert (tuple(before), added.name) == (SHIPPED.group("rides").views, "tips_by_payment")
 
 
 def test_topics_and_schemas_follow_the_file(catalogue: Catalogue) -> None:
@@ -366,12 +366,9 @@ def test_a_view_that_spark_does_not_recompute_is_refused_by_name(
 def test_commands_know_the_views_of_the_file(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FLAGFALL_DEFINITIONS", str(EXAMPLE))
     listed = CliRunner().invoke(cli, ["views", "list", "--json"], catch_exceptions=False)
-    assert [view["view"] for view in json.loads(listed.output)][2:] == [
-        "tips_by_payment",
-        "bike_starts",
-        "bike_routes",
-        "bike_members",
-    ]
+    shipped = {view.name for view in SHIPPED.views}
+    added = [name for view in json.loads(listed.output) if (name := view["view"]) not in shipped]
+    assert added == ["tips_by_payment", "bike_starts", "bike_routes", "bike_members"]
     assert "longest_us" in CliRunner().invoke(cli, ["views", "describe", "bike_starts"]).output
     assert "bikes.trips " in CliRunner().invoke(cli, ["topics", "list"]).output
     assert "BikeTrip" in CliRunner().invoke(cli, ["schemas", "list"]).output
