@@ -53,8 +53,8 @@ def completed(
     A view that does not go on begins with no rows where its topics begin: it is BUILDING until it has read again
     what the task has read, and CLEARING before that if it is among `former`: those of which the log holds what
     was written before they were changed, renamed or given another number. A view that is not declared now is
-    BUILDING from here on: should it be declared again, it reads what it missed. A branch that missed records
-    starts anew from here on.
+    BUILDING from here on: should it be declared again, it reads what it missed, and is LIVE if that is nothing. A
+    branch that missed records starts anew from here on.
     Where the marker tells of another grace or skew than is declared now, an epoch begins here. StateError for a
     join or alert that missed records, or that was changed, and for a topic of which nothing tells where it begins.
     """
@@ -104,7 +104,10 @@ def _position(
     is_former: bool,
 ) -> ViewPosition:
     if definition.goes_on(view, marker):
-        return giving_grace(view, marker.views[view.name], positions)
+        known = marker.views[view.name]
+        if known.state == BUILDING:  # where nothing came while it was away, nothing is read again that would end it
+            known = built_so_far(known, positions)
+        return giving_grace(view, known, positions)
     starts = {topic.name: inputs[topic.name].start_offset for topic in view.source.topics}
     corrections = positions.get(names.corrections_topic(definition.application, definition.name))
     begun = ViewPosition(

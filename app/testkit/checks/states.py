@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import Any
 
 from app.codecs.stored.changelog import BlockKey, decode_block
-from app.domain.marker import Fates
+from app.domain.marker import LIVE, Fates
 from app.engine.core.restore import Restorer
 from app.engine.core.task_state import TaskState
 from app.testkit.checks.epochs import changed_epoch_problems, epoch_problems
@@ -53,6 +53,8 @@ def settled_problems(world: World, expected: Expected, state: TaskState) -> Prob
         if position.next_offset != end:
             yield f"{topic} is folded to {position.next_offset}, the log ends at {end}"
     for held in state.views.values():
+        if (is_now := state.marker.views[held.view.name].state) != LIVE:
+            yield f"view {held.view.name}: {is_now}, with nothing left to read"
         wanted = expected.view(held.view)
         to_us = wanted.expirable_to_us
         if to_us is not None and held.view.name not in world.definition.finals:

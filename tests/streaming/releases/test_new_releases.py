@@ -75,6 +75,52 @@ def test_a_view_that_an_older_release_did_not_fold_is_made_whole(broker: Broker)
     assert counts(task, HUB_LOAD) == {RowKey(START_US, (1,)): 3}
 
 
+def test_a_view_that_missed_nothing_is_live_at_once(broker: Broker) -> None:
+    """No record came while it was away: there is nothing to wait for."""
+    send(broker, 0)
+    take_over(broker, CARRIERS, HUB_LOAD)
+    take_over(broker, CARRIERS)
+    task = take_over(broker, CARRIERS, HUB_LOAD)
+    assert (position(task, HUB_LOAD).state, position(task, HUB_LOAD).built) == (LIVE, {})
+    assert counts(task, HUB_LOAD) == {RowKey(START_US, (1,)): 1}
+    send(broker, 1)
+    assert counts(take_over(broker, CARRIERS, HUB_LOAD), HUB_LOAD) == {RowKey(START_US, (1,)): 2}
+
+
+def test_a_task_without_a_record_answers_for_a_view_that_comes_back(broker: Broker) -> None:
+    for views in ((CARRIERS, HUB_LOAD), (CARRIERS,), (CARRIERS, HUB_LOAD)):
+        task = take_over(broker, *views)
+    assert (position(task, HUB_LOAD).state, counts(task, HUB_LOAD)) == (LIVE, {})
+
+
+def test_a_view_waits_for_no_topic_in_which_it_missed_nothing(broker: Broker) -> None:
+    """One topic of its source has a record that it missed, the other has none at all."""
+    take_over(broker, CARRIERS, HUB_LOAD)
+    take_over(broker, CARRIERS)
+    send(broker, 0)
+    take_over(broker, CARRIERS)
+    task = take_over(broker, CARRIERS, HUB_LOAD)
+    assert len(HUB_LOAD.source.topics) > 1
+    assert (position(task, HUB_LOAD).state, counts(task, HUB_LOAD)) == (LIVE, {RowKey(START_US, (1,)): 1})
+
+
+def test_a_view_is_live_where_the_log_holds_nothing_that_its_task_has_read(broker: Broker) -> None:
+    send(broker, 0)
+    take_over(broker, CARRIERS)
+    broker.log("parcels.air", 0).delete_below(1)
+    task = take_over(broker, CARRIERS, HUB_LOAD)
+    assert (position(task, HUB_LOAD).state, counts(task, HUB_LOAD)) == (LIVE, {})
+
+
+def test_a_view_that_comes_back_is_live_where_the_log_was_deleted_meanwhile(broker: Broker) -> None:
+    send(broker, 0)
+    take_over(broker, CARRIERS, HUB_LOAD)
+    take_over(broker, CARRIERS)
+    broker.log("parcels.air", 0).delete_below(1)
+    task = take_over(broker, CARRIERS, HUB_LOAD)
+    assert (position(task, HUB_LOAD).state, counts(task, HUB_LOAD)) == (LIVE, {RowKey(START_US, (1,)): 1})
+
+
 def watch(broker: Broker, *alerts: Alert) -> SimulatedTask:
     """A worker of a release that has these alerts."""
     definition = TaskDefinition("app", (PARCELS,), (CARRIERS,), schema_ids=WRITTEN_IDS, alerts=alerts)
