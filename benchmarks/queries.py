@@ -24,6 +24,7 @@ import numpy as np
 from aiohttp import ClientSession, web
 from prometheus_client import CollectorRegistry
 
+from app.base.files.verdicts import LastVerdicts
 from app.base.setting_groups import HttpSettings
 from app.domain.marker import InputPosition, Marker, ViewPosition
 from app.edge.http.application import create_app, create_runner
@@ -96,7 +97,8 @@ async def _serve(rows: int, told: Connection) -> None:
 
     with tempfile.TemporaryDirectory() as folder:
         served = [ServedGroup("rides", directory, (ZONE_DEMAND,), (RIDES,))]
-        app = create_app(served, Path(folder), registry=CollectorRegistry(), limits=HttpSettings(max_rows=10**9))
+        verdicts = LastVerdicts(Path(folder), "flagfall")
+        app = create_app(served, verdicts, registry=CollectorRegistry(), limits=HttpSettings(max_rows=10**9))
         outer = web.Application()
         outer.router.add_get("/bare", bare)
         outer.router.add_get("/hold", longest_hold)

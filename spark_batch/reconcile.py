@@ -16,7 +16,7 @@ from pathlib import Path
 from pyspark.sql import DataFrame, SparkSession
 
 from app.base.errors import KafkaUnavailable, RegistryUnavailable
-from app.base.files.verdicts import Verdict, write_begun, write_finished
+from app.base.files.verdicts import LastVerdicts, Verdict
 from app.base.kafka.committed import LogRefused, LogSilent
 from app.base.kafka.topic_admin import topic_states
 from app.base.settings import Settings
@@ -60,7 +60,8 @@ def reconcile(
     """
     report = _new_report(settings)
     run = Run(settings, spark, worker_url, work, report, progress)
-    write_begun(output, [view.name for view in views], report.begun)
+    verdicts = LastVerdicts(output, settings.app_id)
+    verdicts.write_begun([view.name for view in views], report.begun)
     try:
         _require_cluster(settings)
         for source, of_source in _by_source(views):
@@ -72,7 +73,7 @@ def reconcile(
     spark.catalog.clearCache()
     report.finished_at = datetime.now(UTC)
     write_report(report, output / report.run_id)
-    write_finished(output, report.found(views))
+    verdicts.write_finished(report.found(views))
     return report
 
 

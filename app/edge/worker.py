@@ -17,6 +17,7 @@ from prometheus_client import Gauge
 
 from agents.fold import Fold
 from app.base.errors import RegistryUnavailable
+from app.base.files.verdicts import RUNS, LastVerdicts
 from app.base.kafka.clients import aiokafka_options
 from app.base.kafka.cluster import Cluster
 from app.base.kafka.topic import Topic
@@ -69,7 +70,7 @@ class HttpEdge(mode.Service):
         liveness, registry = self._app.liveness, self._app.registry
         made = create_app(
             served,
-            self._settings.data_dir,
+            LastVerdicts(self._settings.data_dir / RUNS, self._settings.app_id),
             liveness=liveness,
             registry=registry,
             names=self._names,

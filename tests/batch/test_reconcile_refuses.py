@@ -15,7 +15,7 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from app.base.files.verdicts import Verdict, read_latest
+from app.base.files.verdicts import LastVerdicts, Verdict
 from app.base.kafka.topic_admin import create_topics
 from app.base.settings import Settings
 from app.domain.marker import OffsetRange
@@ -163,6 +163,6 @@ def test_a_run_that_is_told_to_end_while_it_copies_leaves_no_copies_and_no_proce
         assert run.wait(patient(60)) == 128 + signal.SIGTERM
     assert not work.exists()
     await_nothing_left(tmp_path)
-    views = read_latest(runs).views.values()
+    views = LastVerdicts(runs, settings.app_id).read().values()
     assert all(one.finished is None for one in views)
     assert views

@@ -22,6 +22,7 @@ from app.engine.drive.watch.progress import Cause, Stall
 from app.rides.ride import RIDES
 from app.rides.views import VENDOR_TRIPS, ZONE_DEMAND
 from tests.support.http import ANSWERS_ALWAYS, NEEDS_TABLES, VIEWS, Serve, one_task, server_of, zone_table
+from tests.support.material.stored.runs import verdicts_in
 from tests.support.material.stored.tables import ready_directory, task_of
 
 
@@ -81,7 +82,7 @@ async def test_a_group_that_is_not_ready_leaves_the_answers_of_the_others_alone(
     other = ready_directory([], partitions=1)
     other.standing = Standing.REBALANCING
     served = [ServedGroup("rides", one_task(), VIEWS, (RIDES,)), ServedGroup("other", other, (), ())]
-    async with TestClient(TestServer(create_app(served, tmp_path))) as client:
+    async with TestClient(TestServer(create_app(served, verdicts_in(tmp_path)))) as client:
         assert (await client.get("/v1/views/zone_demand/rows")).status == 200
         assert (await client.get("/")).status == 200
         ready = await client.get("/readyz")
@@ -93,7 +94,7 @@ async def test_a_stalled_worker_says_at_livez_why(tmp_path: Path) -> None:
     stall = Stall("rides", Cause.NOT_FETCHED, 31.4, TopicPartition("rides.fhv", 2), "position 1, the log ends at 2")
     liveness: Any = SimpleNamespace(dead=stall)
     served = [ServedGroup("rides", one_task(), VIEWS, (RIDES,))]
-    async with TestClient(TestServer(create_app(served, tmp_path, liveness=liveness))) as client:
+    async with TestClient(TestServer(create_app(served, verdicts_in(tmp_path), liveness=liveness))) as client:
         answer = await client.get("/livez")
         problem = await answer.json(content_type="application/problem+json")
         assert (answer.status, problem["type"]) == (503, "urn:flagfall:problem:stalled")
@@ -106,7 +107,9 @@ async def test_a_stalled_worker_says_at_livez_why(tmp_path: Path) -> None:
 async def test_readyz_names_the_schemas_that_tasks_wait_for(tmp_path: Path) -> None:
     awaited = [Awaited(7, 0, "it says 500"), *(Awaited(number, 1_000_000) for number in range(100, 1_100))]
     served = [ServedGroup("rides", one_task(), VIEWS, (RIDES,))]
-    async with TestClient(TestServer(create_app(served, tmp_path, awaited_schemas=lambda: awaited))) as client:
+    async with TestClient(
+        TestServer(create_app(served, verdicts_in(tmp_path), awaited_schemas=lambda: awaited))
+    ) as client:
         answer = await client.get("/readyz")
         told = (await answer.json())["awaited_schemas"]
         assert (answer.status, told["count"], len(told["longest"])) == (200, 1_001, 20)
@@ -122,7 +125,7 @@ async def test_a_ready_worker_that_knows_of_no_partitions_is_still_starting(serv
 
 
 async def test_the_runner_serves_and_stops_at_once(tmp_path: Path, unused_tcp_port: int) -> None:
-    runner = create_runner(create_app([ServedGroup("rides", one_task(), VIEWS, (RIDES,))], tmp_path))
+    runner = create_runner(create_app([ServedGroup("rides", one_task(), VIEWS, (RIDES,))], verdicts_in(tmp_path)))
     await runner.setup()
     await web.TCPSite(runner, "127.0.0.1", unused_tcp_port).start()
     async with ClientSession() as session, session.get(f"http://127.0.0.1:{unused_tcp_port}/livez") as answer:

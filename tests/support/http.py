@@ -21,6 +21,7 @@ from app.engine.drive.ownership.directory import Directory
 from app.rides.ride import RIDES
 from app.rides.views import VENDOR_TRIPS, ZONE_DEMAND
 from app.rides.zones import zone_key, zone_value, zones
+from tests.support.material.stored.runs import verdicts_in
 from tests.support.material.stored.tables import cells_of, ready_directory, task_of
 
 PANE_US = 300_000_000
@@ -66,7 +67,7 @@ async def server_of(
 
     async def start(directory: Directory) -> Client:
         served = [ServedGroup("rides", directory, tuple(views), (RIDES,))]
-        made = create_app(served, data_dir, names=published_names(), limits=limits)
+        made = create_app(served, verdicts_in(data_dir), names=published_names(), limits=limits)
         client: Client = TestClient(TestServer(made))
         await client.start_server()
         clients.append(client)

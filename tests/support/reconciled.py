@@ -100,7 +100,7 @@ def check(world: World, spark: SparkSession, folder: Path, **options: Any) -> Ch
     world.write_changelog()
     with serving(world, **options) as url:
         report = reconcile(world.settings, spark, world.views, worker_url=url, output=folder, work=folder / "work")
-    return Checked(report, read_report(folder))
+    return Checked(report, read_report(folder, world.settings.app_id))
 
 
 def without(world: World, key: RowKey, record: Record) -> Cells:

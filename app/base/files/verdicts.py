@@ -1,6 +1,8 @@
-"""`latest.json` beside the runs of `flagfall reconcile`: per view, which run began last and what the last one found.
+"""`latest.json` beside the runs of `flagfall reconcile`: per application and view, which run began last and what the
+last one found.
 
-Writer and readers (page, metrics, `flagfall status`) share the models below. A run writes that it began before it
+Writer and readers (page, metrics, `flagfall status`) share the models below. Applications may share a data directory,
+and none is told another's verdict. A run writes that it began before it
 looks at anything, and its verdicts at its end; one that crashed has begun and not finished, beside the verdict of
 the run before it.
 """
@@ -10,11 +12,12 @@ from __future__ import annotations
 import contextlib
 import fcntl
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import AwareDatetime, BaseModel, ConfigDict, ValidationError
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from app.base.files.whole_file import write_whole
 from app.domain.errors import FlagfallError
@@ -73,57 +76,76 @@ class Checked(_Written):
 
 
 class Latest(_Written):
-    """The whole file; `views` by name."""
+    """The whole file: views by name, by application."""
+
+    layout: Literal[3] = 3
+    applications: dict[str, dict[str, Checked]]
+
+
+class Nobodys(_Written):
+    """A file of an earlier release: its verdicts do not say whose they are, so they are nobody's."""
 
     layout: Literal[2]
-    views: dict[str, Checked]
+
+
+_FILE: TypeAdapter[Latest | Nobodys] = TypeAdapter(Annotated[Latest | Nobodys, Field(discriminator="layout")])
 
 
 class LatestUnreadable(FlagfallError):
     """The file is there and makes no sense. The next run writes it anew."""
 
 
-def read_latest(runs: Path) -> Latest:
-    """What `runs`, the folder of the runs, says; empty before the first. Raises LatestUnreadable."""
-    file = runs / LATEST
+@dataclass(frozen=True)
+class LastVerdicts:
+    """One application's in `runs`, the folder of the runs."""
+
+    runs: Path
+    application: str
+
+    def read(self) -> Mapping[str, Checked]:
+        """By view; empty before the first. Raises LatestUnreadable."""
+        return _read(self.runs / LATEST).applications.get(self.application, {})
+
+    def write_begun(self, views: Sequence[str], begun: Begun) -> None:
+        """Say of these views, before anything else is done, that a run began. The others' entries stay."""
+        with self._changed() as known:
+            known |= {view: Checked(begun=begun, finished=_finished(known, view)) for view in views}
+
+    def write_finished(self, found: Mapping[str, Finished]) -> None:
+        """Say what a run found of each view. A later run that has begun meanwhile stays told."""
+        with self._changed() as known:
+            for view, finished in found.items():
+                runs_begun = [Begun(run_id=finished.run_id, begun_at=finished.begun_at)]
+                runs_begun += [known[view].begun] if view in known else []
+                known[view] = Checked(begun=max(runs_begun, key=lambda run: run.begun_at), finished=finished)
+
+    @contextlib.contextmanager
+    def _changed(self) -> Iterator[dict[str, Checked]]:
+        """The entries, to be changed; two runs at once wait for one another. An unreadable file begins anew."""
+        self.runs.mkdir(parents=True, exist_ok=True)
+        with (self.runs / ".latest.lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            try:
+                held = _read(self.runs / LATEST).applications
+            except LatestUnreadable:
+                held = {}
+            known = dict(held.get(self.application, {}))
+            yield known
+            latest = Latest(applications={**held, self.application: known})
+            write_whole(self.runs / LATEST, latest.model_dump_json(indent=2).encode())
+
+
+def _read(file: Path) -> Latest:
     try:
-        return Latest.model_validate_json(file.read_bytes())
+        held = _FILE.validate_json(file.read_bytes())
     except FileNotFoundError:
-        return Latest(layout=2, views={})
+        return Latest(applications={})
     except (OSError, ValidationError) as error:
         raise LatestUnreadable(
             f"{file} cannot be read; the next `flagfall reconcile` writes it anew: {error}"
         ) from error
-
-
-def write_begun(runs: Path, views: Sequence[str], begun: Begun) -> None:
-    """Say of these views, before anything else is done, that a run began. The others' entries stay."""
-    with _changed(runs) as known:
-        known |= {view: Checked(begun=begun, finished=_finished(known, view)) for view in views}
-
-
-def write_finished(runs: Path, found: Mapping[str, Finished]) -> None:
-    """Say what a run found of each view. A later run that has begun meanwhile stays told."""
-    with _changed(runs) as known:
-        for view, finished in found.items():
-            runs_begun = [Begun(run_id=finished.run_id, begun_at=finished.begun_at)]
-            runs_begun += [known[view].begun] if view in known else []
-            known[view] = Checked(begun=max(runs_begun, key=lambda run: run.begun_at), finished=finished)
+    return held if isinstance(held, Latest) else Latest(applications={})
 
 
 def _finished(known: Mapping[str, Checked], view: str) -> Finished | None:
     return known[view].finished if view in known else None
-
-
-@contextlib.contextmanager
-def _changed(runs: Path) -> Iterator[dict[str, Checked]]:
-    """The entries, to be changed; two runs at once wait for one another. An unreadable file begins anew."""
-    runs.mkdir(parents=True, exist_ok=True)
-    with (runs / ".latest.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        try:
-            known = dict(read_latest(runs).views)
-        except LatestUnreadable:
-            known = {}
-        yield known
-        write_whole(runs / LATEST, Latest(layout=2, views=known).model_dump_json(indent=2).encode())

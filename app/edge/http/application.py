@@ -2,7 +2,7 @@
 
 The worker runs it inside Faust's own loop:
 
-    runner = create_runner(create_app(groups, settings.data_dir))
+    runner = create_runner(create_app(groups, verdicts))
     await runner.setup()
     await web.TCPSite(runner, settings.worker.http_host, settings.worker.http_port).start()
     ...
@@ -12,11 +12,11 @@ The worker runs it inside Faust's own loop:
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Sequence
-from pathlib import Path
 
 from aiohttp import ClientSession, web
 from prometheus_client import CollectorRegistry
 
+from app.base.files.verdicts import LastVerdicts
 from app.base.setting_groups import HttpSettings
 from app.edge.http.admission import GATES, Admission, admitted
 from app.edge.http.context import EDGE, Edge, ServedGroup
@@ -36,7 +36,7 @@ SHUTDOWN_SECONDS = 2.0
 
 def create_app(
     groups: Sequence[ServedGroup],
-    data_dir: Path,
+    verdicts: LastVerdicts,
     *,
     liveness: Liveness | None = None,
     registry: CollectorRegistry | None = None,
@@ -46,12 +46,12 @@ def create_app(
 ) -> web.Application:
     """The application of one worker, which answers for these task groups.
 
-    `liveness` tells whether the worker gets on (without it, it counts as alive). `data_dir` is where `flagfall
-    reconcile` leaves its verdict; `registry` may hold metrics of the worker's own, shown beside those of the tables.
+    `liveness` tells whether the worker gets on (without it, it counts as alive). `verdicts` is where `flagfall
+    reconcile` leaves them; `registry` may hold metrics of the worker's own, shown beside those of the tables.
     `names` are those of zones; without them answers have none. `limits`: what callers may ask at once.
     `awaited_schemas` gives the ids that tasks wait for.
     """
-    edge = Edge(groups, data_dir, liveness, names, limits, awaited_schemas)
+    edge = Edge(groups, verdicts, liveness, names, limits, awaited_schemas)
     views = tuple(edge.views.values())
     for view in views:
         check_parameter_names(view)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from aiohttp import ClientSession, web
 
+from app.base.files.verdicts import LastVerdicts
 from app.base.setting_groups import HttpSettings
 from app.domain.source import Source
 from app.domain.view import View
@@ -59,7 +59,7 @@ class Edge:
     def __init__(
         self,
         groups: Sequence[ServedGroup],
-        data_dir: Path,
+        verdicts: LastVerdicts,
         liveness: Liveness | None = None,
         names: Names | None = None,
         limits: HttpSettings | None = None,
@@ -67,7 +67,7 @@ class Edge:
     ) -> None:
         self.groups = tuple(groups)
         self.views = {view.name: view for group in groups for view in group.views}
-        self.data_dir, self.liveness = data_dir, liveness
+        self.verdicts, self.liveness = verdicts, liveness
         self.names = no_names() if names is None else names
         self.limits = HttpSettings() if limits is None else limits
         self.awaited_schemas = awaited_schemas

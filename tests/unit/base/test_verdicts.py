@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from types import SimpleNamespace
@@ -9,25 +10,26 @@ from typing import Any
 
 import pytest
 
-from app.base.files.verdicts import LATEST, LatestUnreadable, Verdict, read_latest
+from app.base.files.verdicts import LATEST, RUNS, LastVerdicts, LatestUnreadable, Verdict
 from app.base.settings import Settings
 from app.domain.view import View
-from app.edge.cli.tables.status import _verdict
+from app.edge.cli.tables.status import _checked, _verdict
 from app.edge.http.context import Edge, ServedGroup
 from app.edge.http.page.verdicts import NONE_YET, UNREADABLE, card
 from app.rides.ride import RIDES
 from app.rides.views import VENDOR_TRIPS, VIEWS, ZONE_DEMAND
 from spark_batch import reconcile
 from spark_batch.errors import Inconclusive
-from tests.support.material.stored.runs import NOON, wrote
+from tests.support.material.stored.runs import NOON, verdicts_in, wrote
 from tests.support.material.stored.tables import ready_directory
 
 SPARK: Any = SimpleNamespace(catalog=SimpleNamespace(clearCache=lambda: None))
 EARLY = NOON - timedelta(days=1)
 
 
-def edge_of(data_dir: Path, *views: View) -> Edge:
-    return Edge([ServedGroup("rides", ready_directory([], partitions=1), views or VIEWS, (RIDES,))], data_dir)
+def edge_of(data_dir: Path, *views: View, application: str = "flagfall") -> Edge:
+    served = ServedGroup("rides", ready_directory([], partitions=1), views or VIEWS, (RIDES,))
+    return Edge([served], verdicts_in(data_dir, application))
 
 
 def run_that(fails_with: Exception, output: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -41,7 +43,7 @@ def run_that(fails_with: Exception, output: Path, monkeypatch: pytest.MonkeyPatc
 def test_a_run_of_one_view_leaves_the_verdicts_of_the_others(tmp_path: Path) -> None:
     wrote(tmp_path, {ZONE_DEMAND: 3, VENDOR_TRIPS: 0}, EARLY)
     wrote(tmp_path, {VENDOR_TRIPS: 1}, NOON)
-    views = read_latest(tmp_path / "reconciliation").views
+    views = verdicts_in(tmp_path).read()
     found = {name: (one.finished.verdict, one.finished.residual) for name, one in views.items() if one.finished}
     assert found == {ZONE_DEMAND.name: (Verdict.MISMATCH, 3), VENDOR_TRIPS.name: (Verdict.MISMATCH, 1)}
     told = card(edge_of(tmp_path))
@@ -54,7 +56,7 @@ def test_a_run_of_one_view_leaves_the_verdicts_of_the_others(tmp_path: Path) -> 
 
 def test_a_view_that_was_compared_has_its_own_verdict_whatever_stopped_the_run(tmp_path: Path) -> None:
     wrote(tmp_path, {ZONE_DEMAND: 0}, NOON, stopped=VENDOR_TRIPS)
-    views = read_latest(tmp_path / "reconciliation").views
+    views = verdicts_in(tmp_path).read()
     verdicts = {name: (one.finished.verdict, one.finished.residual) for name, one in views.items() if one.finished}
     assert verdicts == {ZONE_DEMAND.name: (Verdict.MATCH, 0), VENDOR_TRIPS.name: (Verdict.INVALID, None)}
     assert card(edge_of(tmp_path)).headline == "INVALID"
@@ -71,7 +73,7 @@ def test_a_crashed_run_leaves_yesterdays_verdict_with_its_date_and_is_told_besid
     assert told.notes[0].startswith("0 unexplained rows · 2026-01-05 12:01 UTC · run ")
     assert told.notes[1].startswith("run 2")
     assert told.notes[1].endswith("and has not ended")
-    of_view = read_latest(tmp_path / "reconciliation").views[ZONE_DEMAND.name]
+    of_view = verdicts_in(tmp_path).read()[ZONE_DEMAND.name]
     assert _verdict(of_view).startswith("MATCH at 2026-01-05 12:01 UTC; a run that began ")
 
 
@@ -79,7 +81,7 @@ def test_a_run_without_a_verdict_on_the_figures_says_so_of_every_view(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run_that(Inconclusive("no broker"), tmp_path, monkeypatch)
-    ended = [one.finished for one in read_latest(tmp_path).views.values()]
+    ended = [one.finished for one in LastVerdicts(tmp_path, "flagfall").read().values()]
     assert [(one.verdict, one.residual, one.reason) for one in ended if one] == [
         (Verdict.INCONCLUSIVE, None, "no broker")
     ] * len(VIEWS)
@@ -90,20 +92,42 @@ def test_a_run_that_ends_after_a_later_one_began_does_not_hide_that(tmp_path: Pa
     end = wrote(tmp_path, {ZONE_DEMAND: 0}, EARLY, ends=False)
     wrote(tmp_path, {ZONE_DEMAND: 0}, NOON, ends=False)
     end()
-    one = read_latest(tmp_path / "reconciliation").views[ZONE_DEMAND.name]
+    one = verdicts_in(tmp_path).read()[ZONE_DEMAND.name]
     assert one.unfinished is not None
     assert one.unfinished.begun_at == NOON
     assert one.finished is not None
     assert one.finished.begun_at == EARLY
 
 
-@pytest.mark.parametrize("content", [b"{", b'{"run_id": "r1", "verdict": "MATCH"}', b'{"layout": 3, "views": {}}'])
+def test_applications_of_one_data_directory_have_verdicts_of_their_own(tmp_path: Path) -> None:
+    wrote(tmp_path, dict.fromkeys(VIEWS, 0), NOON)
+    assert verdicts_in(tmp_path, "mk").read() == {}
+    assert card(edge_of(tmp_path, application="mk")).headline == NONE_YET
+    assert _checked(Settings.load(data_dir=tmp_path, app_id="mk")) == {}
+    wrote(tmp_path, {ZONE_DEMAND: 2}, NOON, application="mk")
+    assert card(edge_of(tmp_path, application="mk")).headline == "MISMATCH"
+    assert card(edge_of(tmp_path)).headline == "MATCH"
+    assert _checked(Settings.load(data_dir=tmp_path)).keys() == {view.name for view in VIEWS}
+
+
+def test_a_file_of_layout_2_is_of_an_unknown_application_and_so_nobodys_verdict(tmp_path: Path) -> None:
+    (tmp_path / RUNS).mkdir()
+    begun = {"run_id": "r1", "begun_at": "2026-01-05T12:00:00Z"}
+    ended = begun | {"finished_at": "2026-01-05T12:01:00Z", "verdict": "MATCH", "residual": 0, "reason": None}
+    views = {ZONE_DEMAND.name: {"begun": begun, "finished": ended | {"report": "r1/report.json"}}}
+    (tmp_path / RUNS / LATEST).write_text(json.dumps({"layout": 2, "views": views}))
+    assert card(edge_of(tmp_path)).headline == NONE_YET
+    wrote(tmp_path, {VENDOR_TRIPS: 0}, NOON)
+    assert verdicts_in(tmp_path).read().keys() == {VENDOR_TRIPS.name}
+
+
+@pytest.mark.parametrize("content", [b"{", b'{"run_id": "r1", "verdict": "MATCH"}', b'{"layout": 4, "views": {}}'])
 def test_a_file_that_makes_no_sense_is_told_and_written_anew(tmp_path: Path, content: bytes) -> None:
     runs = tmp_path / "reconciliation"
     runs.mkdir()
     (runs / LATEST).write_bytes(content)
     with pytest.raises(LatestUnreadable, match="writes it anew"):
-        read_latest(runs)
+        verdicts_in(tmp_path).read()
     assert card(edge_of(tmp_path)).headline == UNREADABLE
     wrote(tmp_path, {ZONE_DEMAND: 0}, datetime(2026, 1, 5, tzinfo=UTC))
     assert card(edge_of(tmp_path)).headline == "MATCH"

@@ -24,6 +24,7 @@ from app.engine.drive.ownership.directory import Directory, Standing
 from app.rides.ride import RIDES
 from app.rides.views import VENDOR_TRIPS, ZONE_DEMAND
 from tests.support.http import BY_BASE, NOON_US, PANE_US, Serve, server_of, zone_table
+from tests.support.material.stored.runs import verdicts_in
 from tests.support.material.stored.tables import cells_of, ready_directory, task_of
 
 ROWS = "/v1/views/zone_demand/rows"
@@ -57,7 +58,7 @@ def two_tasks() -> Directory:
 
 
 def edge_of(directory: Directory, view: View, data_dir: Path) -> Edge:
-    return Edge([ServedGroup("rides", directory, (view,), (RIDES,))], data_dir)
+    return Edge([ServedGroup("rides", directory, (view,), (RIDES,))], verdicts_in(data_dir))
 
 
 @pytest.mark.usefixtures("small_bounds")

@@ -26,6 +26,7 @@ from app.rides.lifecycle.sources import FARES, RIDE_EVENTS
 from app.rides.ride import RIDES
 from app.rides.views import VENDOR_TRIPS, ZONE_DEMAND
 from tests.support.http import NOON_US, Client, url_of, zone_table
+from tests.support.material.stored.runs import verdicts_in
 from tests.support.material.stored.tables import ready_directory, task_of
 
 LIVES = (RIDE_EVENTS, FARES)
@@ -48,7 +49,7 @@ def lives(*, partitions: int = 2) -> ServedGroup:
 @asynccontextmanager
 async def worker_of(data_dir: Path, *groups: ServedGroup) -> AsyncIterator[Client]:
     """One worker that owns whatever its directories do not give to another."""
-    async with TestClient(TestServer(create_app(groups, data_dir))) as client:
+    async with TestClient(TestServer(create_app(groups, verdicts_in(data_dir)))) as client:
         for group in groups:
             here, at = url_of(client), group.directory
             at.owners = {p: here if owner == at.url else owner for p, owner in at.owners.items()}

@@ -27,6 +27,7 @@ from app.edge.http.rows.parts import encode_parts, part_of
 from app.rides.ride import RIDES
 from app.rides.views import ZONE_DEMAND
 from tests.support.http import BY_BASE, NOON_US, PANE_US, Serve, server_of, zone_table
+from tests.support.material.stored.runs import verdicts_in
 from tests.support.material.stored.tables import cells_of, in_order, ready_directory, task_of
 from tests.support.material.views import DAYS, HOPPING, SHIFTED, UNEVEN
 
@@ -96,7 +97,7 @@ async def test_a_page_that_takes_more_panes_than_most_is_whole_when_it_is_made_b
     directory, query = ready_directory([task]), RowsQuery(HOPPING, limit=2)
     reading = reading_of(query, task)
     assert reading.fold(task.views["hopping"].rows_at(reading.slots)) is None
-    edge = Edge([ServedGroup("rides", directory, (HOPPING,), (RIDES,))], tmp_path)
+    edge = Edge([ServedGroup("rides", directory, (HOPPING,), (RIDES,))], verdicts_in(tmp_path))
     given_parts = await own_parts.own_parts(edge, query, [0])
     assert encode_parts(given_parts) == encode_parts([part_of(directory, task, query)])
     assert len(given_parts[0].rows) == 3

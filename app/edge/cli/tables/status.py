@@ -9,6 +9,8 @@ import click
 from app.edge.cli.common import echo_json, echo_table, json_option, load_settings
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from app.base.files.verdicts import Checked
     from app.base.settings import Settings
 
@@ -59,11 +61,11 @@ def _inputs(task: dict[str, Any]) -> list[tuple[Any, ...]]:
     ]
 
 
-def _checked(settings: Settings) -> dict[str, Checked]:
-    from app.base.files.verdicts import RUNS, LatestUnreadable, read_latest
+def _checked(settings: Settings) -> Mapping[str, Checked]:
+    from app.base.files.verdicts import RUNS, LastVerdicts, LatestUnreadable
 
     try:
-        return read_latest(settings.data_dir / RUNS).views
+        return LastVerdicts(settings.data_dir / RUNS, settings.app_id).read()
     except LatestUnreadable as error:
         click.echo(str(error), err=True)
         return {}

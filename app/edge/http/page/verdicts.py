@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import NamedTuple
 
-from app.base.files.verdicts import RUNS, Checked, Finished, LatestUnreadable, Verdict, read_latest
+from app.base.files.verdicts import Checked, Finished, LatestUnreadable, Verdict
 from app.edge.http.context import Edge
 
 UNREADABLE = "UNREADABLE"
@@ -25,13 +25,13 @@ class Card(NamedTuple):
 
 
 def read_verdicts(edge: Edge) -> Mapping[str, Checked] | None:
-    """By view, those of this release alone; None where the file makes no sense."""
+    """By view, of this application and those of this release alone; None where the file makes no sense."""
     try:
-        latest = read_latest(edge.data_dir / RUNS)
+        found = edge.verdicts.read()
     except LatestUnreadable as error:
         log.warning("%s", error)
         return None
-    return {name: checked for name, checked in latest.views.items() if name in edge.views}
+    return {name: checked for name, checked in found.items() if name in edge.views}
 
 
 def card(edge: Edge) -> Card:

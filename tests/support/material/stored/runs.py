@@ -6,29 +6,41 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from app.base.files.verdicts import RUNS, Verdict, write_begun, write_finished
+from app.base.files.verdicts import RUNS, LastVerdicts, Verdict
 from app.domain.view import View
 from spark_batch.findings.report import Report, ViewReport, new_run_id
 
 NOON = datetime(2026, 1, 5, 12, tzinfo=UTC)
 
 
+def verdicts_in(data_dir: Path, application: str = "flagfall") -> LastVerdicts:
+    """The application's, as workers and commands with that data directory know them."""
+    return LastVerdicts(data_dir / RUNS, application)
+
+
 def wrote(
-    data_dir: Path, residuals: Mapping[View, int], begun_at: datetime, *, stopped: View | None = None, ends: bool = True
+    data_dir: Path,
+    residuals: Mapping[View, int],
+    begun_at: datetime,
+    *,
+    stopped: View | None = None,
+    ends: bool = True,
+    application: str = "flagfall",
 ) -> Callable[[], None]:
     """A run of a minute that found so many unexplained rows of each view, and was stopped at another one.
 
     With `ends` False it ends when what is returned is called.
     """
-    report = Report(new_run_id(begun_at), "flagfall", begun_at, {})
+    report = Report(new_run_id(begun_at), application, begun_at, {})
     views = [*residuals, *([stopped] if stopped else [])]
-    write_begun(data_dir / RUNS, [view.name for view in views], report.begun)
+    verdicts = verdicts_in(data_dir, application)
+    verdicts.write_begun([view.name for view in views], report.begun)
     report.views = [ViewReport(view, (), 1, 1, 1, rows, 0, (), ()) for view, rows in residuals.items()]
     found = Verdict.MISMATCH if any(residuals.values()) else Verdict.MATCH
     report.verdict, report.finished_at = (Verdict.INVALID if stopped else found), begun_at + timedelta(minutes=1)
 
     def end() -> None:
-        write_finished(data_dir / RUNS, report.found(views))
+        verdicts.write_finished(report.found(views))
 
     if ends:
         end()

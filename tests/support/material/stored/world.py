@@ -23,7 +23,7 @@ from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, NewTopic
 from confluent_kafka.schema_registry import Schema, SchemaRegistryClient
 
-from app.base.files.verdicts import read_latest
+from app.base.files.verdicts import LastVerdicts
 from app.base.kafka.clients import librdkafka_options
 from app.base.kafka.cluster import Cluster
 from app.base.names import advances_topic, changelog_topic, quarantine_topic
@@ -344,9 +344,9 @@ def transaction(producer: Producer, *, commit: bool = True) -> Iterator[None]:
         producer.abort_transaction(patient(30))
 
 
-def read_report(output: Path) -> dict[str, Any]:
-    """The newest run's report."""
-    ended = [checked.finished for checked in read_latest(output).views.values() if checked.finished]
+def read_report(output: Path, application: str) -> dict[str, Any]:
+    """The report of the application's newest run."""
+    ended = [checked.finished for checked in LastVerdicts(output, application).read().values() if checked.finished]
     newest = max(ended, key=lambda finished: finished.finished_at)
     found: dict[str, Any] = json.loads((output / newest.report).read_text())
     return found
