@@ -16,6 +16,7 @@ from app.codecs.avro.admission import is_readable
 from app.codecs.avro.evolution import obstacles
 from app.codecs.avro.fit import misfits
 from app.codecs.avro.schema import WriterSchema
+from app.definitions.losses import losses
 from app.domain.catalogue import Catalogue
 from app.domain.errors import DefinitionError, FlagfallError, did_you_mean
 from app.domain.source import Source
@@ -36,6 +37,8 @@ class Proposal:
     """Which versions and it do not read each other, and where; under FULL_TRANSITIVE all must."""
     unreadable: tuple[str, ...]
     """Why workers could not read its records, which they would quarantine as `incompatible_schema`."""
+    losses: tuple[str, ...]
+    """What figures would be without although nobody says no: columns that it lacks, values that no column takes."""
 
     @property
     def is_fit(self) -> bool:
@@ -45,12 +48,13 @@ class Proposal:
 def judge(settings: Settings, catalogue: Catalogue, topic: str, text: str) -> Proposal:
     """Raises NoSchema, DefinitionError for a topic that no source has, RegistryUnavailable."""
     source, schema, subject = _source_of(catalogue, topic), parsed(text), subject_of(topic)
-    registry = Registry(settings)
+    registry, unreadable = Registry(settings), tuple(_unreadable(source, text))
     return Proposal(
         subject,
         registry.accepts(subject, schema),
         tuple(_breaks(schema, registry.versions(subject))),
-        tuple(_unreadable(source, text)),
+        unreadable,
+        () if unreadable else tuple(losses(catalogue, source, schema)),
     )
 
 

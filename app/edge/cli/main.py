@@ -1,7 +1,7 @@
 """`flagfall`: the commands, found by name and imported only when one is run.
 
 Exit codes: 0 done, 1 could not (the message says what to do), 2 wrong usage, 130 interrupted; `reconcile` adds
-10 MISMATCH, 11 INCONCLUSIVE, 12 INVALID.
+10 MISMATCH, 11 INCONCLUSIVE, 12 INVALID; `schemas check FILE` adds 3, a schema by which views would lose something.
 """
 
 from __future__ import annotations

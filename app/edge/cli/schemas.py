@@ -7,7 +7,11 @@ from typing import TextIO
 
 import click
 
+from app.base.printable import printable
 from app.edge.cli.common import echo_json, echo_table, json_option, load_catalogue, load_settings
+
+LOSES = 3
+"""The exit code of a schema to which nobody says no, and of which views would be without something."""
 
 
 @click.group()
@@ -62,8 +66,13 @@ def check(file: TextIO | None, topic: str | None, as_json: bool) -> int:
     """Compare the registry's subjects with ours; exit 1 if one is missing, or does not fit.
 
     With FILE, a schema that somebody wants to write with: whether the registry would take it, which of its versions
-    and it do not read each other, and whether workers could read its records. Nothing is registered. Exit 1 if one
-    says no.
+    and it do not read each other, whether workers could read its records, and what views would be without.
+    Nothing is registered.
+
+    \b
+    exit 0  take it
+         1  the registry, one of its versions or the workers say no
+         3  nobody says no, but a column would be null, or values of a union would be quarantined
     """
     if file is None:
         if topic is not None:
@@ -95,6 +104,9 @@ def _check_proposed(text: str, topic: str, as_json: bool) -> int:
         echo_json(asdict(told) | {"is_fit": told.is_fit})
     else:
         click.echo(f"{told.subject}: the registry would {'take' if told.is_accepted else 'refuse'} it")
-        for line in (*told.breaks, *(f"workers would quarantine its records: {why}" for why in told.unreadable)):
-            click.echo(f"  - {line}")
-    return 0 if told.is_fit else 1
+        unreadable = (f"workers would quarantine its records: {why}" for why in told.unreadable)
+        for line in (*told.breaks, *unreadable, *told.losses):
+            click.echo(f"  - {printable(line)}")
+    if not told.is_fit:
+        return 1
+    return LOSES if told.losses else 0

@@ -126,6 +126,9 @@ CHANGES = {
     "a narrower number": _changed("fare_cents", {"type": ["null", "int"], "default": None}),
     "another name": _changed("pickup_at_us", {"name": "picked_up_at_us"}),
     "another name with an alias": _changed("pickup_at_us", {"name": "picked_up_at_us", "aliases": ["pickup_at_us"]}),
+    "another name of what may be null": _changed("vendor", {"name": "supplier"}),
+    "another name of what may be null, with an alias": _changed("vendor", {"name": "supplier", "aliases": ["vendor"]}),
+    "numbers of another kind": _changed("fare_cents", {"type": ["null", "double"]}),
     "another record": {**avro_schema(), "name": "Trip"},
     "a symbol": _with_field(
         {"name": "x", "type": {"type": "enum", "name": "E", "symbols": ["A"], "default": "A"}, "default": "A"}
