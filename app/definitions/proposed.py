@@ -12,10 +12,11 @@ from fastavro.schema import SchemaParseException, UnknownType
 from app.base.names import subject_of
 from app.base.registry.client import Registry, Version
 from app.base.settings import Settings
-from app.codecs.avro.admission import is_readable
+from app.codecs.avro.admission import MAX_NESTING, is_readable, is_shallow
 from app.codecs.avro.evolution import obstacles
 from app.codecs.avro.fit import misfits
 from app.codecs.avro.schema import WriterSchema
+from app.codecs.avro.spelling import mistakes
 from app.definitions.losses import losses
 from app.domain.catalogue import Catalogue
 from app.domain.errors import DefinitionError, FlagfallError, did_you_mean
@@ -68,16 +69,36 @@ def _source_of(catalogue: Catalogue, topic: str) -> Source:
 
 def parsed(text: str) -> Any:
     """A schema as JSON. Raises NoSchema for any other text."""
+    schema = _json(text)
+    wrong = "; ".join(mistakes(schema))
     try:
-        schema = json.loads(text)
-        obstacles(schema, schema)
+        if not wrong:
+            obstacles(schema, schema)
     except UnknownType as error:
-        raise NoSchema(f"it is no Avro schema: there is no type {error.name}") from None
-    except ValueError as error:
-        raise NoSchema(f"it is no JSON: {error}") from None
-    except (SchemaParseException, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise NoSchema(f"it is no Avro schema: {error}") from None
+        wrong = f"there is no type {error.name}"
+    except SchemaParseException as error:
+        wrong = str(error)
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        wrong = "a part of it is nothing that Avro knows"
+    if wrong:
+        raise NoSchema(f"it is no Avro schema: {wrong}")
     return schema
+
+
+def _json(text: str) -> Any:
+    """NoSchema where it is none, or is too deep for what looks at it."""
+    try:
+        declared = json.loads(text)
+        too_deep = not is_shallow(declared)
+    except json.JSONDecodeError as error:
+        raise NoSchema(f"it is no JSON: {error}") from None
+    except ValueError:
+        raise NoSchema("it is no JSON that anybody reads: a number has thousands of digits") from None
+    except RecursionError:
+        too_deep = True
+    if too_deep:
+        raise NoSchema(f"more than {MAX_NESTING} lists and objects lie within one another: nobody reads such a schema")
+    return declared
 
 
 def _breaks(schema: Any, versions: Sequence[Version]) -> Iterable[str]:

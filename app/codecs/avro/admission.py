@@ -31,13 +31,16 @@ def is_readable(schema: WriterSchema, columns: Sequence[Column]) -> bool:
     a few bytes of those can take any time to read.
     """
     try:
-        return len(schema.text) <= MAX_SCHEMA_BYTES and _is_shallow(schema.declared) and _gives(schema, columns)
+        return len(schema.text) <= MAX_SCHEMA_BYTES and is_shallow(schema.declared) and _gives(schema, columns)
     except Exception:
         return False
 
 
-def _is_shallow(declared: Any) -> bool:
-    """Asked level by level: nothing here depends on how deep the caller stands."""
+def is_shallow(declared: Any) -> bool:
+    """Whether no more than MAX_NESTING lists and objects lie within one another.
+
+    Asked level by level: nothing here depends on how deep the caller stands.
+    """
     level = [declared]
     for _ in range(MAX_NESTING + 1):
         held = (part.values() if isinstance(part, dict) else part for part in level if isinstance(part, dict | list))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import TextIO
+from typing import BinaryIO
 
 import click
 
@@ -59,10 +59,10 @@ def register(as_json: bool) -> None:
 
 
 @command.command(epilog="Example: flagfall schemas check ride-v5.avsc --topic rides.yellow")
-@click.argument("file", required=False, type=click.File(encoding="utf-8"))
+@click.argument("file", required=False, type=click.File("rb"))
 @click.option("--topic", help="The topic that FILE would be written to.")
 @json_option
-def check(file: TextIO | None, topic: str | None, as_json: bool) -> int:
+def check(file: BinaryIO | None, topic: str | None, as_json: bool) -> int:
     """Compare the registry's subjects with ours; exit 1 if one is missing, or does not fit.
 
     With FILE, a schema that somebody wants to write with: whether the registry would take it, which of its versions
@@ -80,7 +80,15 @@ def check(file: TextIO | None, topic: str | None, as_json: bool) -> int:
         return _check_registered(as_json)
     if topic is None:
         raise click.UsageError("give --topic, the topic that the schema would be written to")
-    return _check_proposed(file.read(), topic, as_json)
+    return _check_proposed(_text_of(file), topic, as_json)
+
+
+def _text_of(file: BinaryIO) -> str:
+    try:
+        return file.read().decode()
+    except UnicodeDecodeError as error:
+        told = f"{file.name} is no text in UTF-8 (at byte {error.start:,}), as a schema's JSON must be"
+        raise click.ClickException(told) from None
 
 
 def _check_registered(as_json: bool) -> int:
