@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from functools import lru_cache
 
 import numpy as np
@@ -24,6 +25,10 @@ WEEKEND = (
     *(1174, 1314, 1337, 1385, 1448, 1324, 1493, 1453, 1375, 1326, 1215, 1171),
 )
 
+LAST_REPORT = dt.datetime.fromtimestamp(YEAR_2100_US // SECOND_US, dt.UTC) - dt.timedelta(days=1)
+"""No ride is reported after it: what follows one, such as its fare, is an instant that topics take, too."""
+_LAST_US = YEAR_2100_US - 24 * HOUR_US
+
 MAX_NUMBER = 10**9
 """Above it the arithmetic of places would overflow."""
 
@@ -41,26 +46,39 @@ class Demand:
     def reported_us(self, numbers: Int64s, jitter: Int64s) -> tuple[Int64s, Int64s]:
         """For each ride its instant, whole seconds, and its New York hour of the week (0 = Monday, 0:00).
 
-        `jitter`: 16 random bits per ride, its place between its neighbours. Raises ValueError beyond 2100.
+        `jitter`: 16 random bits per ride, its place between its neighbours. Raises ValueError beyond LAST_REPORT.
         """
         place = ((numbers << _FINE) + jitter) * 24_000 // self._rides_per_day
-        upto, hours_of_week = self._hours(int(place.max(initial=0)))
+        table = self._hours(int(place.max(initial=0)))
+        if table is None:
+            raise self._too_late(numbers)
+        upto, hours_of_week = table
         hour = upto.searchsorted(place, side="right") - 1
         weight = upto[hour + 1] - upto[hour]
         offset_us = (place - upto[hour]) * HOUR_US // weight
         at_us = self._start_us + hour * HOUR_US + offset_us
+        if at_us.max(initial=0) > _LAST_US:
+            raise self._too_late(numbers)
         return at_us // SECOND_US * SECOND_US, hours_of_week[hour]
 
-    def _hours(self, place: int) -> tuple[Int64s, Int64s]:
-        """Demand up to each hour since the start, in places, to beyond `place`; and hours of the week."""
-        count = 256
-        while self._start_us + count // 2 * HOUR_US < YEAR_2100_US:
+    def _hours(self, place: int) -> tuple[Int64s, Int64s] | None:
+        """Demand up to each hour since the start, in places, to beyond `place`; and hours of the week.
+
+        None where all hours to LAST_REPORT are not enough.
+        """
+        covered, count = 0, 256
+        while self._start_us + covered * HOUR_US <= _LAST_US:
             upto, hours_of_week = _hour_table(self._start_us, count)
             if upto[-1] > place:
                 return upto, hours_of_week
-            count *= 2
-        rate = self._rides_per_day
-        raise ValueError(f"at {rate} rides a day these rides are after 2100; ask for lower numbers or more a day")
+            covered, count = count, 2 * count
+        return None
+
+    def _too_late(self, numbers: Int64s) -> ValueError:
+        return ValueError(
+            f"at {self._rides_per_day} rides a day ride {numbers.max()} is reported after {LAST_REPORT.isoformat()}, "
+            "and no instant of a ride is after that year: begin earlier, ask for lower numbers or for more a day"
+        )
 
 
 @lru_cache(maxsize=64)

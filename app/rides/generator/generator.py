@@ -12,16 +12,19 @@ import numpy as np
 import polars as pl
 
 from app.rides.frames import ride_columns
-from app.rides.generator.demand import MAX_NUMBER, Demand
+from app.rides.generator.demand import LAST_REPORT, MAX_NUMBER, Demand
 from app.rides.generator.dirt import Dirt, has_refund, origins, soil
 from app.rides.generator.draws import Draws, Int64s
 from app.rides.generator.meter import charge
 from app.rides.generator.trips import drive
 from app.rides.generator.zones import SERVICES
+from app.rides.ride import YEAR_2000_US
 from app.rides.ride_id import hex_digits
 
 DEFAULT_START = dt.datetime(2026, 1, 5, 5, tzinfo=dt.UTC)
 """A Monday, midnight in New York."""
+EARLIEST_START = dt.datetime.fromtimestamp(YEAR_2000_US // 1_000_000, dt.UTC) + dt.timedelta(days=5)
+"""Instants of a ride may be as old as the year 2000, and those of a long ride that is sent late are four days older."""
 
 
 @dataclass(frozen=True)
@@ -40,6 +43,11 @@ class Generator:
     def __post_init__(self) -> None:
         if self.start.tzinfo is None:
             raise ValueError(f"start {self.start} has no time zone; add one, e.g. +00:00")
+        if not EARLIEST_START <= self.start <= LAST_REPORT:
+            raise ValueError(
+                f"start {self.start.isoformat()} is not from {EARLIEST_START.isoformat()} to "
+                f"{LAST_REPORT.isoformat()}: topics take no ride with an instant before 2000 or after 2099"
+            )
         if not 0 < self.rides_per_day <= MAX_NUMBER:
             raise ValueError(f"rides_per_day must be from 1 to {MAX_NUMBER}, not {self.rides_per_day}")
 
@@ -49,8 +57,7 @@ class Generator:
         `clock_ms`, the Kafka timestamp, never falls: the time that the clean ride of that number is reported
         at, whatever the dirt has made of it.
         """
-        if first < 0 or count < 0 or first + count > MAX_NUMBER:
-            raise ValueError(f"rides {first} to {first + count}: numbers go from 0 to {MAX_NUMBER}")
+        _check_numbers(first, count)
         numbers = np.arange(first, first + count, dtype=np.int64)
         origin = origins(self.dirt, self.seed, numbers)
         draws = Draws(self.seed, origin.rides)
@@ -63,6 +70,12 @@ class Generator:
         clock_ms = pl.Series("clock_ms", clock_us // 1_000)
         return ride_columns(soiled.with_columns(self._ride_ids(origin.ids))).with_columns(service, clock_ms)
 
+    def require(self, first: int, count: int) -> None:
+        """ValueError where `rides` would raise it for these numbers, in whatever blocks."""
+        _check_numbers(first, count)
+        beyond = np.array([first + count])  # a refund is made of the ride behind it
+        self._reported(beyond, Draws(self.seed, beyond))
+
     def _reported(self, numbers: Int64s, draws: Draws) -> tuple[Int64s, Int64s]:
         jitter = draws.below("jitter", 1 << 16)
         return Demand(int(self.start.timestamp()) * 1_000_000, self.rides_per_day).reported_us(numbers, jitter)
@@ -70,3 +83,8 @@ class Generator:
     def _ride_ids(self, numbers: Int64s) -> pl.Series:
         draws = Draws(self.seed, numbers)
         return hex_digits(draws.words("ride id, high"), draws.words("ride id, low")).alias("ride_id")
+
+
+def _check_numbers(first: int, count: int) -> None:
+    if first < 0 or count < 0 or first + count > MAX_NUMBER:
+        raise ValueError(f"rides {first} to {first + count}: numbers go from 0 to {MAX_NUMBER}")

@@ -43,6 +43,12 @@ def shift_rides(generator: Generator) -> int:
     return min(max(generator.rides_per_day // SHIFTS_PER_DAY, 1), MAX_SHIFT_RIDES)
 
 
+def whole_shifts(generator: Generator, number: int) -> int:
+    """The end of the shifts that hold all rides below `number`; exclusive, like it."""
+    length = shift_rides(generator)
+    return -(-number // length) * length
+
+
 def taxi_pools(generator: Generator) -> int:
     """How many pools it takes for two shifts of one pool never to overlap, the busiest hour of the week included."""
     road_us = (longest_seconds() + TURNAROUND_SECONDS[1]) * SECOND_US

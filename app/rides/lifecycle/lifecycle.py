@@ -13,12 +13,13 @@ from typing import NamedTuple
 import numpy as np
 import polars as pl
 
+from app.rides.generator.demand import MAX_NUMBER
 from app.rides.generator.dirt import Dirt
 from app.rides.generator.draws import Draws
 from app.rides.generator.generator import DEFAULT_START, Generator
 from app.rides.generator.trips import longest_seconds
 from app.rides.lifecycle.dirt import LifecycleDirt, Sending, sending
-from app.rides.lifecycle.fleet import crew
+from app.rides.lifecycle.fleet import crew, whole_shifts
 from app.rides.lifecycle.sources import END, FARES, RIDE_EVENTS, START
 
 PAYING_SECONDS = 120
@@ -51,6 +52,11 @@ class Lifecycle:
     def generator(self) -> Generator:
         """Of the rides themselves."""
         return Generator(self.seed, self.start, self.rides_per_day, Dirt.none())
+
+    def require(self, first: int, count: int) -> None:
+        """ValueError where `block` would raise it for these numbers: crews are found for whole shifts."""
+        end = whole_shifts(self.generator, first + count)
+        self.generator.require(first, max(first + count, min(end, MAX_NUMBER)) - first)
 
     def rides(self, first: int, count: int) -> pl.DataFrame:
         """The rides numbered from `first`, `count` of them, with `taxi_id` and `driver_id`."""

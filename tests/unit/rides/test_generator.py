@@ -8,9 +8,13 @@ from functools import cache
 import polars as pl
 import pytest
 
+from app.domain.source import Kind
+from app.edge.cli.main import run
 from app.rides.frames import message_keys, reported_at_us
+from app.rides.generator.demand import LAST_REPORT
 from app.rides.generator.dirt import Dirt
-from app.rides.generator.generator import Generator
+from app.rides.generator.generator import EARLIEST_START, Generator
+from app.rides.lifecycle.lifecycle import Lifecycle
 from app.rides.ride import RIDE_COLUMNS
 
 PINNED = ("bf4ff1a96f5c182294bb2d85723af248", 1767628280000000, 254, 1927)
@@ -161,7 +165,44 @@ def test_a_start_without_time_zone_and_numbers_out_of_range_are_refused() -> Non
         Generator(1, dt.datetime(2026, 1, 1))
     with pytest.raises(ValueError, match="numbers go from 0"):
         Generator(1).rides(-1, 5)
-    with pytest.raises(ValueError, match="these rides are after 2100"):
+    with pytest.raises(ValueError, match="ride 900000000 is reported after 2099-12-31"):
         Generator(1, rides_per_day=1).rides(900_000_000, 1)
     with pytest.raises(ValueError, match="rides_per_day must be"):
         Generator(1, rides_per_day=0)
+
+
+@pytest.mark.parametrize("start", [EARLIEST_START, LAST_REPORT - dt.timedelta(hours=6)])
+def test_no_instant_is_out_of_bounds_wherever_the_rides_begin(start: dt.datetime) -> None:
+    rides = Generator(1, start, dirt=Dirt(disorder=0, late=1, stray_years=0)).rides(0, 50_000)
+    for column in RIDE_COLUMNS:
+        if column.kind is Kind.INSTANT:
+            values = rides[column.name].drop_nulls()
+            assert values.is_between(column.low, column.high).all(), column.name
+
+
+@pytest.mark.parametrize("start", ["0001-01-01T00:00:00+12:00", "2000-01-01T00:00+00:00", "9999-12-31T23:59:59-12:00"])
+def test_a_start_whose_rides_no_topic_takes_is_refused(start: str) -> None:
+    with pytest.raises(ValueError, match=r"is not from 2000-01-06T00:00:00\+00:00 to 2099-12-31T00:00:00\+00:00"):
+        Generator(1, dt.datetime.fromisoformat(start))
+
+
+def test_what_cannot_be_made_is_told_before_the_first_ride_is() -> None:
+    generator = Generator(1, LAST_REPORT - dt.timedelta(hours=1))
+    generator.require(0, 1_000)
+    with pytest.raises(ValueError, match="ride 1000000 is reported after 2099-12-31"):
+        generator.require(0, 1_000_000)
+    with pytest.raises(ValueError, match="numbers go from 0"):
+        generator.require(10**9, 10)
+    with pytest.raises(ValueError, match="is reported after 2099-12-31"):
+        Lifecycle(1, LAST_REPORT - dt.timedelta(hours=1)).require(0, 1_000)
+
+
+@pytest.mark.parametrize("start", ["9999-12-31T23:59:59-12:00", "2099-12-30T23:59+00:00", "0001-01-01T00:00:00+12:00"])
+@pytest.mark.parametrize("lifecycle", [[], ["--lifecycle"]])
+def test_the_command_refuses_a_start_in_one_line(
+    start: str, lifecycle: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["generate", "--rides", "100000", "--start", start, *lifecycle]) == 2
+    told = capsys.readouterr()
+    assert "Error: " in told.err.splitlines()[-1]
+    assert "2099-12-31" in told.err

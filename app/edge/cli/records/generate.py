@@ -71,6 +71,7 @@ def command(
     """
     if lifecycle:
         made = _lifecycle(seed, start, rides_per_day, dirt, shares)
+        _require(made, first, rides)
         settings = load_settings(bootstrap_server)
         told = send_lifecycle(settings, made, first, rides, speed, quiet=as_json)
         if close and told["latest_clock_ms"] is not None:
@@ -78,6 +79,7 @@ def command(
             told["closing_watermark_us"] = close_windows(settings, group, told["latest_clock_ms"])
         return echo_json(told) if as_json else echo_recorded(told)
     generator = _generator(seed, start, rides_per_day, dirt, shares)
+    _require(generator, first, rides)
     settings = load_settings(bootstrap_server)
     group = load_catalogue(settings).group("rides")
     written, seconds = send(settings, generated(generator, first, rides), rides, speed, quiet=as_json)
@@ -122,6 +124,14 @@ def _made(kind: Callable[..., Made], seed: int, start: str | None, rides_per_day
     try:
         begins = dt.datetime.fromisoformat(start) if start else DEFAULT_START
         return kind(seed, begins, dirt=dirt, **({"rides_per_day": rides_per_day} if rides_per_day else {}))
+    except ValueError as error:
+        raise click.UsageError(str(error)) from error
+
+
+def _require(made: Generator | Lifecycle, first: int, rides: int) -> None:
+    """Before the first is sent, that the last can be made."""
+    try:
+        made.require(first, rides)
     except ValueError as error:
         raise click.UsageError(str(error)) from error
 
