@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator, model_validator
@@ -53,6 +53,11 @@ class KafkaSettings(SettingsGroup):
     ssl_key_file: Path | None = None
     """PEM file of the certificate's private key, PKCS#8 (what Java reads)."""
     ssl_key_password: SecretStr = SecretStr("")
+
+    @field_validator("ssl_ca_file", "ssl_cert_file", "ssl_key_file", mode="before")
+    @classmethod
+    def _empty_is_unset(cls, path: Any) -> Any:
+        return None if path == "" else path
 
     @field_validator("bootstrap_server")
     @classmethod

@@ -16,6 +16,7 @@ from pydantic import (
     Field,
     SecretStr,
     ValidationError,
+    ValidationInfo,
     field_validator,
     model_validator,
 )
@@ -94,6 +95,14 @@ class Settings(BaseSettings):
         if not self.registry_url:
             object.__setattr__(self, "registry_url", self.local_registry)
         return self
+
+    @field_validator("data_dir", "cache_dir", "definitions", mode="before")
+    @classmethod
+    def _empty_is_unset(cls, path: Any, field: ValidationInfo) -> Any:
+        """An empty path would be the directory that the process stands in."""
+        assert field.field_name is not None  # it is a field's validator
+        default = cls.model_fields[field.field_name].get_default(call_default_factory=True, validated_data={})
+        return default if path == "" else path
 
     @field_validator("data_dir", "cache_dir", "definitions")
     @classmethod

@@ -163,3 +163,13 @@ def test_a_whole_group_that_is_no_json_is_told_by_its_variable(monkeypatch: pyte
     with pytest.raises(SettingsError, match="FLAGFALL_KAFKA: it stands for a whole group, so it must be JSON") as told:
         Settings.load()
     assert PASSWORD not in str(told.value)
+
+
+def test_an_empty_path_is_as_if_it_were_not_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not the directory that the process stands in."""
+    unset = Settings.load()
+    for name in ("definitions", "data_dir", "cache_dir", "kafka_ssl_ca_file"):
+        monkeypatch.setenv(variable(name), "")
+    loaded = Settings.load()
+    assert (loaded.definitions, loaded.kafka.ssl_ca_file) == (None, None)
+    assert (loaded.data_dir, loaded.cache_dir) == (unset.data_dir, unset.cache_dir)
