@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from rich.table import Table
 from rich.text import Text
@@ -18,6 +20,8 @@ from spark_batch.findings.report import Report, ViewReport, shown_key
 SHOWN = 10
 """Differing rows shown per view; the report has all that were looked into."""
 RECORDS_SHOWN = 3
+LEAST_OF_A_WORD = 4
+"""Letters of a heading in one line; folded further, nobody would read it."""
 
 MEANING = {
     Verdict.MATCH: "every row of the tables is what the records in the topics make it",
@@ -43,7 +47,7 @@ def show(report: Report, folder: Path, console: Terminal | None = None) -> None:
     if report.reason:
         out.print(report.reason)
     if report.views:
-        out.print(_counts(report))
+        out.print(_counts(report, out.width), crop=False)
     for view in report.views:
         _show_ledger(out, view)
         _show_differences(out, view)
@@ -58,24 +62,42 @@ def show(report: Report, folder: Path, console: Terminal | None = None) -> None:
     out.print(f"report: {folder / 'report.json'}", soft_wrap=True)
 
 
-def _counts(report: Report) -> Table:
-    table = Table(box=None, header_style="bold")
-    table.add_column("rows of", no_wrap=True)
-    for name in ("live", "changelog", "recomputed", "differ", "records applied", "late", "corrections"):
-        table.add_column(name, justify="right")
-    for view in report.views:
-        applied, late = (sum(e.recomputed for e in view.ledger if e.name == name) for name in ("applied", "late"))
-        figures = (
-            view.live_rows,
-            view.changelog_rows,
-            view.recomputed_rows,
-            view.differing_rows,
-            applied,
-            late,
-            view.corrections,
-        )
-        table.add_row(view.view.name, *(f"{figure:,}" for figure in figures))
+def _counts(report: Report, room: int) -> Table:
+    """What was compared, a line a view. Headings fold where they must; no figure is ever cut, be the line too long."""
+    rows = [_figures(view) for view in report.views]
+    figures = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    words = [max(map(len, heading.split())) for heading in _HEADINGS]
+    whole = [max(*both) for both in zip(figures, words, strict=True)]
+    folded = [max(width, min(word, LEAST_OF_A_WORD)) for width, word in zip(figures, words, strict=True)]
+    fitting = (one for one in (_Layout(whole, 2), _Layout(whole, 1), _Layout(folded, 1)) if one.width <= room)
+    layout = next(fitting, _Layout(whole, 1))
+    table = Table(box=None, header_style="bold", padding=(0, layout.gap, 0, 0), pad_edge=False, width=layout.width)
+    for at, (heading, width) in enumerate(zip(_HEADINGS, layout.widths, strict=True)):
+        table.add_column(heading, justify="right" if at else "left", width=width, overflow="fold")
+    for row in rows:
+        table.add_row(*row)
     return table
+
+
+_HEADINGS = ("rows of", "live", "changelog", "recomputed", "differ", "records applied", "late", "corrections")
+
+
+class _Layout(NamedTuple):
+    """Of a table: its columns' widths, and what stands between them."""
+
+    widths: Sequence[int]
+    gap: int
+
+    @property
+    def width(self) -> int:
+        return sum(self.widths) + self.gap * (len(self.widths) - 1)
+
+
+def _figures(view: ViewReport) -> list[str]:
+    """Under _HEADINGS."""
+    applied, late = (sum(e.recomputed for e in view.ledger if e.name == name) for name in ("applied", "late"))
+    rows = (view.live_rows, view.changelog_rows, view.recomputed_rows, view.differing_rows)
+    return [view.view.name, *(f"{figure:,}" for figure in (*rows, applied, late, view.corrections))]
 
 
 def _show_ledger(out: Terminal, view: ViewReport) -> None:

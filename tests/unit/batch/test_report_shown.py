@@ -1,0 +1,55 @@
+"""A run's report at a terminal: figures are whole, however narrow it is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from io import StringIO
+from pathlib import Path
+
+import pytest
+
+from app.base.files.verdicts import Verdict
+from app.base.terminal import Terminal
+from app.rides.views import VENDOR_TRIPS, ZONE_DEMAND
+from spark_batch.findings.ledgers import Entry
+from spark_batch.findings.report import Report, ViewReport
+from spark_batch.findings.show import show
+
+ROWS, APPLIED, LATE = 1_018_432, 20_480_117, 31_544
+
+
+def shown(width: int, rows: int = ROWS) -> list[str]:
+    """Lines of a report of two views, the first of so many rows."""
+    ledger = [Entry("rides.yellow", 0, name, n, n) for name, n in (("applied", APPLIED), ("late", LATE))]
+    report = Report("r1", "flagfall", datetime(2026, 1, 5, tzinfo=UTC), {}, Verdict.MATCH)
+    report.views = [
+        ViewReport(ZONE_DEMAND, (), rows, rows, rows, 0, 0, (), ledger, 2),
+        ViewReport(VENDOR_TRIPS, (), 12, 12, 12, 0, 0, (), (), 0),
+    ]
+    file = StringIO()
+    show(report, Path("folder"), Terminal(file=file, width=width))
+    return file.getvalue().splitlines()
+
+
+def line_of(view: str, lines: Sequence[str]) -> list[str]:
+    return next(line.split() for line in lines if line.startswith(view))
+
+
+@pytest.mark.parametrize("width", [200, 80, 60, 20])
+@pytest.mark.parametrize("rows", [ROWS, 1_234_567_890_123])
+def test_no_figure_is_cut_whatever_the_width(width: int, rows: int) -> None:
+    lines = shown(width, rows)
+    figures = [*[f"{rows:,}"] * 3, "0", f"{APPLIED:,}", f"{LATE:,}", "2"]
+    assert line_of("zone_demand", lines) == ["zone_demand", *figures]
+    assert line_of("vendor_trips", lines) == ["vendor_trips", *["12"] * 3, "0", "0", "0", "0"]
+    assert "…" not in "".join(lines)
+
+
+def test_a_table_of_millions_of_rows_has_whole_headings_at_80_columns() -> None:
+    lines = shown(80)
+    assert max(map(len, lines)) <= 80
+    assert any(
+        line.split() == ["rows", "of", *["live", "changelog", "recomputed", "differ", "applied", "late", "corrections"]]
+        for line in lines
+    )
