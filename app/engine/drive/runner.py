@@ -16,6 +16,7 @@ from app.engine.drive.callbacks import AskLogEnds, BackPressure, Done, OnFailure
 from app.engine.drive.kafka.schemas import SchemaCache
 from app.engine.drive.kafka.writer import TaskWriter
 from app.engine.drive.waiting import Taken, Waiting
+from app.engine.drive.watch.failures import Stood
 from app.engine.drive.watch.progress import Doing
 from app.engine.drive.withheld import Withheld, schema_ids
 
@@ -55,8 +56,7 @@ class TaskRunner:
         self._wakeup = asyncio.Event()
         self._withheld = Withheld(schemas, self._wakeup.set)
         self._waiting = Waiting(core, hold_records, full, drained, self._withheld.topics)
-        self.taken: Sequence[Batch] = ()
-        """The batches that are being folded, none while it is at something else."""
+        self._folding: Sequence[Batch] = ()
         self._advances: dict[str, tuple[int, int]] = {}
         self._stopping = self._failed = self._asking = self._writing = False
         self._loop: asyncio.Task[None] | None = None
@@ -91,6 +91,12 @@ class TaskRunner:
     def not_due(self) -> list[str]:
         """Topics whose next batch is here and must wait for records of other topics."""
         return self._waiting.not_due()
+
+    @property
+    def stood(self) -> Stood:
+        """What it is at, for whoever must name what made it fail."""
+        ahead = {batch.topic: batch for batch in (*self._waiting.ahead, *self._withheld.ahead)}
+        return Stood(self._folding, list(ahead.values()), self.core.state.marker.next_offsets)
 
     def advance(self, topic: str, at_offset: int, watermark_us: int) -> None:
         """Raise a watermark, if the task still stands at `at_offset` of the topic when its turn comes."""
@@ -198,14 +204,14 @@ class TaskRunner:
         return True
 
     async def _fold(self, taken: Sequence[Taken], schemas: Schemas) -> None:
+        self._folding = [batch for batch, _ in taken]
         failpoints.reached(failpoints.BATCH_TAKEN)
-        self.taken = [batch for batch, _ in taken]
         async with self._budget.step():
-            reads = self.core.read(self.taken, schemas)
+            reads = self.core.read(self._folding, schemas)
         async with self._budget.step():
             transaction = self.core.plan_read(reads)
         await self._write(transaction)
-        self.taken = ()
+        self._folding = ()
         failpoints.reached(failpoints.BATCH_APPLIED)
         for done in (done for _, dones in taken for done in dones):
             done()

@@ -47,6 +47,11 @@ class Waiting:
         """Whether some topic that may have its turn is held back."""
         return any(topic not in self._withheld for topic in self._blocked)
 
+    @property
+    def ahead(self) -> list[Batch]:
+        """Of each topic the next batch, whether its turn may come or not."""
+        return [waiting[0][0] for waiting in self._batches.values()]
+
     def add(self, batch: Batch, done: Done) -> None:
         """Put it behind the others of its topic."""
         self._batches.setdefault(batch.topic, []).append((batch, done))

@@ -37,6 +37,11 @@ class Withheld:
         """Of which a batch is kept aside, now and whenever this is looked at: what follows it must wait."""
         return self._asked.keys()
 
+    @property
+    def ahead(self) -> list[Batch]:
+        """The batches that are kept aside."""
+        return [asked.taken.batch for asked in self._asked.values()]
+
     def readable(self, taken: Sequence[Taken]) -> tuple[list[Taken], Schemas]:
         """Those whose schemas are known, and these. The others are kept aside, and the registry is asked."""
         readable, schemas = list[Taken](), dict[int, WriterSchema | None]()
@@ -50,11 +55,12 @@ class Withheld:
         return readable, schemas
 
     def take_answered(self) -> tuple[Taken, Schemas] | None:
-        """One whose schemas have been told since, with them. It raises what asking for them has raised."""
+        """One whose schemas have been told since, with them. It raises what asking has raised, and keeps the batch."""
         for topic, asked in self._asked.items():
             if asked.question.done():
+                schemas = asked.question.result()
                 del self._asked[topic]
-                return asked.taken, asked.question.result()
+                return asked.taken, schemas
         return None
 
     def drop(self) -> None:

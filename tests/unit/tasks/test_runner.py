@@ -7,7 +7,7 @@ import asyncio
 import pytest
 from polars.exceptions import PanicException
 
-from app.engine.drive import waiting
+from app.engine.drive import failpoints, waiting
 from app.engine.drive.kafka.writer import Fenced
 from tests.support.tasks.runner_world import World, green
 from tests.support.tasks.runners import GREEN, HOLD_RECORDS, VALUE, YELLOW, yellow
@@ -126,8 +126,32 @@ async def test_a_batch_that_the_core_refuses_ends_the_loop(world: World) -> None
     world.offer(yellow(0))
     await world.until("failed")
     assert isinstance(world.told[0][2], ValueError)
-    assert [(batch.topic, batch.base_offset, batch.next_offset) for batch in world.runner.taken] == [(YELLOW, 0, 1)]
+    assert [(b.topic, b.base_offset, b.next_offset) for b in world.runner.stood.folded] == [(YELLOW, 0, 1)]
     assert await world.runner.stop(grace_seconds=30) is False
+
+
+async def test_a_failure_before_the_core_has_the_batch_is_one_of_that_batch(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(failpoints, "_armed", failpoints.Failpoint.parse(f"{failpoints.BATCH_TAKEN}:raise"))
+    world.offer(yellow(0))
+    await world.until("failed")
+    assert [batch.topic for batch in world.runner.stood.folded] == [YELLOW]
+
+
+async def test_a_failure_at_something_else_tells_what_waits(world: World) -> None:
+    def refuse() -> None:
+        raise ValueError("impossible")
+
+    world.writer.hold()
+    world.offer(yellow(0))
+    await world.until_writing()
+    world.core.keep_up = refuse  # type: ignore[method-assign]
+    world.offer(yellow(1))
+    world.writer.let_go()
+    await world.until("failed")
+    stood = world.runner.stood
+    assert (stood.folded, [batch.base_offset for batch in stood.ahead], stood.positions[YELLOW]) == ((), [1], 1)
 
 
 async def test_a_stop_waits_for_the_transaction_under_way_and_takes_no_other(world: World) -> None:

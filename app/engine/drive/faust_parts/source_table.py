@@ -189,8 +189,7 @@ class SourceTable(faust.Table):
             return
         trace = None if isinstance(error, FlagfallError) else error  # else its words follow with the worker's end
         log.error("task %d of %s failed, the worker stops", partition, self.name, exc_info=trace)
-        positions = runner.core.state.marker.next_offsets
-        self._failures.note(self.name, partition, error, runner.taken, positions)
+        self._failures.note(self.name, partition, error, runner.stood)
         background.begin(self._give_up(runner, error), f"ending by task {partition} of {self.name}")
 
     async def _retake(self, fenced: Collection[int]) -> None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import contextlib
 import json
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from aiokafka.errors import KafkaError
 
@@ -21,6 +21,15 @@ LOUD_FROM = 3
 """Once may be chance, twice a slow recovery from it."""
 
 
+class Stood(NamedTuple):
+    """What a task was at when it failed: the batches that it was folding, none if it was at something else; of each
+    topic of which something waits, the next batch; and where it stands, by topic."""
+
+    folded: Sequence[Batch]
+    ahead: Sequence[Batch]
+    positions: Mapping[str, int]
+
+
 class Failures:
     """The last failure of each task, one small file each in `folder`.
 
@@ -30,22 +39,17 @@ class Failures:
     def __init__(self, folder: Path, application: str) -> None:
         self._folder, self._application = folder, application
 
-    def note(
-        self, group: str, partition: int, error: BaseException, taken: Sequence[Batch], positions: Mapping[str, int]
-    ) -> None:
+    def note(self, group: str, partition: int, error: BaseException, stood: Stood) -> None:
         """Count a failure, and name the record if the task gets past it by no restart.
 
-        `taken`: the batches that were being folded, none if the task was at something else. `positions`: where the
-        task stands, by topic. What a silent cluster or registry causes is no record's fault, and not counted.
+        What a silent cluster or registry causes is no record's fault, and not counted.
         """
         if _of_a_service(error):
             return
-        begins = {batch.topic: batch.base_offset for batch in taken} or dict(positions)
+        begins = {batch.topic: int(batch.offsets[0]) for batch in stood.folded if len(batch)} or stood.positions
         file = self._folder / f"{self._application}-{group}-{partition}.json"
         times, places = self._counted(file, type(error).__name__, begins)
         if times >= LOUD_FROM:
-            ends = {batch.topic: batch.next_offset - 1 for batch in taken}
-            named = " and ".join(_named(topic, partition, at, ends.get(topic)) for topic, at in sorted(places.items()))
             log.critical(
                 "task %d of %s has failed %d times at the same place with %s: %s. No restart gets past it; "
                 "docs/operations.md, 'A record that stops a task', says what to do",
@@ -53,7 +57,7 @@ class Failures:
                 group,
                 times,
                 type(error).__name__,
-                named,
+                _told(stood, places),
             )
 
     def _counted(self, file: Path, kind: str, begins: Mapping[str, int]) -> tuple[int, dict[str, int]]:
@@ -76,9 +80,33 @@ def _of_a_service(error: BaseException) -> bool:
     return isinstance(error, ClusterError | RegistryUnavailable)
 
 
-def _named(topic: str, partition: int, at: int, end: int | None) -> str:
-    behind = f", or one behind it up to {end}" if end is not None and end > at else ""
-    return f"the record of {topic}-{partition} at offset {at}{behind}"
+def _told(stood: Stood, places: Collection[str]) -> str:
+    """Which record it may be, of these topics; none where there was none."""
+    folded = _with_records(stood.folded, places)
+    if folded:
+        return _named(folded)
+    ahead = _with_records(stood.ahead, places)
+    return (
+        f"none was being folded, next is {_named(ahead)}" if ahead else "no record was being folded, and none is next"
+    )
+
+
+def _with_records(batches: Iterable[Batch], topics: Collection[str]) -> list[Batch]:
+    return sorted((b for b in batches if len(b) and b.topic in topics), key=lambda batch: batch.topic)
+
+
+def _named(batches: Sequence[Batch]) -> str:
+    if len(batches) > 1:
+        return f"one of the records of {', of '.join(map(_range, batches))}"
+    (batch,) = batches
+    first, last = batch.offsets[[0, -1]].tolist()
+    behind = f", or one behind it up to {last}" if last > first else ""
+    return f"the record of {batch.topic}-{batch.partition} at offset {first}{behind}"
+
+
+def _range(batch: Batch) -> str:
+    first, last = batch.offsets[[0, -1]].tolist()
+    return f"{batch.topic}-{batch.partition} at {f'offsets {first} to {last}' if last > first else f'offset {first}'}"
 
 
 def _read(file: Path) -> dict[str, Any]:
