@@ -5,7 +5,10 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+from ipaddress import IPv6Address, ip_address
 from pathlib import Path
+from socket import inet_aton
 from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
 
@@ -13,8 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator, m
 
 PREFIX = "FLAGFALL_"
 LOOPBACK = "127.0.0.1"
-EVERY_ADDRESS = {"0.0.0.0": LOOPBACK, "::": "::1", "": LOOPBACK}
-"""What stands for all of a machine's addresses when listening, and by which of them it reaches itself."""
+LOOPBACK_V6 = "::1"
 
 Port = Annotated[int, Field(ge=1, le=65535)]
 SecurityProtocol = Literal["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"]
@@ -28,6 +30,22 @@ def variable(name: str) -> str:
 
 def _in_url(host: str) -> str:
     return f"[{host}]" if ":" in host else host
+
+
+def _reaches_itself_by(host: str) -> str:
+    """By which address a machine reaches itself where it listens on `host`: another one if that means all it has."""
+    return (LOOPBACK_V6 if ":" in host else LOOPBACK) if _is_every_address(host) else host
+
+
+def _is_every_address(host: str) -> bool:
+    """However it is spelled: what listens takes `0` and `0x0` for 0.0.0.0, as the C library does."""
+    with suppress(ValueError):
+        address = ip_address(host)
+        mapped = address.ipv4_mapped if isinstance(address, IPv6Address) else None
+        return (mapped or address).is_unspecified
+    with suppress(OSError):
+        return not any(inet_aton(host))
+    return not host
 
 
 class SettingsGroup(BaseModel):
@@ -124,7 +142,7 @@ class WorkerSettings(SettingsGroup):
     @property
     def local_host(self) -> str:
         """By which address a process on this machine reaches the worker."""
-        return EVERY_ADDRESS.get(self.http_host, self.http_host)
+        return _reaches_itself_by(self.http_host)
 
     @property
     def local_url(self) -> str:
@@ -139,7 +157,7 @@ class WorkerSettings(SettingsGroup):
                 f"{variable('worker_advertised_url')} has a user before its host, and everybody would be told it: "
                 "leave it out, as http://worker-1:18081"
             )
-        if (told.hostname or "") in EVERY_ADDRESS or told.port == 0:
+        if _is_every_address(told.hostname or "") or told.port == 0:
             raise ValueError(
                 f"others would be told {self.url}, where nobody can be reached: set "
                 f"{variable('worker_advertised_url')} to where they reach this worker, as http://worker-1:18081"

@@ -46,6 +46,8 @@ def test_a_directory_is_absolute_however_it_was_set(monkeypatch: pytest.MonkeyPa
         ({"http_host": "::1"}, "http://[::1]:18081", "http://[::1]:18081"),
         ({"http_host": "0.0.0.0", "advertised_url": "http://one:80/"}, "http://one:80", "http://127.0.0.1:18081"),
         ({"http_host": "::", "advertised_url": "https://a/w/1"}, "https://a/w/1", "http://[::1]:18081"),
+        ({"http_host": "0", "advertised_url": "http://one:80"}, "http://one:80", "http://127.0.0.1:18081"),
+        ({"http_host": "0::0", "advertised_url": "http://one:80"}, "http://one:80", "http://[::1]:18081"),
     ],
 )
 def test_a_worker_is_known_elsewhere_by_what_is_set_and_here_by_where_it_listens(
@@ -111,6 +113,11 @@ def test_directories_follow_the_desktop_standard(monkeypatch: pytest.MonkeyPatch
         ({"FLAGFALL_REGISTRY_URL": "localhost"}, ["FLAGFALL_REGISTRY_URL", "localhost"]),
         ({"FLAGFALL_WORKER_HTTP_HOST": "0.0.0.0"}, ["http://0.0.0.0:18081", "set FLAGFALL_WORKER_ADVERTISED_URL to"]),
         ({"FLAGFALL_WORKER_HTTP_HOST": "::"}, ["http://[::]:18081", "set FLAGFALL_WORKER_ADVERTISED_URL to"]),
+        *(
+            ({"FLAGFALL_WORKER_HTTP_HOST": host}, ["set FLAGFALL_WORKER_ADVERTISED_URL to"])
+            for host in ("0", "0x0", "00.0", "0.0.0", "::0", "0:0:0:0:0:0:0:0", "::ffff:0.0.0.0")
+        ),
+        ({"FLAGFALL_WORKER_ADVERTISED_URL": "http://0:1"}, ["set FLAGFALL_WORKER_ADVERTISED_URL to"]),
         ({"FLAGFALL_WORKER_ADVERTISED_URL": "http://0.0.0.0:1"}, ["set FLAGFALL_WORKER_ADVERTISED_URL to"]),
         ({"FLAGFALL_WORKER_ADVERTISED_URL": "http://:1"}, ["set FLAGFALL_WORKER_ADVERTISED_URL to"]),
         ({"FLAGFALL_WORKER_ADVERTISED_URL": "http://one:70000"}, ["FLAGFALL_WORKER_*", "0-65535"]),
