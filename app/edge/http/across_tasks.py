@@ -15,6 +15,8 @@ class SeenInput(Protocol):
 
     @property
     def watermark_us(self) -> int: ...
+    @property
+    def next_offset(self) -> int: ...
 
 
 class Stands(Protocol):
@@ -48,13 +50,17 @@ class AcrossTasks(Generic[Given]):
     def held_back_by(self) -> list[TopicPartition]:
         """Those of the lowest watermark while others are ahead; an empty one has none, which is lower still.
 
+        First those that have been read from: an empty one that was raised has been raised to where one of them stands.
         None while a partition is missing: that is what holds the rest back then.
         """
         seen = self._watermarks
         lowest_us, highest_us = min(seen.values(), default=0), max(seen.values(), default=0)
-        return (
-            [] if self.missing or lowest_us == highest_us else sorted(at for at, us in seen.items() if us == lowest_us)
-        )
+        if self.missing or lowest_us == highest_us:
+            return []
+        return sorted((at for at, us in seen.items() if us == lowest_us), key=lambda at: (self._is_unread(at), at))
+
+    def _is_unread(self, at: TopicPartition) -> bool:
+        return self.parts[at.partition].inputs[at.topic].next_offset == 0
 
     @property
     def _watermarks(self) -> dict[TopicPartition, int]:

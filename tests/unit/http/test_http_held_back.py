@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Collection, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -26,11 +26,12 @@ async def serve(tmp_path: Path) -> AsyncIterator[Serve]:
         yield start
 
 
-def at_watermarks(partition: int, watermarks_us: Mapping[str, int]) -> TaskState:
-    """A task that stands at noon everywhere but in these topics."""
+def at_watermarks(partition: int, watermarks_us: Mapping[str, int], unread: Collection[str] = ()) -> TaskState:
+    """A task that stands at noon everywhere but in these topics; of those `unread` it has had no record."""
     task = task_of(partition, {ZONE_DEMAND: zone_table((0, 1))}, watermark_us=NOON_US)
     inputs = {
-        name: replace(at, watermark_us=watermarks_us.get(name, NOON_US)) for name, at in task.marker.inputs.items()
+        name: replace(at, watermark_us=watermarks_us.get(name, NOON_US), next_offset=0 if name in unread else 100)
+        for name, at in task.marker.inputs.items()
     }
     return replace(task, marker=replace(task.marker, inputs=inputs))
 
@@ -61,6 +62,15 @@ async def test_no_more_than_ten_are_named(serve: Serve) -> None:
     empty = [at_watermarks(p, dict.fromkeys(TOPICS[1:], NO_WATERMARK)) for p in range(6)]
     named = (await meta(await serve(ready_directory(empty))))["held_back_by"]
     assert (len(named), named[0]) == (HELD_BACK_SHOWN, min(f"{topic}-0" for topic in TOPICS[1:]))
+
+
+async def test_what_no_record_has_moved_is_named_behind_what_holds_it(serve: Serve) -> None:
+    """Topics without a record were advanced to the lowest of the others, more of them than are named."""
+    first, *quiet = sorted(TOPICS, reverse=True)
+    tasks = [at_watermarks(p, dict.fromkeys(quiet, NOON_US - 1), unread=quiet) for p in range(4)]
+    tasks.append(at_watermarks(4, dict.fromkeys(TOPICS, NOON_US - 1), unread=quiet))
+    named = (await meta(await serve(ready_directory(tasks))))["held_back_by"]
+    assert (len(named), named[:2]) == (HELD_BACK_SHOWN, [f"{first}-4", f"{min(quiet)}-0"])
 
 
 async def test_the_page_names_them_and_the_command(serve: Serve) -> None:
