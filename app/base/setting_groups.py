@@ -124,7 +124,7 @@ class WorkerSettings(SettingsGroup):
     transactions_per_second: float = Field(default=100.0, ge=0)
     """So many at most, all tasks of the worker together, unless they are large: many quiet tasks share them. 0: any."""
     idle_after_seconds: float = Field(default=0.0, ge=0)
-    """A topic-partition that was quiet for this long no longer holds back final results; 0: it does for ever."""
+    """A topic-partition quiet for so long holds back no final result while others move; 0: it does for ever."""
     standby: bool = False
     """Keep a warm copy of the tasks that other workers own, in as much memory as they take: taken over at once."""
     stalled_seconds: float = Field(default=30.0, gt=0)
