@@ -115,7 +115,7 @@ async def test_readyz_names_the_schemas_that_tasks_wait_for(tmp_path: Path) -> N
         assert (answer.status, told["count"], len(told["longest"])) == (200, 1_001, 20)
         assert told["longest"][:2] == [
             {"id": 7, "since": "1970-01-01T00:00:00Z", "why": "it says 500"},
-            {"id": 100, "since": "1970-01-01T00:00:01Z", "why": None},
+            {"id": 100, "since": "1970-01-01T00:00:01Z", "why": "asked since 1970-01-01T00:00:01Z, no answer yet"},
         ]
 
 

@@ -12,6 +12,7 @@ from app.edge.http.problems import Problem
 from app.edge.http.query.instants import to_iso
 from app.edge.http.rows.view_handlers import json_response
 from app.engine.core.building import build_progress
+from app.engine.drive.kafka.schemas import Awaited
 from app.engine.drive.ownership.directory import Directory
 
 MOST_AWAITED = 20
@@ -47,8 +48,12 @@ async def readyz(request: web.Request) -> web.Response:
 def _awaited_schemas(edge: Edge) -> dict[str, object]:
     """How many, and those that are waited for longest: since when, and what the registry said instead."""
     awaited = edge.awaited_schemas()
-    told = [{"id": a.schema_id, "since": to_iso(a.since_us), "why": a.why or None} for a in awaited[:MOST_AWAITED]]
-    return {"count": len(awaited), "longest": told}
+    return {"count": len(awaited), "longest": [_awaited(one) for one in awaited[:MOST_AWAITED]]}
+
+
+def _awaited(one: Awaited) -> dict[str, object]:
+    since = to_iso(one.since_us)
+    return {"id": one.schema_id, "since": since, "why": one.why or f"asked since {since}, no answer yet"}
 
 
 def _facts(directory: Directory, views: Sequence[View]) -> dict[str, object]:

@@ -89,7 +89,7 @@ _META: Schema = {
 }
 
 _PROGRESS = record({"done_offsets": INTEGER, "all_offsets": INTEGER})
-_AWAITED = record({"id": INTEGER, "since": INSTANT, "why": nullable(TEXT)})
+_AWAITED = record({"id": INTEGER, "since": INSTANT, "why": TEXT})
 _GROUP = record(
     {
         "standing": TEXT,
