@@ -234,7 +234,7 @@ class World:
                 for view in self.views
                 for key, cells in stored.changelog[view.name].items()
             ]
-            gone = encode_key(self.view, RowKey(0, (7,)))
+            gone = encode_key(self.view, RowKey(0, (7,) * len(self.view.texts)))
             with self.producer() as producer:
                 self._write_state(producer, partition, [(key, bytes(len(value))) for key, value in records[:9]])
                 self._write_state(producer, partition, [(gone, b"old")])
