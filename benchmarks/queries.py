@@ -32,7 +32,7 @@ from app.edge.http.context import ServedGroup
 from app.edge.http.query.instants import to_iso
 from app.engine.core.rows.state import Rows, ViewState
 from app.engine.core.task_state import TaskState
-from app.engine.drive.ownership.directory import Directory, Standing
+from app.engine.drive.ownership.directory import Directory, GroupStanding
 from app.engine.drive.watch.loop_watch import BEAT_SECONDS
 from app.rides.ride import RIDES
 from app.rides.views import ZONE_DEMAND
@@ -85,7 +85,7 @@ def serve(rows: int, told: Connection) -> None:
 async def _serve(rows: int, told: Connection) -> None:
     rng = np.random.default_rng(7)
     tasks = {p: task_of(p, rows // TASKS, rng) for p in range(TASKS)}
-    directory = Directory("http://here", TASKS, Standing.READY, tasks, dict.fromkeys(tasks, "http://here"))
+    directory = Directory("http://here", TASKS, GroupStanding.READY, tasks, dict.fromkeys(tasks, "http://here"))
     held = [0.0]
 
     async def bare(_: web.Request) -> web.Response:

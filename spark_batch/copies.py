@@ -21,7 +21,7 @@ from app.domain.rules.obeyed import source_rules_of
 from app.domain.source import Source
 from app.domain.view import View
 from spark_batch.errors import Inconclusive, Invalid
-from spark_batch.run import Run
+from spark_batch.run import Reconciliation
 from spark_batch.source.kafka_range import check_spans, read_spans, told_by
 from spark_batch.source.log_reader import check_marker, overwritten_too_early, read_advances, read_value
 from spark_batch.source.read_schemas import resolved_otherwise
@@ -35,13 +35,13 @@ REQUEST_TIMEOUT_SECONDS = 30.0
 COMPACTION_LAG = "min.compaction.lag.ms"
 
 
-def copy_exports(run: Run, source: Source, views: Sequence[View]) -> dict[str, list[Export]]:
+def copy_exports(run: Reconciliation, source: Source, views: Sequence[View]) -> dict[str, list[Export]]:
     """Each view's rows, task by task, as the workers export them."""
     partitions = range(run.partition_count(source.topics[0].name))
     return {view.name: fetch_exports(run.worker_url, view, partitions, run.work / "live" / view.name) for view in views}
 
 
-def copy_changelog(run: Run, source: Source, cuts: Sequence[TaskCut]) -> DataFrame:
+def copy_changelog(run: Reconciliation, source: Source, cuts: Sequence[TaskCut]) -> DataFrame:
     """A copy of the changelog's rows at the cut; Inconclusive if it was taken too late to be trusted."""
     topic = changelog_topic(run.settings.app_id, source.name)
     places = {TopicPartition(topic, cut.partition) for cut in cuts}
@@ -64,7 +64,7 @@ def copy_changelog(run: Run, source: Source, cuts: Sequence[TaskCut]) -> DataFra
     return run.spark.read.parquet(str(copied))
 
 
-def copy_advances(run: Run, source: Source, cuts: Sequence[TaskCut]) -> list[Advance]:
+def copy_advances(run: Reconciliation, source: Source, cuts: Sequence[TaskCut]) -> list[Advance]:
     """Raised watermarks that count for records of the source."""
     topic = advances_topic(run.settings.app_id)
     spans = joined(span for cut in cuts for span in cut.source_spans)
@@ -72,7 +72,7 @@ def copy_advances(run: Run, source: Source, cuts: Sequence[TaskCut]) -> list[Adv
     return obeyed(told, source)
 
 
-def copy_records(run: Run, source: Source, views: Sequence[View], cuts: Sequence[TaskCut]) -> DataFrame:
+def copy_records(run: Reconciliation, source: Source, views: Sequence[View], cuts: Sequence[TaskCut]) -> DataFrame:
     """The records below the cut, decoded and judged by the rules that their tasks obeyed."""
     spans = joined(span for cut in cuts for span in cut.source_spans)
     schemas = RegistrySchemas(Registry(run.settings), [subject_of(topic.name) for topic in source.topics])
@@ -91,14 +91,14 @@ def copy_records(run: Run, source: Source, views: Sequence[View], cuts: Sequence
     return records
 
 
-def _refused_then(run: Run, cuts: Sequence[TaskCut], spans: Sequence[Span]) -> dict[Place, str]:
+def _refused_then(run: Reconciliation, cuts: Sequence[TaskCut], spans: Sequence[Span]) -> dict[Place, str]:
     if not any(position.quarantined for cut in cuts for position in cut.source_inputs.values()):
         return {}
     topic = quarantine_topic(run.settings.app_id)
     return read_refused_then(run.client, topic, run.decided_partitions(topic), spans)
 
 
-def _compaction_lag_ms(run: Run, topic: str) -> int:
+def _compaction_lag_ms(run: Reconciliation, topic: str) -> int:
     resource = ConfigResource(ResourceType.TOPIC, topic)
     admin = admin_client(run.settings.kafka)
     told = admin.describe_configs([resource], request_timeout=REQUEST_TIMEOUT_SECONDS)[resource].result()

@@ -21,7 +21,7 @@ from app.base.kafka.committed import LogRefused, LogSilent
 from app.base.kafka.topic_admin import topic_states
 from app.base.settings import Settings
 from app.domain.advance import Advance
-from app.domain.difference import Difference
+from app.domain.difference import RowDifference
 from app.domain.source import Source
 from app.domain.view import View
 from spark_batch.copies import copy_advances, copy_changelog, copy_exports, copy_records
@@ -30,9 +30,9 @@ from spark_batch.findings.compare import Comparison, compare
 from spark_batch.findings.explain import explain
 from spark_batch.findings.ledgers import accepted_losses, entries, not_adding_up
 from spark_batch.findings.report import Report, ViewReport, new_run_id, write_report
-from spark_batch.folds.corrections import Told, read_told
+from spark_batch.folds.corrections import ToldCorrections, read_told
 from spark_batch.folds.recount import Recount, counted, epoch_floors, recount
-from spark_batch.run import Progress, Run
+from spark_batch.run import Progressing, Reconciliation
 from spark_batch.source.kafka_range import check_spans
 from spark_batch.source.watermark import with_watermark
 from spark_batch.stored.changelog import changelog_rows
@@ -51,7 +51,7 @@ def reconcile(
     worker_url: str,
     output: Path,
     work: Path,
-    progress: Progress = lambda words: nullcontext(),
+    progress: Progressing = lambda words: nullcontext(),
 ) -> Report:
     """Check the views and write the report below `output`. Only a crash raises; no verdict is a verdict too.
 
@@ -59,7 +59,7 @@ def reconcile(
     gigabytes, are made below `work`, which is the caller's to remove.
     """
     report = _new_report(settings)
-    run = Run(settings, spark, worker_url, work, report, progress)
+    run = Reconciliation(settings, spark, worker_url, work, report, progress)
     verdicts = LastVerdicts(output, settings.app_id)
     verdicts.write_begun([view.name for view in views], report.begun)
     try:
@@ -77,7 +77,7 @@ def reconcile(
     return report
 
 
-def _reconcile_source(run: Run, source: Source, views: Sequence[View]) -> list[ViewReport]:
+def _reconcile_source(run: Reconciliation, source: Source, views: Sequence[View]) -> list[ViewReport]:
     with run.step("exports", "fetching the workers' rows"):
         exports = copy_exports(run, source, views)
     cuts = [export.cut for of_view in exports.values() for export in of_view]
@@ -94,7 +94,12 @@ def _reconcile_source(run: Run, source: Source, views: Sequence[View]) -> list[V
 
 
 def _reconcile_view(
-    run: Run, exports: Sequence[Export], stored: DataFrame, records: DataFrame, advances: Sequence[Advance], told: Told
+    run: Reconciliation,
+    exports: Sequence[Export],
+    stored: DataFrame,
+    records: DataFrame,
+    advances: Sequence[Advance],
+    told: ToldCorrections,
 ) -> ViewReport:
     cuts = [export.cut for export in exports]
     view = cuts[0].view
@@ -122,14 +127,14 @@ def _reconcile_view(
     )
 
 
-def _explained(run: Run, own: Recount, found: Comparison) -> list[Difference]:
+def _explained(run: Reconciliation, own: Recount, found: Comparison) -> list[RowDifference]:
     if not found.first:
         return []
     with run.step("explain", f"{own.view.name}: naming the records behind {found.differing_rows} differing rows"):
         return explain(own, found.first)
 
 
-def _check(run: Run, cuts: Sequence[TaskCut]) -> None:
+def _check(run: Reconciliation, cuts: Sequence[TaskCut]) -> None:
     check_spans(run.cluster, [span for cut in cuts for span in cut.spans])
     if (losses := accepted_losses(cuts)) is not None:
         raise Inconclusive(losses)

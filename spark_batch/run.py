@@ -18,12 +18,12 @@ from app.domain.records import TopicPartition
 from spark_batch.findings.report import Report
 from spark_batch.source.kafka_range import told_by
 
-Progress = Callable[[str], AbstractContextManager[object]]
+Progressing = Callable[[str], AbstractContextManager[object]]
 """Called with what a step does, in words, for the time that it takes."""
 
 
 @dataclass
-class Run:
+class Reconciliation:
     """What one run works with. `work` holds its copies."""
 
     settings: Settings
@@ -31,7 +31,7 @@ class Run:
     worker_url: str
     work: Path
     report: Report
-    progress: Progress = field(default=lambda words: nullcontext())
+    progress: Progressing = field(default=lambda words: nullcontext())
 
     def __post_init__(self) -> None:
         self.client = librdkafka_options(self.settings.kafka)

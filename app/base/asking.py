@@ -23,7 +23,7 @@ WHOLE_TIMES = 10
 SHORTEST_SECONDS, USUAL_SECONDS = 0.1, 1.0
 MAX_TOLD = 300
 
-Parameters = Mapping[str, str | int] | Sequence[tuple[str, str]]
+QueryParameters = Mapping[str, str | int] | Sequence[tuple[str, str]]
 
 
 class Unanswered(FlagfallError):
@@ -70,7 +70,7 @@ class Answer:
 
 def get(
     url: str,
-    parameters: Parameters = (),
+    parameters: QueryParameters = (),
     *,
     timeout_seconds: float,
     patience_seconds: float = 0.0,

@@ -9,10 +9,8 @@ from typing import overload
 import numpy as np
 import numpy.typing as npt
 
+from app.codecs.arrays import Bytes, Int64s
 from app.codecs.compiled import compiled
-
-Int64s = npt.NDArray[np.int64]
-Bytes = npt.NDArray[np.uint8]
 
 NULL = -1
 """The length of what is null."""

@@ -11,7 +11,7 @@ import pyarrow as pa
 from app.domain.column import Kind
 
 
-class Held(NamedTuple):
+class ColumnTypes(NamedTuple):
     """Types of a kind's columns; `cells`: how many int64 a value takes where compiled loops write it."""
 
     polars: pl.DataType
@@ -19,12 +19,12 @@ class Held(NamedTuple):
     cells: int
 
 
-_NUMBER = Held(pl.Int64(), pa.int64(), 1)
+_NUMBER = ColumnTypes(pl.Int64(), pa.int64(), 1)
 
-HELD: Mapping[Kind, Held] = {
+HELD: Mapping[Kind, ColumnTypes] = {
     Kind.INTEGER: _NUMBER,
     Kind.INSTANT: _NUMBER,
     Kind.IDENTIFIER: _NUMBER,
-    Kind.TEXT: Held(pl.String(), pa.string(), 2),  # Arrow's view of it: 16 bytes
-    Kind.FLAG: Held(pl.Boolean(), pa.bool_(), 1),
+    Kind.TEXT: ColumnTypes(pl.String(), pa.string(), 2),  # Arrow's view of it: 16 bytes
+    Kind.FLAG: ColumnTypes(pl.Boolean(), pa.bool_(), 1),
 }

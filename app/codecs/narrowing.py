@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
-Value = TypeVar("Value")
+Narrowed = TypeVar("Narrowed")
 
 
-def failing(attempt: Callable[[Sequence[Value]], object], values: Sequence[Value]) -> dict[int, Exception]:
+def failing(attempt: Callable[[Sequence[Narrowed]], object], values: Sequence[Narrowed]) -> dict[int, Exception]:
     """The values, by place, at which the attempt fails on their own too, and how; none if only some together do.
 
     One among n costs 2 log2(n) attempts at fewer and fewer, all of them 2n. MemoryError is raised: it is no value's.

@@ -20,7 +20,7 @@ MAX_SECONDS = 100 * 366 * 86_400
 
 Seconds = Annotated[int, Field(ge=0, le=MAX_SECONDS)]
 Made = TypeVar("Made")
-Table = Mapping[str, Any]
+TomlTable = Mapping[str, Any]
 
 
 class Shape(BaseModel):
@@ -97,7 +97,7 @@ def shape_of(made: type[Any], known: tuple[str, ...]) -> type[BaseModel]:
     return create_model(made.__name__, __base__=Shape, **keys)  # type: ignore[call-overload,no-any-return]
 
 
-def _validated(shape: type[BaseModel], given: Table) -> Iterable[tuple[str, Any]]:
+def _validated(shape: type[BaseModel], given: TomlTable) -> Iterable[tuple[str, Any]]:
     """As JSON: strict about numbers and texts, while a list may become a tuple and a word one of an enumeration."""
     return shape.model_validate_json(json.dumps(given, default=str), strict=True)
 

@@ -10,7 +10,7 @@ from pydantic import Field
 
 from app.definitions.shapes import Problems, Seconds, Shape, fitted, tables, tagged
 from app.definitions.sources import ReadSource
-from app.domain.catalogue import Mark
+from app.domain.catalogue import WindowMark
 from app.domain.errors import DefinitionError, did_you_mean
 from app.domain.measures.kinds import MEASURES
 from app.domain.source import Source
@@ -37,7 +37,7 @@ class ReadView:
     """What a table says; `view` is None if it cannot be one, `mark` if it has no number."""
 
     view: View | None
-    mark: Mark | None
+    mark: WindowMark | None
 
 
 def read_view(name: str, given: Any, sources: Mapping[str, ReadSource], place: str, problems: Problems) -> ReadView:

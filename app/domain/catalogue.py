@@ -20,7 +20,7 @@ from app.domain.view import View, shared_marks
 
 Named = TypeVar("Named", "View", "TaskGroup")
 
-Mark = tuple[int, str]
+WindowMark = tuple[int, str]
 """Number and name, by either of which something stored is found again."""
 
 
@@ -103,7 +103,7 @@ class Catalogue:
         return Catalogue(tuple(_with_views(group, views) for group in groups))
 
 
-def clashes(sources: Sequence[Source], views: Iterable[Mark]) -> Iterable[str]:
+def clashes(sources: Sequence[Source], views: Iterable[WindowMark]) -> Iterable[str]:
     """Numbers and names of sources, topics and views that are used twice, in words."""
     yield from (f"sources: {clash}" for clash in shared_marks((source.number, source.name) for source in sources))
     topics = [(topic.number, topic.name) for source in sources for topic in source.topics]

@@ -36,7 +36,7 @@ class Fate(StrEnum):
     OUT_OF_SCOPE = "out_of_scope"
 
 
-class Kind(StrEnum):
+class DifferenceKind(StrEnum):
     LOST = "LOST"
     DOUBLED = "DOUBLED"
     LATE_APPLIED = "LATE_APPLIED"
@@ -46,7 +46,7 @@ class Kind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class ComparedRow:
     """One row of a task from its three sides; None where a side has no such row."""
 
     partition: int
@@ -66,15 +66,15 @@ class Witness:
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class RowDifference:
     """One difference of one row, with the records that cause it.
 
     `record_count` may exceed the records listed. `unexplained` names the cells that still differ once the listed
     records are put right; with UNNAMED it names all that differ.
     """
 
-    kind: Kind
-    row: Row
+    kind: DifferenceKind
+    row: ComparedRow
     cells: tuple[str, ...]
     records: tuple[Witness, ...] = ()
     record_count: int = 0
@@ -85,16 +85,16 @@ class Difference:
         return bool(self.unexplained)
 
 
-def is_store_fault(row: Row) -> bool:
+def is_store_fault(row: ComparedRow) -> bool:
     return row.live != row.changelog
 
 
-def is_processing_fault(row: Row) -> bool:
+def is_processing_fault(row: ComparedRow) -> bool:
     """Whether what was stored is wrong on both stored sides; if one is right, only the store is at fault."""
     return row.recomputed not in (row.live, row.changelog)
 
 
-def accused(view: View, row: Row) -> Origin | None:
+def accused(view: View, row: ComparedRow) -> Origin | None:
     """The one record by which the changelog's row (for a mere store fault: the live row) seems to be off.
 
     None where counts do not differ by exactly one. Any 64-bit difference un-mixes to *some* origin: ask
@@ -111,8 +111,8 @@ def accused(view: View, row: Row) -> Origin | None:
 
 
 def differences(
-    view: View, row: Row, witnesses: Mapping[Origin, Witness], of_missing_row: Sequence[Witness] = ()
-) -> list[Difference]:
+    view: View, row: ComparedRow, witnesses: Mapping[Origin, Witness], of_missing_row: Sequence[Witness] = ()
+) -> list[RowDifference]:
     """What is wrong with the row: a fault of the store, of processing, or both.
 
     `witnesses`: records found at the accused origins. `of_missing_row`: records of a row that is stored
@@ -121,19 +121,21 @@ def differences(
     found = []
     if is_store_fault(row):
         named = () if is_processing_fault(row) else _believed(view, row, witnesses)
-        found.append(Difference(Kind.STORE, row, unequal(view, row.live, row.changelog), named, len(named)))
+        found.append(
+            RowDifference(DifferenceKind.STORE, row, unequal(view, row.live, row.changelog), named, len(named))
+        )
     if is_processing_fault(row):
         found.append(_processing_fault(view, row, witnesses, of_missing_row))
     return found
 
 
-def corrections(difference: Difference) -> list[tuple[Witness, int]]:
+def corrections(difference: RowDifference) -> list[tuple[Witness, int]]:
     """Per listed record how often to count it more or less than once, so that the recomputation repeats the fault."""
-    sign = {Kind.LOST: -1, Kind.DOUBLED: 1, Kind.LATE_APPLIED: 1}.get(difference.kind, 0)
+    sign = {DifferenceKind.LOST: -1, DifferenceKind.DOUBLED: 1, DifferenceKind.LATE_APPLIED: 1}.get(difference.kind, 0)
     return [(witness, sign) for witness in difference.records] if sign else []
 
 
-def settled(view: View, difference: Difference, refolded: Cells | None) -> Difference:
+def settled(view: View, difference: RowDifference, refolded: Cells | None) -> RowDifference:
     """The difference, checked: `refolded` is the row with the fault repeated, which must equal the stored row."""
     left = unequal(view, difference.row.changelog, refolded)
     return replace(difference, unexplained=left)
@@ -147,7 +149,7 @@ def unequal(view: View, left: Cells | None, right: Cells | None) -> tuple[str, .
     return tuple(name for name, one, other in pairs if one != other) or ("row",)
 
 
-def _sides(row: Row) -> tuple[Cells | None, Cells | None]:
+def _sides(row: ComparedRow) -> tuple[Cells | None, Cells | None]:
     """What is wrong, and what it should be."""
     if is_processing_fault(row):
         return row.changelog, row.recomputed
@@ -155,20 +157,20 @@ def _sides(row: Row) -> tuple[Cells | None, Cells | None]:
 
 
 def _processing_fault(
-    view: View, row: Row, witnesses: Mapping[Origin, Witness], of_missing_row: Sequence[Witness]
-) -> Difference:
+    view: View, row: ComparedRow, witnesses: Mapping[Origin, Witness], of_missing_row: Sequence[Witness]
+) -> RowDifference:
     cells = unequal(view, row.changelog, row.recomputed)
     if row.changelog is None and row.recomputed is not None:
-        return Difference(Kind.LOST, row, cells, tuple(of_missing_row), row.recomputed[COUNT])
+        return RowDifference(DifferenceKind.LOST, row, cells, tuple(of_missing_row), row.recomputed[COUNT])
     if row.changelog and row.recomputed and row.changelog[: FINGERPRINT + 1] == row.recomputed[: FINGERPRINT + 1]:
-        return Difference(Kind.ALTERED, row, cells)
+        return RowDifference(DifferenceKind.ALTERED, row, cells)
     named = _believed(view, row, witnesses)
     if not named:
-        return Difference(Kind.UNNAMED, row, cells, unexplained=cells)
-    return Difference(_kind(view, row, named[0]), row, cells, named, len(named))
+        return RowDifference(DifferenceKind.UNNAMED, row, cells, unexplained=cells)
+    return RowDifference(_kind(view, row, named[0]), row, cells, named, len(named))
 
 
-def _believed(view: View, row: Row, witnesses: Mapping[Origin, Witness]) -> tuple[Witness, ...]:
+def _believed(view: View, row: ComparedRow, witnesses: Mapping[Origin, Witness]) -> tuple[Witness, ...]:
     origin = accused(view, row)
     witness = None if origin is None else witnesses.get(origin)
     if witness is None or witness.key != row.key or witness.record.partition != row.partition:
@@ -177,12 +179,12 @@ def _believed(view: View, row: Row, witnesses: Mapping[Origin, Witness]) -> tupl
     return (witness,) if witness.fate is Fate.APPLIED or (witness.fate is Fate.LATE and not lost) else ()
 
 
-def _kind(view: View, row: Row, witness: Witness) -> Kind:
+def _kind(view: View, row: ComparedRow, witness: Witness) -> DifferenceKind:
     if witness.fate is Fate.LATE:
-        return Kind.LATE_APPLIED
-    return Kind.LOST if _surplus(view, row) < 0 else Kind.DOUBLED
+        return DifferenceKind.LATE_APPLIED
+    return DifferenceKind.LOST if _surplus(view, row) < 0 else DifferenceKind.DOUBLED
 
 
-def _surplus(view: View, row: Row) -> int:
+def _surplus(view: View, row: ComparedRow) -> int:
     stored, right = _sides(row)
     return (stored or view.neutral)[COUNT] - (right or view.neutral)[COUNT]

@@ -12,7 +12,7 @@ from app.codecs.avro.encode import encode_block
 from app.rides.frames import message_keys
 from app.rides.pace import Pace
 from app.rides.ride import SERVICES, avro_schema
-from app.rides.sent import Encoded, Sent, send_frames
+from app.rides.sent import Encoded, SentSoFar, send_frames
 
 
 def write_rides(
@@ -20,8 +20,8 @@ def write_rides(
     schema_ids: dict[str, int],
     frames: Iterable[pl.DataFrame],
     pace: Pace,
-    tell: Callable[[Sent], Any] = lambda sent: None,
-) -> Sent:
+    tell: Callable[[SentSoFar], Any] = lambda sent: None,
+) -> SentSoFar:
     """Send every ride of the frames (with `service` and `clock_ms`) and wait until all are confirmed.
 
     `schema_ids`: topic to registry id; asked anew for each block. `tell` is called after each block. Raises

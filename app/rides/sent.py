@@ -25,7 +25,7 @@ class Encoded(NamedTuple):
 
 
 @dataclass
-class Sent:
+class SentSoFar:
     """What a run has sent so far, by topic. `latest_clock_ms` is the highest Kafka timestamp, None before any."""
 
     records: Counter[str] = field(default_factory=Counter)
@@ -41,13 +41,13 @@ def send_frames(
     frames: Iterable[pl.DataFrame],
     pace: Pace,
     encoded: Callable[[pl.DataFrame], Iterable[Encoded]],
-    tell: Callable[[Sent], Any],
-) -> Sent:
+    tell: Callable[[SentSoFar], Any],
+) -> SentSoFar:
     """Send all of the frames (with `clock_ms`, rising) and wait until every record is confirmed.
 
     `encoded` gives a block's records by topic. `tell` is called after each block. Raises DeliveryFailed.
     """
-    sent = Sent()
+    sent = SentSoFar()
     for frame in frames:
         for part in pace.parts(frame):
             for block in part.iter_slices(BLOCK_RECORDS):

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from app.codecs.avro.schema import Schemas
+from app.codecs.batches.record_batches import Headers
 from app.domain.branch import Branch
 from app.domain.errors import FlagfallError
 from app.domain.pairs.alert import Alert
@@ -14,9 +15,8 @@ from app.domain.pairs.pairing import Pairing
 from app.domain.records import Value, with_derived
 from app.domain.source import Source
 from app.domain.view import View
-from app.engine.core.batch import Headers
 from app.engine.core.definition import TaskDefinition
-from app.testkit.cluster.partition_log import Sent
+from app.testkit.cluster.partition_log import SentRecord
 from app.testkit.encoding import encode, filled, schema_of
 from app.testkit.releases import alert_over, branch_over, join_over
 
@@ -55,7 +55,7 @@ class Declared:
         key: bytes | None = None,
         timestamp_ms: int | None = None,
         headers: Headers = (),
-    ) -> Sent:
+    ) -> SentRecord:
         """A record as a producer sends it; without `timestamp_ms` it is punctual. RecordError if the values do not fit
         the topic's source."""
         source = self.source_of(topic)
@@ -67,7 +67,7 @@ class Declared:
         if timestamp_ms is None:
             reported_us = with_derived(source, filled(source, values))[source.reported_at]
             timestamp_ms = max(0, int(reported_us or 0) // 1000)
-        return Sent(key, value, headers, timestamp_ms)
+        return SentRecord(key, value, headers, timestamp_ms)
 
     def released(self, views: Sequence[View]) -> Declared:
         """The tasks of the next release, with these views; DefinitionError if one is over another source."""

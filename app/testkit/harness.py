@@ -19,6 +19,7 @@ from typing import Any
 
 from app.base import names
 from app.codecs.batches.origin_headers import SHORTENED
+from app.codecs.batches.record_batches import Headers
 from app.codecs.stored.advance_requests import encode_request
 from app.domain.advance import AdvanceRequest, refusal
 from app.domain.branch import Branch
@@ -32,11 +33,10 @@ from app.domain.records import TopicPartition, Value
 from app.domain.rows import Cells, RowKey
 from app.domain.source import Source
 from app.domain.view import View
-from app.engine.core.batch import Headers
 from app.engine.core.task_state import TaskState
 from app.testkit import received
 from app.testkit.cluster.broker import Broker
-from app.testkit.cluster.partition_log import PartitionLog, Sent
+from app.testkit.cluster.partition_log import PartitionLog, SentRecord
 from app.testkit.cluster.simulated_task import SimulatedTask
 from app.testkit.cluster.until_idle import run_until_idle
 from app.testkit.declared import HarnessError, declared
@@ -44,7 +44,7 @@ from app.testkit.received import Late, Quarantined, Unmatched
 
 __all__ = ["Harness", "HarnessError"]
 
-Row = dict[str, Any]
+ShownRow = dict[str, Any]
 
 
 class Harness:
@@ -110,20 +110,22 @@ class Harness:
     ) -> int:
         """Send these very bytes, whatever they are; gives their offset."""
         self._declared.source_of(topic)
-        return self._produce(topic, partition, [Sent(key, value, headers, timestamp_ms)])[0]
+        return self._produce(topic, partition, [SentRecord(key, value, headers, timestamp_ms)])[0]
 
     def advance_watermark(self, topic: str, watermark_us: int, *, partition: int = 0) -> None:
         """Raise a watermark without a record, as `flagfall advance` does. It never goes back."""
         source, request = self._declared.source_of(topic), AdvanceRequest(topic, partition, watermark_us)
         if refusal(request, {topic: source}, partition):
             raise HarnessError(f"{watermark_us} is no instant of {source.name}: {source.instants_us}, both inclusive")
-        self._produce(self._declared.definition.advance_requests, partition, [Sent(None, encode_request(request))])
+        self._produce(
+            self._declared.definition.advance_requests, partition, [SentRecord(None, encode_request(request))]
+        )
 
-    def correct(self, document: Mapping[str, Any], *, partition: int = 0) -> Row:
+    def correct(self, document: Mapping[str, Any], *, partition: int = 0) -> ShownRow:
         """Send a correction (docs/formats.md) and give what became of it; HarnessError if it cannot even be read."""
         corrections, outcomes = self._topic_of_group(names.corrections_topic), self._topic(names.corrected_topic)
         there = len(self.records(outcomes))
-        self._produce(corrections, partition, [Sent(None, json.dumps(document).encode())])
+        self._produce(corrections, partition, [SentRecord(None, json.dumps(document).encode())])
         told = self.records(outcomes)[there:]
         if not told:
             raise HarnessError(f"no correction: {document}")
@@ -149,7 +151,7 @@ class Harness:
             task.sizes = (100_000,)
         run_until_idle(self._tasks)
 
-    def rows(self, view: View, *, partition: int | None = None) -> list[Row]:
+    def rows(self, view: View, *, partition: int | None = None) -> list[ShownRow]:
         """A view's rows as a query shows them, by window and group; of one task, or all tasks' rows merged."""
         merged = by_window(view, self.cells(view, partition=partition))
         return [received.shown(view, key, merged[key]) for key in sorted(merged, key=received.in_order)]
@@ -176,16 +178,16 @@ class Harness:
         """Records that cannot be used, and why."""
         return [received.quarantined(record) for record in self.records(self._topic(names.quarantine_topic))]
 
-    def finals(self, view: View) -> list[Row]:
+    def finals(self, view: View) -> list[ShownRow]:
         """Final rows that were published, as the documents of their topic."""
         self._declared.require(view)
         return [json.loads(record.value or b"") for record in self.records(names.finals_topic(view.name))]
 
-    def joined(self, join: Join) -> list[Row]:
+    def joined(self, join: Join) -> list[ShownRow]:
         """Joined records, in order."""
         return self._written(join, "a join", self._declared.definition.joins)
 
-    def alerts(self, alert: Alert) -> list[Row]:
+    def alerts(self, alert: Alert) -> list[ShownRow]:
         """Alerts that were told, in order."""
         return self._written(alert, "an alert", self._declared.definition.alerts)
 
@@ -196,7 +198,7 @@ class Harness:
         )
         return [half for half in records if half.join == join.name]
 
-    def records(self, topic: str) -> list[Sent]:
+    def records(self, topic: str) -> list[SentRecord]:
         """What a consumer sees of any topic, by partition and offset."""
         return [entry.record for _, entry in self._broker.committed(topic) if entry.record is not None]
 
@@ -209,21 +211,21 @@ class Harness:
         self._declared.source_of(topic)
         return self.marker(partition).inputs[topic].watermark_us
 
-    def _produce(self, topic: str, partition: int, records: Sequence[Sent]) -> list[int]:
+    def _produce(self, topic: str, partition: int, records: Sequence[SentRecord]) -> list[int]:
         if not 0 <= partition < self._broker.partitions:
             raise HarnessError(f"no partition {partition}: this harness has {self._broker.partitions}, from 0 on")
         offsets = [self._broker.produce(TopicPartition(topic, partition), record) for record in records]
         run_until_idle(self._tasks)
         return offsets
 
-    def _written(self, one: Pairing, what: str, here: Sequence[Pairing]) -> list[Row]:
+    def _written(self, one: Pairing, what: str, here: Sequence[Pairing]) -> list[ShownRow]:
         if one not in here:
             there = ", ".join(each.name for each in here) or "none"
             raise HarnessError(f"{one.name} is a {type(one).__name__}, not {what} of this harness; there: {there}")
         columns, schemas = one.source.columns, self._declared.schemas
         return [received.values(record.value, columns, schemas) for record in self.records(one.output.name)]
 
-    def _read(self, place: Place, record: Sent) -> Row:
+    def _read(self, place: Place, record: SentRecord) -> ShownRow:
         """What a record says that was set aside; of a shortened one the whole is where it stood."""
         value = record.value
         if any(name == SHORTENED for name, _ in record.headers):

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 from app.codecs.avro.schema import Schemas
-from app.codecs.avro.strict import Refusal, StrictDecoder
+from app.codecs.avro.strict import StrictDecoder, Unreadable
 from app.codecs.batches import origin_headers
 from app.codecs.batches.origin_headers import JOIN, REASON, SIDE, VIEWS
 from app.codecs.stored.changelog import decode_rows
@@ -19,7 +19,7 @@ from app.domain.source import Column
 from app.domain.view import WINDOW_NAME, View
 from app.domain.windows.session import SESSION_END
 from app.engine.core.rows.state import ViewState
-from app.testkit.cluster.partition_log import Sent
+from app.testkit.cluster.partition_log import SentRecord
 
 
 class Late(NamedTuple):
@@ -71,7 +71,7 @@ def merged_rows(view: View, held: Iterable[ViewState]) -> dict[RowKey, Cells]:
     return merged
 
 
-def logged_rows(view: View, records: Iterable[Sent]) -> list[tuple[RowKey, Cells | None]]:
+def logged_rows(view: View, records: Iterable[SentRecord]) -> list[tuple[RowKey, Cells | None]]:
     """What records of a changelog say of a view's rows; None is a row that went."""
     of_view = (record for record in records if (record.key or b"").startswith(row_prefix(view)))
     return [(decode_key(view, record.key or b""), _cells(view, record.value)) for record in of_view]
@@ -94,27 +94,27 @@ def in_order(key: RowKey) -> tuple[int, list[tuple[bool, Value]]]:
 def values(value: bytes | None, columns: Sequence[Column], schemas: Schemas) -> dict[str, Value]:
     """What a record says; ValueError if it cannot be read."""
     decoded = StrictDecoder(columns).decode(value, schemas)
-    if isinstance(decoded, Refusal):
+    if isinstance(decoded, Unreadable):
         raise ValueError(f"the record cannot be decoded: {decoded.reason}")
     return decoded
 
 
-Read = Callable[[Place, Sent], dict[str, Value]]
+ReadRecord = Callable[[Place, SentRecord], dict[str, Value]]
 """What a record says that was set aside, given where it stood."""
 
 
-def late(record: Sent, read: Read) -> Late:
+def late(record: SentRecord, read: ReadRecord) -> Late:
     told = origin_headers.told(record.headers)
     place = origin_headers.place(told)
     return Late(*place, read(place, record), tuple(told[VIEWS].split(",")))
 
 
-def quarantined(record: Sent) -> Quarantined:
+def quarantined(record: SentRecord) -> Quarantined:
     told = origin_headers.told(record.headers)
     return Quarantined(*origin_headers.place(told), told[REASON], record.value)
 
 
-def unmatched(record: Sent, read: Read) -> Unmatched:
+def unmatched(record: SentRecord, read: ReadRecord) -> Unmatched:
     told = origin_headers.told(record.headers)
     place = origin_headers.place(told)
     return Unmatched(told[JOIN], told[SIDE], *place, read(place, record))

@@ -13,7 +13,7 @@ import click
 
 if TYPE_CHECKING:
     from app.testkit.simulation.script import Script
-    from app.testkit.simulation.shrink import Selection
+    from app.testkit.simulation.shrink import KeptSteps
 
 SHOWN_FAILURES = 3
 """Failing histories that are shrunk and shown; of the others only the seeds are told."""
@@ -73,7 +73,7 @@ def _play_all(first_seed: int, count: int, only: str) -> tuple[list[int], Counte
     return failed, tally, time.perf_counter() - began
 
 
-def failure_text(script: Script, selection: Selection = ()) -> str:
+def failure_text(script: Script, selection: KeptSteps = ()) -> str:
     """A failing history as a user needs it: few steps, what is wrong, and the command that shows it again."""
     from app.testkit.simulation.history import run_script
     from app.testkit.simulation.shrink import selected, selection_text, shrink

@@ -24,7 +24,6 @@ AT_ONCE = 10_000
 LONGEST_SECONDS = 60.0
 
 Doubles = npt.NDArray[np.float64]
-Int64s = npt.NDArray[np.int64]
 
 
 class Commit(NamedTuple):

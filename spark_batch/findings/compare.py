@@ -9,7 +9,7 @@ from typing import Any
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - as everywhere in Spark
 
-from app.domain.difference import Row
+from app.domain.difference import ComparedRow
 from app.domain.rows import Cells, RowKey
 from app.domain.view import View
 from spark_batch.folds.recompute import cell_columns, key_columns
@@ -25,7 +25,7 @@ class Comparison:
     changelog_rows: int
     recomputed_rows: int
     differing_rows: int
-    first: list[Row]
+    first: list[ComparedRow]
 
 
 def compare(view: View, live: DataFrame, changelog: DataFrame, recomputed: DataFrame, limit: int) -> Comparison:
@@ -72,12 +72,12 @@ def _held(mark: int) -> str:
     return f"held_{mark}"
 
 
-def _rows(view: View, together: DataFrame, keys: DataFrame) -> list[Row]:
+def _rows(view: View, together: DataFrame, keys: DataFrame) -> list[ComparedRow]:
     wanted = F.broadcast(keys)
     held: dict[tuple[int, RowKey], dict[int, Cells]] = {}
     for row in together.join(wanted, same_key(view, together, wanted), "leftsemi").collect():
         held.setdefault((row["task"], key_of(view, row)), {})[row["side"]] = cells_of(view, row)
     return [
-        Row(task, key, sides.get(LIVE), sides.get(CHANGELOG), sides.get(RECOMPUTED))
+        ComparedRow(task, key, sides.get(LIVE), sides.get(CHANGELOG), sides.get(RECOMPUTED))
         for (task, key), sides in sorted(held.items(), key=lambda item: repr(item[0]))
     ]

@@ -23,7 +23,7 @@ _ORIGIN = ["topic_number", "partition", "offset"]
 _ORIGIN_SCHEMA = "topic_number int, partition int, offset long"
 
 
-def explain(recount: Recount, differing: Sequence[d.Row]) -> list[d.Difference]:
+def explain(recount: Recount, differing: Sequence[d.ComparedRow]) -> list[d.RowDifference]:
     """Every difference of the given rows, named as far as it can be."""
     if not differing:
         return []
@@ -42,7 +42,7 @@ def origin_of(view: View, record: Record) -> Origin:
     return Origin(view.source.topic(record.topic).number, record.partition, record.offset)
 
 
-def _settle(recount: Recount, found: Sequence[d.Difference]) -> list[d.Difference]:
+def _settle(recount: Recount, found: Sequence[d.RowDifference]) -> list[d.RowDifference]:
     claims = [one for one in found if d.corrections(one) and one.row.changelog is not None]
     if not claims:
         return list(found)
@@ -53,7 +53,7 @@ def _settle(recount: Recount, found: Sequence[d.Difference]) -> list[d.Differenc
     ]
 
 
-def _refold(recount: Recount, claims: Sequence[d.Difference]) -> dict[tuple[int, RowKey], Cells]:
+def _refold(recount: Recount, claims: Sequence[d.RowDifference]) -> dict[tuple[int, RowKey], Cells]:
     """The claims' rows over their records, with the faults that are claimed repeated."""
     view, spark = recount.view, recount.covered.sparkSession
     changes = [(origin_of(view, witness.record), times) for claim in claims for witness, times in d.corrections(claim)]
@@ -73,7 +73,9 @@ def _at_origins(recount: Recount, origins: Iterable[Origin]) -> list[d.Witness]:
     return [_witness(recount.view, row) for row in found]
 
 
-def _of_missing_rows(recount: Recount, missing: Sequence[d.Row]) -> Mapping[tuple[int, RowKey], list[d.Witness]]:
+def _of_missing_rows(
+    recount: Recount, missing: Sequence[d.ComparedRow]
+) -> Mapping[tuple[int, RowKey], list[d.Witness]]:
     if not missing:
         return {}
     view = recount.view
@@ -86,7 +88,7 @@ def _of_missing_rows(recount: Recount, missing: Sequence[d.Row]) -> Mapping[tupl
     return listed
 
 
-def _keys(recount: Recount, differing: Sequence[d.Row]) -> DataFrame:
+def _keys(recount: Recount, differing: Sequence[d.ComparedRow]) -> DataFrame:
     view = recount.view
     told = {(row.partition, row.key.window_start_us, *row.key.group) for row in differing}
     schema = ", ".join(row_schema(view).split(", ")[: len(key_columns(view))])

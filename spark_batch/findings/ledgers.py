@@ -26,7 +26,7 @@ class Counted:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class LedgerEntry:
     """One figure of a ledger, as the marker tells it and as Spark counts it."""
 
     topic: str
@@ -77,7 +77,7 @@ def accepted_losses(cuts: Iterable[TaskCut]) -> str | None:
     )
 
 
-def entries(cut: TaskCut, counted: Mapping[TopicPartition, Counted], advances: Sequence[Advance]) -> list[Entry]:
+def entries(cut: TaskCut, counted: Mapping[TopicPartition, Counted], advances: Sequence[Advance]) -> list[LedgerEntry]:
     """Both ledgers and the watermarks of one task and view."""
     found = []
     for topic, position in cut.source_inputs.items():
@@ -96,7 +96,7 @@ def entries(cut: TaskCut, counted: Mapping[TopicPartition, Counted], advances: S
             ("late", fates.late, own.fates.late),
             ("out_of_scope", fates.out_of_scope, own.fates.out_of_scope),
         )
-        found += [Entry(topic, cut.partition, name, marker, recomputed) for name, marker, recomputed in figures]
+        found += [LedgerEntry(topic, cut.partition, name, marker, recomputed) for name, marker, recomputed in figures]
     return found
 
 

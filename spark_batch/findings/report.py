@@ -19,7 +19,7 @@ from app.domain import difference as d
 from app.domain.contribution import contribution
 from app.domain.rows import Cells
 from app.domain.view import View
-from spark_batch.findings.ledgers import Entry
+from spark_batch.findings.ledgers import LedgerEntry
 from spark_batch.stored.cut import TaskCut
 
 LAYOUT = 1
@@ -40,12 +40,12 @@ class ViewReport:
     recomputed_rows: int
     differing_rows: int
     named_rows: int
-    differences: Sequence[d.Difference]
-    ledger: Sequence[Entry]
+    differences: Sequence[d.RowDifference]
+    ledger: Sequence[LedgerEntry]
     corrections: int = 0
 
     @property
-    def ledger_faults(self) -> list[Entry]:
+    def ledger_faults(self) -> list[LedgerEntry]:
         return [entry for entry in self.ledger if entry.differs]
 
     @property
@@ -166,7 +166,7 @@ def new_run_id(now: datetime) -> str:
     return f"{now:%Y%m%dT%H%M%S}-{os.urandom(2).hex()}"
 
 
-def shown_key(view: View, row: d.Row) -> dict[str, Any]:
+def shown_key(view: View, row: d.ComparedRow) -> dict[str, Any]:
     """A row's key in words: group names, window start as an instant."""
     group = {g.name: value for g, value in zip(view.stored_groups, row.key.group, strict=True)}
     start = row.key.window_start_us
@@ -174,7 +174,7 @@ def shown_key(view: View, row: d.Row) -> dict[str, Any]:
     return {"partition": row.partition, **group, "window_start": window}
 
 
-def _difference(view: View, one: d.Difference) -> dict[str, Any]:
+def _difference(view: View, one: d.RowDifference) -> dict[str, Any]:
     return {
         "class": one.kind.value,
         "partition": one.row.partition,

@@ -30,12 +30,12 @@ MEANING = {
     Verdict.INVALID: "no statement about the tables: they cannot be recomputed",
 }
 WORDS = {
-    d.Kind.LOST: "not applied",
-    d.Kind.DOUBLED: "applied twice",
-    d.Kind.LATE_APPLIED: "applied although late",
-    d.Kind.ALTERED: "same records applied, other values stored",
-    d.Kind.STORE: "live table and changelog differ",
-    d.Kind.UNNAMED: "unexplained",
+    d.DifferenceKind.LOST: "not applied",
+    d.DifferenceKind.DOUBLED: "applied twice",
+    d.DifferenceKind.LATE_APPLIED: "applied although late",
+    d.DifferenceKind.ALTERED: "same records applied, other values stored",
+    d.DifferenceKind.STORE: "live table and changelog differ",
+    d.DifferenceKind.UNNAMED: "unexplained",
 }
 
 
@@ -124,12 +124,12 @@ def _show_differences(out: Terminal, view: ViewReport) -> None:
         out.print(f"… and {view.differing_rows - SHOWN:,} more differing rows of {view.view.name}")
 
 
-def _key(view: View, row: d.Row) -> str:
+def _key(view: View, row: d.ComparedRow) -> str:
     key = shown_key(view, row).items()
     return ", ".join(f"{name} {printable(str(value))}" for name, value in key if name != "window_start" or value)
 
 
-def _sides(view: View, row: d.Row, name: str) -> str:
+def _sides(view: View, row: d.ComparedRow, name: str) -> str:
     if name not in view.cells:
         return "the row is there on one side only"
     at = view.cells.index(name)
@@ -140,5 +140,5 @@ def _sides(view: View, row: d.Row, name: str) -> str:
 _SIDES = ("live", "changelog", "recomputed")
 
 
-def _cells(row: d.Row) -> tuple[Cells | None, ...]:
+def _cells(row: d.ComparedRow) -> tuple[Cells | None, ...]:
     return row.live, row.changelog, row.recomputed

@@ -17,14 +17,14 @@ from pyspark.sql import functions as F  # noqa: N812 - as everywhere in Spark
 
 from app.base import names
 from app.base.kafka.committed import committed
-from app.codecs.stored.corrections import Outcome, read_outcome
+from app.codecs.stored.corrections import CorrectionOutcome, read_outcome
 from app.domain.corrections.corrected import Applied, fold_corrections
 from app.domain.difference import Fate
 from app.domain.rows import Cells, RowKey
 from app.domain.source import Source
 from app.domain.view import View
 from spark_batch.findings.compare import cells_of, key_of, same_key
-from spark_batch.findings.ledgers import Entry
+from spark_batch.findings.ledgers import LedgerEntry
 from spark_batch.folds.recompute import key_columns, row_schema
 from spark_batch.stored.cut import TaskCut
 
@@ -32,21 +32,21 @@ _ORIGIN = ("topic_number", "partition", "offset")
 _ORIGIN_SCHEMA = "topic_number int, partition int, offset long"
 
 
-class Told(NamedTuple):
+class ToldCorrections(NamedTuple):
     """A corrections topic, and what tasks told of each record in it."""
 
     topic: str
-    outcomes: Sequence[Outcome]
+    outcomes: Sequence[CorrectionOutcome]
 
 
-def read_told(client: Mapping[str, Any], application: str, source: Source, cuts: Sequence[TaskCut]) -> Told:
+def read_told(client: Mapping[str, Any], application: str, source: Source, cuts: Sequence[TaskCut]) -> ToldCorrections:
     """The outcomes of all tasks that have judged a correction; `client`: librdkafka's options."""
     topic = names.corrections_topic(application, source.name)
     judged = sorted({cut.partition for cut in cuts if topic in cut.marker.inputs and _judged(cut, topic)})
     told_in = names.corrected_topic(application)
     messages = (message for partition in judged for message in committed(client, told_in, partition))
     outcomes = (read_outcome(message.value() or b"") for message in messages)
-    return Told(topic, [outcome for outcome in outcomes if outcome.topic == topic])
+    return ToldCorrections(topic, [outcome for outcome in outcomes if outcome.topic == topic])
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class Corrections:
 
     view: View
     cuts: Sequence[TaskCut]
-    told: Told
+    told: ToldCorrections
 
     @cached_property
     def applied(self) -> list[Applied]:
@@ -87,7 +87,7 @@ class Corrections:
         rest = made.join(keys, same_key(self.view, made, keys), "leftanti")
         return rest.unionByName(made.sparkSession.createDataFrame(corrected, row_schema(self.view))), unfitting
 
-    def entries(self, judged: DataFrame, unfitting: Sequence[Applied]) -> list[Entry]:
+    def entries(self, judged: DataFrame, unfitting: Sequence[Applied]) -> list[LedgerEntry]:
         """Whether every correction read was told of, those applied fit, and none added what the row held already."""
         doubled = self._doubled(judged)
         found = []
@@ -103,7 +103,7 @@ class Corrections:
                 ("corrections_applied", applied, fitting),
                 ("added_twice", 0, doubled[cut.partition]),
             )
-            found += [Entry(self.told.topic, cut.partition, name, marker, own) for name, marker, own in figures]
+            found += [LedgerEntry(self.told.topic, cut.partition, name, marker, own) for name, marker, own in figures]
         return found
 
     def _doubled(self, judged: DataFrame) -> Counter[int]:

@@ -17,8 +17,8 @@ from app.domain.marker import Fates
 from app.domain.records import TopicPartition
 from app.domain.rules.obeyed import rules_of
 from app.domain.view import View
-from spark_batch.findings.ledgers import Counted, Entry
-from spark_batch.folds.corrections import Corrections, Told
+from spark_batch.findings.ledgers import Counted, LedgerEntry
+from spark_batch.folds.corrections import Corrections, ToldCorrections
 from spark_batch.folds.recompute import judged, rows
 from spark_batch.source.epochs import as_seen, floor_entries
 from spark_batch.stored.cut import TaskCut
@@ -65,7 +65,7 @@ class Recount:
         return self.judged.where(F.col("fate") == Fate.APPLIED.value)
 
 
-def recount(view: View, cuts: Sequence[TaskCut], records: DataFrame, told: Told) -> Recount:
+def recount(view: View, cuts: Sequence[TaskCut], records: DataFrame, told: ToldCorrections) -> Recount:
     """`records`: all of the source's, with `reason` and `watermark_us`; they and `told`, what became of corrections,
     may reach beyond the view's cut."""
     inside = records.join(F.broadcast(_bounds(view, cuts, records)), [*_AT]).where("offset < next_offset")
@@ -97,7 +97,7 @@ def counted(recount: Recount) -> dict[TopicPartition, Counted]:
     }
 
 
-def epoch_floors(recount: Recount, advances: Sequence[Advance]) -> list[Entry]:
+def epoch_floors(recount: Recount, advances: Sequence[Advance]) -> list[LedgerEntry]:
     """What the view's epochs say of windows closed before them, against what was closed."""
     rules = rules_of(recount.view, [cut.marker for cut in recount.cuts])
     return [*floor_entries(recount.view, rules, recount.judged, F.col("fate") == QUARANTINED, advances)]

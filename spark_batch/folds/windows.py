@@ -23,13 +23,13 @@ _BUCKET_US = 86_400_000_000
 _FARTHEST_US = 1 << 61
 """A watermark of no record lies below it: taken so far back, nothing overflows."""
 
-Kind = TypeVar("Kind", bound=Window)
+WindowKind = TypeVar("WindowKind", bound=Window)
 
 
-class Kernel(Generic[Kind]):
+class WindowColumns(Generic[WindowKind]):
     """A view's windows over records. Here those of all time: there is none to be told."""
 
-    def __init__(self, view: View, window: Kind) -> None:
+    def __init__(self, view: View, window: WindowKind) -> None:
         self.view, self.window = view, window
 
     def prepared(self, records: DataFrame) -> DataFrame:
@@ -49,7 +49,7 @@ class Kernel(Generic[Kind]):
         raise ValueError(f"{self.view.name}: what is stored is in one window alone")
 
 
-class TumblingKernel(Kernel[Tumbling]):
+class TumblingColumns(WindowColumns[Tumbling]):
     def start(self) -> Column:
         return _floor(F.col(self.window.column), *self.window.panes)
 
@@ -57,7 +57,7 @@ class TumblingKernel(Kernel[Tumbling]):
         return F.col("window_start_us") + self.window.size_us
 
 
-class HoppingKernel(Kernel[Hopping]):
+class HoppingColumns(WindowColumns[Hopping]):
     def start(self) -> Column:
         size_us, step_us, offset_us = self.window.overlap
         instant, cut_us = F.col(self.window.column), size_us % step_us
@@ -76,7 +76,7 @@ class HoppingKernel(Kernel[Hopping]):
         return F.when(instant.isNotNull(), _floor(latest - size_us, step_us, offset_us) + step_us)
 
 
-class CalendarKernel(Kernel[Calendar]):
+class CalendarColumns(WindowColumns[Calendar]):
     def prepared(self, records: DataFrame) -> DataFrame:
         """The records with the window that each is in, null where it has no instant.
 
@@ -104,16 +104,16 @@ class CalendarKernel(Kernel[Calendar]):
         return F.col(WINDOW_END)
 
 
-KERNELS: Mapping[type[Window], type[Kernel[Any]]] = {
-    Tumbling: TumblingKernel,
-    Hopping: HoppingKernel,
-    Calendar: CalendarKernel,
-    AllTime: Kernel,
+KERNELS: Mapping[type[Window], type[WindowColumns[Any]]] = {
+    Tumbling: TumblingColumns,
+    Hopping: HoppingColumns,
+    Calendar: CalendarColumns,
+    AllTime: WindowColumns,
 }
 """Kinds that are recomputed; sessions are not."""
 
 
-def kernel_of(view: View) -> Kernel[Any]:
+def kernel_of(view: View) -> WindowColumns[Any]:
     """What Spark does for the view's kind of window; KeyError for one that it does not know."""
     return KERNELS[type(view.window)](view, view.window)
 

@@ -8,7 +8,7 @@ from operator import add, and_, or_
 from pyspark.sql import Column
 from pyspark.sql import functions as F  # noqa: N812 - as everywhere in Spark
 
-from app.domain.rules.condition import COMPARISONS, AllOf, AnyOf, Comparison, Condition, Missing, Term
+from app.domain.rules.condition import COMPARISONS, AllOf, AnyOf, Condition, Inequality, Missing, Term
 
 
 def held(condition: Condition) -> Column:
@@ -20,7 +20,7 @@ def held(condition: Condition) -> Column:
             return reduce(or_, map(held, of))
         case Missing(column, is_null):
             return F.col(column).isNull() if is_null else F.col(column).isNotNull()
-        case Comparison(terms, sign, value):
+        case Inequality(terms, sign, value):
             compared: Column = COMPARISONS[sign](reduce(add, map(_summand, terms)), F.lit(value))
             return F.coalesce(compared, F.lit(False))
 

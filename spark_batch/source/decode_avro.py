@@ -37,7 +37,7 @@ MOST_LAYOUTS = 16
 """Values of further ones are suspects."""
 LARGE_BYTES = 1 << 20
 """Larger values are suspects: each step of the JVM would make a copy."""
-Layout = Sequence[WriterSchema]
+WriterLayout = Sequence[WriterSchema]
 """Schemas of the same fields, in the same order."""
 
 
@@ -76,7 +76,7 @@ def judge(decoded: DataFrame, source: s.Source, rules: Rules = AS_DECLARED) -> D
     return full.withColumn("reason", told).drop("skew_us", "refused_by")
 
 
-def layouts(schemas: Iterable[WriterSchema], columns: Sequence[s.Column]) -> Sequence[Layout]:
+def layouts(schemas: Iterable[WriterSchema], columns: Sequence[s.Column]) -> Sequence[WriterLayout]:
     """The schemas that the JVM reads, by layout, MOST_LAYOUTS at most: those with the lowest ids."""
     alike = dict[str, list[WriterSchema]]()
     for schema in sorted(schemas, key=lambda schema: schema.id):
@@ -111,30 +111,30 @@ def _branches(field: Mapping[str, Any]) -> list[Any]:
     return declared if isinstance(declared, list) else [declared]
 
 
-def _record(layout: Layout) -> str:
+def _record(layout: WriterLayout) -> str:
     return f"record_{layout[0].id}"
 
 
-def _is_of(layout: Layout) -> Column:
+def _is_of(layout: WriterLayout) -> Column:
     """Whether a value is framed as of one of these schemas, with at least a byte behind the header."""
     return F.col("header").isin([F.lit(schema.header) for schema in layout]) & (F.length("value") > HEADER_BYTES)
 
 
-def _parsed(layout: Layout) -> Column:
+def _parsed(layout: WriterLayout) -> Column:
     return from_avro(F.when(_is_of(layout), F.col("body")), _for_java(layout), {"mode": "PERMISSIVE"})
 
 
-def _for_java(layout: Layout) -> str:
+def _for_java(layout: WriterLayout) -> str:
     fields = [{"name": f"f{at}", "type": field["type"]} for at, field in enumerate(_fields(layout))]
     return json.dumps({"type": "record", "name": "Written", "fields": fields})
 
 
-def _fields(layout: Layout) -> Sequence[Mapping[str, Any]]:
+def _fields(layout: WriterLayout) -> Sequence[Mapping[str, Any]]:
     fields: Sequence[Mapping[str, Any]] = layout[0].declared["fields"]
     return fields
 
 
-def _unchanged(layout: Layout) -> Column:
+def _unchanged(layout: WriterLayout) -> Column:
     """Whether a value was decoded by this layout and gives its bytes back. A broken one is a struct of nulls, which
     `to_avro` refuses where a field may not be null: asked only if such a field was found."""
     record, fields = F.col(_record(layout)), list(enumerate(_fields(layout)))
@@ -145,7 +145,7 @@ def _unchanged(layout: Layout) -> Column:
     return F.coalesce(F.when(_is_of(layout), F.when(found, same)), F.lit(False))
 
 
-def _value(column: s.Column, plain: Sequence[Layout]) -> Column:
+def _value(column: s.Column, plain: Sequence[WriterLayout]) -> Column:
     places = [(layout, at) for layout in plain for at, f in enumerate(_fields(layout)) if f["name"] == column.name]
     found = [F.col(_record(layout))[f"f{at}"].cast(SPARK[column.kind].sql) for layout, at in places]
     return F.coalesce(*found) if found else F.lit(None).cast(SPARK[column.kind].sql)

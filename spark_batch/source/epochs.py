@@ -19,7 +19,7 @@ from app.domain.rules.epochs import SECOND_US, Rules, SkewEpoch
 from app.domain.rules.rule import Refusing
 from app.domain.source import Source
 from app.domain.view import View
-from spark_batch.findings.ledgers import Entry, watermarks
+from spark_batch.findings.ledgers import LedgerEntry, watermarks
 
 ENDLESS = (1 << 63) - 1
 _HELD = ("held_topic", "held_partition", "held_from", "held_until")
@@ -71,7 +71,7 @@ def as_seen(view: View, records: DataFrame, rules: Rules) -> DataFrame:
 
 def floor_entries(
     view: View, rules: Rules, judged: DataFrame, unusable: Column, advances: Sequence[Advance]
-) -> Iterator[Entry]:
+) -> Iterator[LedgerEntry]:
     """Where each epoch but the first says that its predecessors had closed to, and where they had.
 
     `judged`: the view's records (with `topic_number`), `unusable` says of which the watermark takes no notice.
@@ -92,7 +92,7 @@ def floor_entries(
         closed = {before.closed_to_us(watermark_us) for watermark_us in due}
         told = after.floor_us
         name = f"floor_us of grace {after.grace_seconds} s from {after.from_offset}"
-        yield Entry(at.topic, at.partition, name, told, told if told in closed else max(closed))
+        yield LedgerEntry(at.topic, at.partition, name, told, told if told in closed else max(closed))
 
 
 def _spans(

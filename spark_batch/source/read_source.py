@@ -17,7 +17,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as everywhere in Spark
 
 from app.codecs.avro.schema import Schemas
-from app.codecs.avro.strict import Refusal, StrictDecoder
+from app.codecs.avro.strict import StrictDecoder, Unreadable
 from app.codecs.column_types import HELD
 from app.domain.corrections.correction import Place
 from app.domain.records import Record, with_derived
@@ -105,7 +105,7 @@ def _judged(
     for number, partition, offset, timestamp_ms, value in rows:
         place = dict(zip(_PLACE, (number, partition, offset, timestamp_ms), strict=True))
         told = strict.decode(None if value is None else bytes(value), schemas)
-        if isinstance(told, Refusal):
+        if isinstance(told, Unreadable):
             yield nothing | place | {"reason": told.reason}
             continue
         record = Record(topics[number], partition, offset, timestamp_ms, told)

@@ -30,7 +30,7 @@ from app.engine.core.restore import Restorer, new_state
 from app.engine.core.task import TaskCore
 from app.rides.ride import RIDES
 from spark_batch.findings.compare import cells_of, key_of
-from spark_batch.folds.corrections import Told
+from spark_batch.folds.corrections import ToldCorrections
 from spark_batch.folds.recount import counted, recount
 from spark_batch.source.read_source import read_source
 from spark_batch.source.watermark import with_watermark
@@ -121,7 +121,7 @@ def check_spark(spark: SparkSession, histories: Sequence[History], folder: Path)
     marked = with_watermark(records, RIDES, advances).cache()
     by_task = {log.partition: history for history in histories for log in history.logs}
     for view in RECOMPUTED:
-        own = recount(view, _cuts(view, by_task, logs), marked, Told("none", ()))
+        own = recount(view, _cuts(view, by_task, logs), marked, ToldCorrections("none", ()))
         found: dict[int, Rows] = {history.seed: {} for history in histories}
         for row in own.rows.collect():
             found[by_task[row["task"]].seed][row["task"], key_of(view, row)] = cells_of(view, row)

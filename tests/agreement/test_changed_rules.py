@@ -32,8 +32,8 @@ from app.domain.windows.tumbling import Tumbling
 from app.engine.core.definition import TaskDefinition
 from app.rides.ride import RIDES
 from spark_batch.findings.compare import cells_of, key_of
-from spark_batch.findings.ledgers import Entry, entries
-from spark_batch.folds.corrections import Told
+from spark_batch.findings.ledgers import LedgerEntry, entries
+from spark_batch.folds.corrections import ToldCorrections
 from spark_batch.folds.recount import counted, epoch_floors, recount
 from spark_batch.source.read_source import read_source
 from spark_batch.source.watermark import with_watermark
@@ -49,7 +49,7 @@ MEASURES = (Count("rides"), Sum("fare", "fare_cents"), Max("most", "total_cents"
 VENDOR = (Group("vendor", "vendor"),)
 KEPT = 10**9
 LIE_US = START_US + 7
-NO_CORRECTIONS = Told("none", ())
+NO_CORRECTIONS = ToldCorrections("none", ())
 HOURS = View(51, "hours", RIDES, VENDOR, Tumbling("pickup_at_us", 3600), MEASURES, 1800, KEPT, "hours")
 SHIFTS = View(50, "shifts", RIDES, VENDOR, Session("pickup_at_us", 1800), MEASURES, 3600, KEPT, "sessions")
 TOTAL = View(52, "total", RIDES, VENDOR, AllTime(), MEASURES, 0, 0, "all time")
@@ -224,7 +224,7 @@ def test_spark_obeys_the_epochs_that_the_markers_tell(spark: SparkSession, tmp_p
     assert [e.marker for e in floors_of_one_that_lies(markers, marked, advances) if e.differs] == [LIE_US]
 
 
-def floors_of_one_that_lies(markers: list[Marker], marked: DataFrame, advances: list[Advance]) -> list[Entry]:
+def floors_of_one_that_lies(markers: list[Marker], marked: DataFrame, advances: list[Advance]) -> list[LedgerEntry]:
     """What Spark says of the floors when a marker tells one of hours that nothing had closed."""
     told = markers[0].views["hours"]
     topic, epochs = next((topic, epochs) for topic, epochs in told.graces.items() if len(epochs) > 1)

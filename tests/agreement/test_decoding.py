@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from app.codecs.avro.column_arrays import Layout
 from app.codecs.avro.decode import BlockDecoder, Packed
 from app.codecs.avro.schema import WriterSchema
-from app.codecs.avro.strict import Refusal, StrictDecoder
+from app.codecs.avro.strict import StrictDecoder, Unreadable
 from app.codecs.avro.walk import SOUND
 from app.domain.records import out_of_bounds
 from app.domain.source import Column, Kind
@@ -56,8 +56,8 @@ def test_a_block_is_decoded_as_its_values_are_one_by_one(seed: int, count: int, 
     values = [random_value(rng, number, damage) for number in range(count)]
     found = DECODER.decode(Packed(values), SCHEMAS)
     strict = [STRICT.decode(value, SCHEMAS) for value in values]
-    assert found.refused == [(i, told.reason) for i, told in enumerate(strict) if isinstance(told, Refusal)]
-    good = {i: told for i, told in enumerate(strict) if not isinstance(told, Refusal)}
+    assert found.refused == [(i, told.reason) for i, told in enumerate(strict) if isinstance(told, Unreadable)]
+    good = {i: told for i, told in enumerate(strict) if not isinstance(told, Unreadable)}
     assert found.kept.tolist() == list(good)
     assert found.frame.to_dicts() == list(good.values())
 
@@ -71,7 +71,7 @@ def test_one_damaged_value_between_two_good_ones_is_decoded_as_alone(seed: int) 
         value = damaged(rng, encode(random_ride(rng, number, START_US)))
         alone = STRICT.decode(value, SCHEMAS)
         found = DECODER.decode(Packed([good, value, good]), SCHEMAS)
-        if isinstance(alone, Refusal):
+        if isinstance(alone, Unreadable):
             assert found.refused == [(1, alone.reason)]
         else:
             assert found.frame.row(1, named=True) == alone
@@ -127,8 +127,8 @@ def test_any_plain_schema_is_walked_as_it_is_decoded(
     schema, columns, values = drawn
     found = BlockDecoder(Layout(columns)).decode(Packed(values), {7: schema})
     strict = [StrictDecoder(columns).decode(value, {7: schema}) for value in values]
-    assert found.refused == [(i, told.reason) for i, told in enumerate(strict) if isinstance(told, Refusal)]
-    rows = [{c.name: told.get(c.name) for c in columns} for told in strict if not isinstance(told, Refusal)]
+    assert found.refused == [(i, told.reason) for i, told in enumerate(strict) if isinstance(told, Unreadable)]
+    rows = [{c.name: told.get(c.name) for c in columns} for told in strict if not isinstance(told, Unreadable)]
     assert found.frame.to_dicts() == rows
 
 
@@ -151,8 +151,8 @@ def test_records_of_several_schemas_are_decoded_in_one_block_as_alone(seed: int,
         values.append(value)
     found = DECODER.decode(Packed(values), schemas)
     strict = [STRICT.decode(value, schemas) for value in values]
-    assert found.refused == [(i, told.reason) for i, told in enumerate(strict) if isinstance(told, Refusal)]
-    rows = [{c.name: told.get(c.name) for c in RIDE_COLUMNS} for told in strict if not isinstance(told, Refusal)]
+    assert found.refused == [(i, told.reason) for i, told in enumerate(strict) if isinstance(told, Unreadable)]
+    rows = [{c.name: told.get(c.name) for c in RIDE_COLUMNS} for told in strict if not isinstance(told, Unreadable)]
     assert found.frame.to_dicts() == rows
 
 

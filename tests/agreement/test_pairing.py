@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from app.base import names
 from app.codecs.avro.strict import StrictDecoder
 from app.domain.fingerprint import mix, signed
-from app.domain.oracle.alert_fold import Told, fold_alert
+from app.domain.oracle.alert_fold import ToldAlert, fold_alert
 from app.domain.oracle.join_fold import Joined, fold_join
 from app.domain.pairs.alert import AT_OFFSET, END_ORIGIN, START_ORIGIN, TOLD_AT
 from app.domain.pairs.join import LEFT_ORIGIN, RIGHT_ORIGIN, Join, JoinKind, Side
@@ -119,7 +119,7 @@ def test_an_alert_is_told_once_at_its_offset_whatever_the_batches(seed: int) -> 
     done = play(core, [log], draws)
     expected = fold_alert(LONG, log.records, log.raised)
     given = told(LONG, done)
-    assert [Told(t[START_ORIGIN], t[END_ORIGIN], t[AT_OFFSET], t[TOLD_AT]) for t in given] == expected.told
+    assert [ToldAlert(t[START_ORIGIN], t[END_ORIGIN], t[AT_OFFSET], t[TOLD_AT]) for t in given] == expected.told
     times = [t[TOLD_AT] for t in given]
     assert times == sorted(times)
     position = core.state.marker.alerts[LONG.name]

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 
-from app.codecs.avro.column_arrays import Cells
+from app.codecs.avro.column_arrays import ColumnCells
 from app.domain.records import Value
 from app.domain.rules.condition import COMPARISONS, holds, read_condition
 from app.domain.rules.rule import rule_problems
@@ -54,10 +54,12 @@ def random_rides(rng: random.Random, count: int) -> list[dict[str, Value]]:
     return [ride | {"shared": rng.choice((True, False, None))} for ride in rides]
 
 
-def cells_of(rides: list[dict[str, Value]], name: str) -> Cells:
+def cells_of(rides: list[dict[str, Value]], name: str) -> ColumnCells:
     kind = RIDES.by_name[name].kind
     numbers = [0 if kind is Kind.TEXT or ride[name] is None else int(ride[name] or 0) for ride in rides]
-    return Cells(kind, np.array([numbers], np.int64), np.array([ride[name] is not None for ride in rides], np.bool_))
+    return ColumnCells(
+        kind, np.array([numbers], np.int64), np.array([ride[name] is not None for ride in rides], np.bool_)
+    )
 
 
 @given(st.integers(0, 2**32))

@@ -13,7 +13,7 @@ from playwright import async_api as playwright
 
 from app.domain.event_time import NO_WATERMARK
 from app.domain.rows import RowKey
-from app.engine.drive.ownership.directory import Standing
+from app.engine.drive.ownership.directory import GroupStanding
 from app.rides.views import VENDOR_TRIPS, ZONE_DEMAND
 from tests.support.http import BY_BASE, NOON_US, Serve, server_of, url_of, zone_table
 from tests.support.material.stored.tables import cells_of, ready_directory, task_of
@@ -71,7 +71,7 @@ async def test_the_page_shows_its_figures_within_the_screen(
 
 async def test_while_the_tables_are_read_back_the_page_says_so(serve: Serve, browser: playwright.Browser) -> None:
     directory = ready_directory([])
-    directory.standing = Standing.RECOVERING
+    directory.standing = GroupStanding.RECOVERING
     client = await serve(directory)
     page = await browser.new_page()
     answer = await page.goto(url_of(client))

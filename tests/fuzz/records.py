@@ -13,7 +13,7 @@ import numpy as np
 from app.codecs.avro.column_arrays import Layout
 from app.codecs.avro.decode import BlockDecoder, Packed
 from app.codecs.avro.schema import Schemas, WriterSchema
-from app.codecs.avro.strict import Refusal, StrictDecoder
+from app.codecs.avro.strict import StrictDecoder, Unreadable
 from app.domain.event_time import NO_WATERMARK
 from app.domain.records import Record, with_derived
 from app.domain.rules.admission import refusal
@@ -94,7 +94,7 @@ def _by_worker(some: Sequence[Sent], schemas: Schemas) -> tuple[Usable, list[str
 def naive(offset: int, sent: Sent, schemas: Schemas = SCHEMAS) -> tuple[str, dict[str, object]]:
     """Reason or `used`, and the columns, by the rules as they are written down."""
     told = _STRICT.decode(sent.value, schemas)
-    if isinstance(told, Refusal):
+    if isinstance(told, Unreadable):
         return told.reason, {}
     values = with_derived(RIDES, told)
     return refusal(RIDES, Record(TOPIC, 0, offset, sent.timestamp_ms, told), values) or "used", dict(values)
@@ -107,6 +107,6 @@ def fates_under(values: Sequence[bytes], schemas: Schemas) -> None:
     """Differs where a block of values under these schemas is not read as each of them alone."""
     strict = [StrictDecoder(RIDES.columns).decode(value, schemas) for value in values]
     found = BlockDecoder(Layout(RIDES.columns)).decode(Packed(list(values)), schemas)
-    refused = [(at, told.reason) for at, told in enumerate(strict) if isinstance(told, Refusal)]
-    if found.refused != refused or found.frame.to_dicts() != [t for t in strict if not isinstance(t, Refusal)]:
+    refused = [(at, told.reason) for at, told in enumerate(strict) if isinstance(told, Unreadable)]
+    if found.refused != refused or found.frame.to_dicts() != [t for t in strict if not isinstance(t, Unreadable)]:
         raise Differs(f"a block is refused {found.refused}, its values alone {refused}")

@@ -14,7 +14,7 @@ from click.testing import CliRunner, Result
 
 from app.domain.rows import RowKey
 from app.edge.cli.tables.query import command
-from app.engine.drive.ownership.directory import Standing
+from app.engine.drive.ownership.directory import GroupStanding
 from app.rides.views import VENDOR_TRIPS, ZONE_DEMAND
 from tests.support.http import BY_BASE, NOON_US, Serve, server_of, url_of, zone_table
 from tests.support.material.stored.tables import cells_of, ready_directory, task_of
@@ -52,7 +52,7 @@ async def test_a_problem_is_told_in_its_own_words(serve: Serve) -> None:
     assert (wrong.exit_code, "limit=0: 1 to 10000" in str(wrong.exception)) == (1, True)
     unknown = await run("zone_demands", "--worker", url)
     assert "there are: zone_demand, vendor_trips" in str(unknown.exception)
-    directory.standing = Standing.REBALANCING
+    directory.standing = GroupStanding.REBALANCING
     assert "handed over" in str((await run("zone_demand", "--worker", url)).exception)
 
 

@@ -17,7 +17,7 @@ from app.domain.records import TopicPartition
 from app.edge.http.application import create_app, create_runner
 from app.edge.http.context import ServedGroup
 from app.engine.drive.kafka.schemas import Awaited
-from app.engine.drive.ownership.directory import Membership, Standing
+from app.engine.drive.ownership.directory import GroupStanding, Membership
 from app.engine.drive.watch.progress import Cause, Stall
 from app.rides.ride import RIDES
 from app.rides.views import VENDOR_TRIPS, ZONE_DEMAND
@@ -32,9 +32,9 @@ async def serve(tmp_path: Path) -> AsyncIterator[Serve]:
         yield start
 
 
-@pytest.mark.parametrize("standing", [s for s in Standing if s is not Standing.READY])
-async def test_a_worker_that_is_not_ready_never_answers_from_its_tables(serve: Serve, standing: Standing) -> None:
-    directory = ready_directory([], partitions=1) if standing is Standing.RECOVERING else one_task()
+@pytest.mark.parametrize("standing", [s for s in GroupStanding if s is not GroupStanding.READY])
+async def test_a_worker_that_is_not_ready_never_answers_from_its_tables(serve: Serve, standing: GroupStanding) -> None:
+    directory = ready_directory([], partitions=1) if standing is GroupStanding.RECOVERING else one_task()
     directory.standing = standing
     client = await serve(directory)
     for address in NEEDS_TABLES:
@@ -51,7 +51,7 @@ async def test_a_worker_that_is_not_ready_never_answers_from_its_tables(serve: S
 
 async def test_a_worker_that_recovers_answers_about_the_tasks_that_it_has_taken_over(serve: Serve) -> None:
     directory = ready_directory([task_of(0, {ZONE_DEMAND: zone_table((0, 132)), VENDOR_TRIPS: {}})], partitions=2)
-    directory.standing, directory.recovering = Standing.RECOVERING, {1: (30, 1_000)}
+    directory.standing, directory.recovering = GroupStanding.RECOVERING, {1: (30, 1_000)}
     client = await serve(directory)
     assert (await client.get("/v1/views/zone_demand/export?partition=0")).status == 200
     whole = await (await client.get("/v1/views/zone_demand/rows")).json(content_type="application/problem+json")
@@ -72,7 +72,7 @@ async def test_a_worker_that_recovers_answers_about_the_tasks_that_it_has_taken_
 
 async def test_a_recovering_worker_whose_group_gave_it_up_does_not_answer(serve: Serve) -> None:
     directory = one_task()
-    directory.standing = Standing.RECOVERING
+    directory.standing = GroupStanding.RECOVERING
     directory.membership = Membership(session_timeout_seconds=1, heartbeat_at_seconds=time.monotonic() - 2)
     client = await serve(directory)
     assert (await client.get("/v1/views/zone_demand/rows")).status == 503
@@ -80,7 +80,7 @@ async def test_a_recovering_worker_whose_group_gave_it_up_does_not_answer(serve:
 
 async def test_a_group_that_is_not_ready_leaves_the_answers_of_the_others_alone(tmp_path: Path) -> None:
     other = ready_directory([], partitions=1)
-    other.standing = Standing.REBALANCING
+    other.standing = GroupStanding.REBALANCING
     served = [ServedGroup("rides", one_task(), VIEWS, (RIDES,)), ServedGroup("other", other, (), ())]
     async with TestClient(TestServer(create_app(served, verdicts_in(tmp_path)))) as client:
         assert (await client.get("/v1/views/zone_demand/rows")).status == 200

@@ -7,7 +7,7 @@ from app.codecs.batches.carrying import KEPT_BYTES, WAITING_BYTES, WHOLE_BYTES, 
 from app.codecs.batches.origin_headers import OFFSET, REASON, TIMESTAMP_MS, told
 from app.domain.pairs.join import JoinKind
 from app.domain.source import MAX_TEXT_BYTES
-from app.testkit.cluster.partition_log import Sent
+from app.testkit.cluster.partition_log import SentRecord
 from app.testkit.harness import Harness
 from app.testkit.simulation.sent_on import WEIGHED
 from tests.support.material.pairing.bills import at, bill, event
@@ -17,7 +17,7 @@ from tests.support.material.pairing.roads import HEAVY, ROAD, parcel
 LARGE = (("own", bytes(2_000_000)),)
 
 
-def only(records: list[Sent]) -> Sent:
+def only(records: list[SentRecord]) -> SentRecord:
     (record,) = records
     assert size(record.key, record.value, record.headers) <= WHOLE_BYTES
     return record

@@ -15,7 +15,7 @@ from app.base import names
 from app.codecs.stored.corrections import correction_bytes, read_outcome
 from app.domain.corrections.corrected import Applied, fold_corrections
 from app.domain.corrections.correction import Correction, Place
-from app.domain.corrections.refeed import Fed, Left, Plan, Standing, plan_refeed
+from app.domain.corrections.refeed import Fed, Left, Plan, ViewStanding, plan_refeed
 from app.domain.oracle.view_fold import fold
 from app.domain.records import Record
 from app.domain.rows import RowKey
@@ -60,9 +60,9 @@ def outcomes(kit: Harness) -> list[Applied]:
     return [Applied(one.partition, one.offset, one.correction) for one in told if one.why is None]
 
 
-def standing(kit: Harness, view: View = HUB_LOAD) -> Standing:
+def standing(kit: Harness, view: View = HUB_LOAD) -> ViewStanding:
     added = frozenset(place for one in outcomes(kit) for place in one.correction.adds)
-    return Standing(kit.marker(), kit.cells(view), added)
+    return ViewStanding(kit.marker(), kit.cells(view), added)
 
 
 def planned(kit: Harness, records: Sequence[Fed], view: View = HUB_LOAD) -> Plan:

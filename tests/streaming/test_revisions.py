@@ -15,7 +15,7 @@ from app.base import names
 from app.codecs.stored.corrections import correction_bytes, read_outcome
 from app.domain.contribution import contribution
 from app.domain.corrections.correction import Place
-from app.domain.corrections.refeed import Fed, Standing, plan_refeed
+from app.domain.corrections.refeed import Fed, ViewStanding, plan_refeed
 from app.domain.corrections.revision import revise
 from app.domain.errors import DefinitionError
 from app.domain.measures.kinds import Count, First, Max, Min, Sum
@@ -63,7 +63,7 @@ def feed_again(kit: Harness, one: Any, view: View = REVISED) -> str | None:
     """Add a late record; what became of the correction."""
     outcomes = (read_outcome(record.value or b"") for record in kit.records(names.corrected_topic("test")))
     added = {p for told in outcomes if told.why is None for p in told.correction.adds}
-    standing = Standing(kit.marker(one.partition), kit.cells(view, partition=one.partition), frozenset(added))
+    standing = ViewStanding(kit.marker(one.partition), kit.cells(view, partition=one.partition), frozenset(added))
     record = Record(one.topic, one.partition, one.offset, 0, one.values)
     (correction,) = plan_refeed(view, standing, [Fed(record, True)], "run").corrections
     return kit.correct(json.loads(correction_bytes(correction)), partition=one.partition)["why"]
@@ -149,7 +149,7 @@ def test_a_record_is_added_once_and_its_final_revised_once_however_often_it_is_a
     advance(kit, END_US)
     (late,) = kit.late
     rows = kit.cells(REVISED, partition=0)
-    standing = Standing(kit.marker(), rows, frozenset[Place]())
+    standing = ViewStanding(kit.marker(), rows, frozenset[Place]())
     record = Record(late.topic, late.partition, late.offset, 0, late.values)
     (correction,) = plan_refeed(REVISED, standing, [Fed(record, True)], "run").corrections
     document = json.loads(correction_bytes(correction))

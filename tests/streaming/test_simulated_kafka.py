@@ -7,8 +7,8 @@ import pytest
 from app.domain.errors import StateError
 from app.domain.records import TopicPartition
 from app.engine.core.batch import Batch
-from app.testkit.cluster.broker import Broker, Producer, ProducerFenced
-from app.testkit.cluster.partition_log import PartitionLog, Sent
+from app.testkit.cluster.broker import Broker, ProducerFenced, SimulatedProducer
+from app.testkit.cluster.partition_log import PartitionLog, SentRecord
 
 PLACE = TopicPartition("parcels", 0)
 OUTPUT = TopicPartition("outputs", 0)
@@ -24,11 +24,11 @@ def log(broker: Broker) -> PartitionLog:
     return broker.log(*PLACE)
 
 
-def sent(name: str, key: str | None = None) -> Sent:
-    return Sent(None if key is None else key.encode(), name.encode(), (), 1)
+def sent(name: str, key: str | None = None) -> SentRecord:
+    return SentRecord(None if key is None else key.encode(), name.encode(), (), 1)
 
 
-def end(broker: Broker, producer: Producer, *, commits: bool = True) -> None:
+def end(broker: Broker, producer: SimulatedProducer, *, commits: bool = True) -> None:
     (producer.commit if commits else producer.abort)()
     while broker.mark_one(producer.transactional_id):
         pass
@@ -129,7 +129,7 @@ def test_compaction_leaves_what_is_not_committed_or_not_asked_for(broker: Broker
 
 def test_a_tombstone_stays_until_it_is_old(broker: Broker, log: PartitionLog) -> None:
     broker.produce(PLACE, sent("value", "a"))
-    broker.produce(PLACE, Sent(b"a", None))
+    broker.produce(PLACE, SentRecord(b"a", None))
     log.compact(log.end)
     assert seen(log.fetch(0, 10)) == [(1, None)]
     log.compact(log.end, tombstones=True)

@@ -9,7 +9,7 @@ from functools import cache
 import pytest
 
 from app.testkit.simulate import failure_text
-from app.testkit.simulation.history import Ended, run_script
+from app.testkit.simulation.history import EndedHistory, run_script
 from app.testkit.simulation.script import draw_script
 from tests.support.mutants.catalogue import Plant, plants
 
@@ -26,7 +26,7 @@ def first_seed(pytestconfig: pytest.Config) -> int:
 
 
 @cache
-def ended(seed: int) -> Ended:
+def ended(seed: int) -> EndedHistory:
     """How the history of a seed ends: two tests ask, whichever is first."""
     return run_script(draw_script(seed))
 

@@ -22,7 +22,7 @@ from app.codecs.stored.export import read_export
 from app.domain.advance import Advance
 from app.domain.corrections.correction import Correction, judge
 from app.domain.marker import LIVE, Marker
-from app.domain.oracle.alert_fold import Told, fold_alert
+from app.domain.oracle.alert_fold import ToldAlert, fold_alert
 from app.domain.oracle.join_fold import Joined, fold_join
 from app.domain.oracle.view_fold import Folded, fold
 from app.domain.pairs.alert import AT_OFFSET, END_ORIGIN, START_ORIGIN, TOLD_AT
@@ -99,7 +99,7 @@ class Truth:
         ]
 
     @cached_property
-    def told(self) -> list[Told]:
+    def told(self) -> list[ToldAlert]:
         """What the alert must have told in each task."""
         tasks = range(self.settings.topics.partitions)
         inputs = [
@@ -195,7 +195,7 @@ def _assert_exact(settings: Settings, started: list[Worker], *, more: bool) -> N
     pairs = [(t[LEFT_ORIGIN], t[RIGHT_ORIGIN]) for t in _sent_on(settings, MEETING)]
     assert sorted(pairs, key=str) == sorted([*alone, *(p for joined in truth.joined for p in joined.pairs)], key=str)
     alerts = _sent_on(settings, WAITING)
-    told = [Told(t[START_ORIGIN], t[END_ORIGIN], t[AT_OFFSET], t[TOLD_AT]) for t in alerts]
+    told = [ToldAlert(t[START_ORIGIN], t[END_ORIGIN], t[AT_OFFSET], t[TOLD_AT]) for t in alerts]
     assert sorted(told) == sorted(truth.told)
     unmatched = sum(len(halves) for joined in truth.joined for halves in joined.unmatched.values())
     assert len(messages(settings, names.unmatched_topic(settings.app_id))) == unmatched

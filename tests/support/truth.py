@@ -14,7 +14,7 @@ from app.base.registry.client import Registry
 from app.base.registry.schemas import RegistrySchemas
 from app.base.setting_groups import KafkaSettings
 from app.base.settings import Settings
-from app.codecs.avro.strict import Refusal, StrictDecoder
+from app.codecs.avro.strict import StrictDecoder, Unreadable
 from app.domain.records import Record
 from app.domain.records import TopicPartition as Place
 from app.domain.source import Source
@@ -35,7 +35,7 @@ def records_of(settings: Settings, source: Source) -> list[Record]:
         for partition in range(settings.topics.partitions):
             for message in read(settings, topic.name, partition):
                 decoded = strict.decode(message.value(), schemas)
-                if not isinstance(decoded, Refusal):
+                if not isinstance(decoded, Unreadable):
                     timestamp_ms = message.timestamp()[1]
                     records.append(Record(topic.name, partition, message.offset(), timestamp_ms, decoded))
     return records

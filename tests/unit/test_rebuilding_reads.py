@@ -23,8 +23,8 @@ from app.engine.drive.kafka import schemas
 from app.engine.drive.kafka.inputs import Input
 from app.engine.drive.kafka.schemas import SchemaCache
 from app.engine.drive.ownership import rebuilding
-from app.engine.drive.ownership.mending import Standing
-from app.testkit.cluster.partition_log import PartitionLog, Sent
+from app.engine.drive.ownership.mending import MendableTask
+from app.testkit.cluster.partition_log import PartitionLog, SentRecord
 from app.testkit.encoding import encode
 from app.testkit.simulation.parcels import CARRIERS, PARCELS
 from app.testkit.simulation.samples import SCHEMA_IDS, SCHEMAS, START_US
@@ -39,7 +39,7 @@ class OneParcel:
 
     def __init__(self, *_: Any) -> None:
         self.log = PartitionLog(AIR, 0)
-        self.log.append(Sent(None, encode(PARCELS, NUMBER, PARCEL), (), START_US // 1000))
+        self.log.append(SentRecord(None, encode(PARCELS, NUMBER, PARCEL), (), START_US // 1000))
 
     async def records(self, piece: Piece, partition: int) -> Batch:
         return self.log.fetch(piece.from_offset, 10)
@@ -48,14 +48,14 @@ class OneParcel:
         return []
 
 
-def standing() -> Standing:
+def standing() -> MendableTask:
     """A task that has read the parcel."""
     inputs = {t: Input(TopicPartition(t, 0), "id", 0, int(t == AIR)) for t in DEFINITION.topics}
     begin = {topic: InputPosition("id", 0, given.end) for topic, given in inputs.items()}
     read_by = SCHEMAS[NUMBER]
     assert read_by is not None
     marker = replace(empty_marker(DEFINITION, 0, begin), schemas={str(NUMBER): read_by.fingerprint})
-    return Standing(marker, inputs, Input(TopicPartition("app.corrected", 0), "id", 0, 0))
+    return MendableTask(marker, inputs, Input(TopicPartition("app.corrected", 0), "id", 0, 0))
 
 
 class Group:
@@ -65,7 +65,7 @@ class Group:
         self.definition, self.connections = DEFINITION, SimpleNamespace(schemas=cache)
         self.written: list[Transaction] = []
 
-    async def standings(self) -> dict[int, Standing]:
+    async def standings(self) -> dict[int, MendableTask]:
         return {0: standing()}
 
     @asynccontextmanager

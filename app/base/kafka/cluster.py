@@ -31,7 +31,7 @@ FIRST_PATIENCE_SECONDS = 0.5
 LOCAL_SECONDS = 1.0
 """The client ends a question by itself; this is for telling it."""
 
-Answer = TypeVar("Answer")
+Reply = TypeVar("Reply")
 Client = TypeVar("Client")
 
 
@@ -129,7 +129,7 @@ class Cluster:
         kind = NotNow if passes(error) else ClusterError
         return kind(f"{about}: {self._address} answers: {error.str()}")
 
-    def _answered(self, kept: _Kept[Client], ask: Callable[[Client, float], Answer]) -> Answer:
+    def _answered(self, kept: _Kept[Client], ask: Callable[[Client, float], Reply]) -> Reply:
         """Each question is short (`ask` is given a client and seconds), and one that fails is asked by a new client.
 
         librdkafka's stays with the leader it knows, and while no broker is there it knows no topic-partition; for

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Demand:
+class Requirement:
     """One setting under Kafka's name: `exactly` this, or a number within bounds that may be met; None: no such bound.
 
     `required`: where it is not met figures may be wrong, or workers stop; else it is worth knowing.

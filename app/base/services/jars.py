@@ -28,7 +28,7 @@ BENCH_SET = "bench"
 DOWNLOADS_AT_ONCE = 4
 TIMEOUT_SECONDS = 60
 
-Progress = Callable[[int], None]
+OnProgress = Callable[[int], None]
 """Called with the number of bytes that came just now; from several threads."""
 
 
@@ -75,7 +75,7 @@ def missing(set_name: str, cache_dir: Path) -> list[Pin]:
     return [pin for pin in wanted if not pin.unpacked and not pin.path(cache_dir).exists()]
 
 
-def fetch(set_name: str, cache_dir: Path, progress: Progress | None = None) -> list[Path]:
+def fetch(set_name: str, cache_dir: Path, progress: OnProgress | None = None) -> list[Path]:
     """Bring a set into the cache, and verify it; returns its files (for ``registry`` the one unpacked
     directory).
 
@@ -124,12 +124,12 @@ def tree_sha256(folder: Path) -> str:
     return hashlib.sha256("".join(lines).encode()).hexdigest()
 
 
-def _download(pin: Pin, cache_dir: Path, progress: Progress | None) -> None:
+def _download(pin: Pin, cache_dir: Path, progress: OnProgress | None) -> None:
     """Fetch one file into a directory of its own, verify it there, then rename it to its place."""
     from jgo.maven import MavenContext, PythonResolver
 
     @contextlib.contextmanager
-    def report(name: str, size: int) -> Iterator[Progress]:
+    def report(name: str, size: int) -> Iterator[OnProgress]:
         yield progress or (lambda count: None)
 
     group, artifact, version, *rest = pin.coordinate.split(":")

@@ -15,10 +15,10 @@ import numpy.typing as npt
 import polars as pl
 import pyarrow as pa
 
+from app.codecs.arrays import Int64s
 from app.codecs.column_types import HELD
 from app.domain.source import Column, Kind
 
-Int64s = npt.NDArray[np.int64]
 Present = npt.NDArray[np.bool_]
 
 INLINE_TEXT_BYTES = 12
@@ -50,7 +50,7 @@ class Layout:
         return sum(HELD[column.kind].cells for column in self.wanted)
 
 
-class Cells(NamedTuple):
+class ColumnCells(NamedTuple):
     """One column: a row of `values` for numbers and flags, two for texts; where not `present`, they mean nothing."""
 
     kind: Kind
@@ -58,16 +58,16 @@ class Cells(NamedTuple):
     present: Present
 
     @classmethod
-    def joined(cls, parts: Sequence[Cells]) -> Cells:
+    def joined(cls, parts: Sequence[ColumnCells]) -> ColumnCells:
         """Columns of numbers or flags, one behind the other."""
         values = np.concatenate([part.values for part in parts], axis=1)
         return cls(parts[0].kind, values, np.concatenate([part.present for part in parts]))
 
-    def at(self, rows: npt.NDArray[np.intp]) -> Cells:
+    def at(self, rows: npt.NDArray[np.intp]) -> ColumnCells:
         """A copy of some of the records."""
         if self.kind is Kind.TEXT:
-            return Cells(self.kind, self.views[rows].reshape(2, -1), self.present[rows])
-        return Cells(self.kind, self.values[:, rows], self.present[rows])
+            return ColumnCells(self.kind, self.views[rows].reshape(2, -1), self.present[rows])
+        return ColumnCells(self.kind, self.values[:, rows], self.present[rows])
 
     @property
     def views(self) -> Int64s:
@@ -113,11 +113,11 @@ class ColumnArrays:
             moved[(moved[:, 0] & _LENGTH) > INLINE_TEXT_BYTES, 1] += buffers  # whose number stands in the low half
             begin, buffers = begin + part.height, buffers + len(part.buffers)
 
-    def column(self, name: str) -> Cells:
+    def column(self, name: str) -> ColumnCells:
         """A wanted column; KeyError if it is not one."""
         place, unit = self.layout.places[name]
         kind = self.layout.wanted[place].kind
-        return Cells(kind, self.cells[unit : unit + HELD[kind].cells], self.present[place])
+        return ColumnCells(kind, self.cells[unit : unit + HELD[kind].cells], self.present[place])
 
     def texts(self, name: str, rows: npt.NDArray[np.intp]) -> list[str | None]:
         """A wanted column of texts, of some of the records."""
@@ -126,7 +126,7 @@ class ColumnArrays:
         array = pa.Array.from_buffers(pa.string_view(), len(rows), buffers)
         return cast(pl.Series, pl.from_arrow(array)).to_list()
 
-    def frame(self, more: Mapping[str, Cells] | None = None) -> pl.DataFrame:
+    def frame(self, more: Mapping[str, ColumnCells] | None = None) -> pl.DataFrame:
         """The wanted columns, and `more` of the same height behind them."""
         places = self.layout.places
         bits = np.packbits(self.present, axis=1, bitorder="little")
@@ -136,7 +136,7 @@ class ColumnArrays:
         arrays |= {name: self._arrow(cells, _validity(cells.present)) for name, cells in (more or {}).items()}
         return pl.DataFrame(pa.RecordBatch.from_arrays(list(arrays.values()), names=list(arrays)))
 
-    def _arrow(self, column: Cells, valid: pa.Buffer | None) -> pa.Array[Any]:
+    def _arrow(self, column: ColumnCells, valid: pa.Buffer | None) -> pa.Array[Any]:
         if column.kind is Kind.TEXT:
             buffers = [valid, _buffer(column.values), *self.buffers]
             return pa.Array.from_buffers(pa.string_view(), self.height, buffers)

@@ -22,10 +22,11 @@ import numpy.typing as npt
 import polars as pl
 import pyarrow as pa
 
-from app.codecs.avro.column_arrays import ColumnArrays, Int64s, Layout
+from app.codecs.arrays import Int64s
+from app.codecs.avro.column_arrays import ColumnArrays, Layout
 from app.codecs.avro.program import plain_schema, program_of
 from app.codecs.avro.schema import HEADER_BYTES, Schemas, WriterSchema
-from app.codecs.avro.strict import Refusal, StrictDecoder
+from app.codecs.avro.strict import StrictDecoder, Unreadable
 from app.codecs.avro.walk import CUT_OFF, NO_SCHEMA, ODD, TRAILING, Ints, header_ids, overlapping_words, walk
 from app.codecs.blobs import Blobs
 from app.codecs.narrowing import failing
@@ -140,7 +141,7 @@ class BlockDecoder:
         reasons = dict[int, str]()
         for at, error in failing(lambda some: self._decode(Packed(some), schemas), values).items():
             told = self._strict.decode(values[at], schemas)
-            reasons[at] = told.reason if isinstance(told, Refusal) else unforeseen(error)
+            reasons[at] = told.reason if isinstance(told, Unreadable) else unforeseen(error)
         return reasons
 
     def _decode(self, packed: Packed, schemas: Schemas) -> Decoded:
@@ -183,7 +184,7 @@ class BlockDecoder:
         refused, accepted, rewritten = [], [], []
         for row in odd.tolist():
             told = self._strict.decode(packed.values[row], schemas)
-            if isinstance(told, Refusal):
+            if isinstance(told, Unreadable):
                 refused.append((row, told.reason))
             else:
                 accepted.append(row)

@@ -7,11 +7,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from app.codecs.arrays import Int64s
 from app.codecs.avro import walk
 from app.codecs.avro.column_arrays import Layout
 from app.codecs.avro.column_types import AVRO
 from app.codecs.avro.schema import WriterSchema
-from app.codecs.avro.walk import Int64s
 from app.domain.source import Column
 
 _NUMBER_BITS = np.iinfo(np.int64)

@@ -16,7 +16,7 @@ from app.domain.source import Column, Kind
 
 
 @dataclass(frozen=True, slots=True)
-class Refusal:
+class Unreadable:
     """Why a value could not be decoded."""
 
     reason: str
@@ -35,34 +35,34 @@ class StrictDecoder:
             self._readable[schema] = is_readable(schema, self._columns)
         return self._readable[schema]
 
-    def decode(self, value: bytes | None, schemas: Schemas) -> dict[str, Value] | Refusal:
+    def decode(self, value: bytes | None, schemas: Schemas) -> dict[str, Value] | Unreadable:
         """One value on its own, by column; every byte must be accounted for. It raises nothing, whatever the bytes.
 
         A column that the writer does not have is null.
         """
         schema = _read_header(value, schemas)
-        if isinstance(schema, Refusal):
+        if isinstance(schema, Unreadable):
             return schema
         if not self.can_read(schema):
-            return Refusal(Reason.INCOMPATIBLE_SCHEMA)
+            return Unreadable(Reason.INCOMPATIBLE_SCHEMA)
         assert value is not None  # or the header had been refused
         try:
             return self._read(value, schema)
         except Exception as error:
-            return Refusal(unforeseen(error))
+            return Unreadable(unforeseen(error))
 
-    def _read(self, value: bytes, schema: WriterSchema) -> dict[str, Value] | Refusal:
+    def _read(self, value: bytes, schema: WriterSchema) -> dict[str, Value] | Unreadable:
         body = io.BytesIO(value)
         body.seek(HEADER_BYTES)
         try:
             decoded = fastavro.schemaless_reader(body, schema.parsed, None)
         except (EOFError, IndexError, ValueError, OverflowError, TypeError, MemoryError):
-            return Refusal(Reason.UNDECODABLE)  # every error fastavro was seen to raise on damaged bytes
+            return Unreadable(Reason.UNDECODABLE)  # every error fastavro was seen to raise on damaged bytes
         if body.tell() != len(value):
-            return Refusal(Reason.TRAILING_BYTES)
+            return Unreadable(Reason.TRAILING_BYTES)
         return self._as_columns(decoded)  # type: ignore[arg-type]
 
-    def _as_columns(self, decoded: dict[str, object]) -> dict[str, Value] | Refusal:
+    def _as_columns(self, decoded: dict[str, object]) -> dict[str, Value] | Unreadable:
         """UNDECODABLE if a value is of a union's branch that the column cannot take."""
         values: dict[str, Value] = {}
         for column in self._columns:
@@ -71,20 +71,20 @@ class StrictDecoder:
                 try:
                     value = value.decode()
                 except UnicodeDecodeError:
-                    return Refusal(Reason.UNDECODABLE)
+                    return Unreadable(Reason.UNDECODABLE)
             if value is not None and type(value) is not column.kind.python:
-                return Refusal(Reason.UNDECODABLE)
+                return Unreadable(Reason.UNDECODABLE)
             values[column.name] = value  # type: ignore[assignment]
         return values
 
 
-def _read_header(value: bytes | None, schemas: Schemas) -> WriterSchema | Refusal:
+def _read_header(value: bytes | None, schemas: Schemas) -> WriterSchema | Unreadable:
     if value is None:
-        return Refusal(Reason.NULL_VALUE)
+        return Unreadable(Reason.NULL_VALUE)
     if len(value) <= HEADER_BYTES:
-        return Refusal(Reason.TOO_SHORT)
+        return Unreadable(Reason.TOO_SHORT)
     magic, schema_id = struct.unpack_from(">BI", value)
     if magic != 0:
-        return Refusal(Reason.BAD_MAGIC)
+        return Unreadable(Reason.BAD_MAGIC)
     schema = schemas[schema_id]
-    return Refusal(Reason.UNKNOWN_SCHEMA) if schema is None else schema
+    return Unreadable(Reason.UNKNOWN_SCHEMA) if schema is None else schema

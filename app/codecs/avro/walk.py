@@ -11,11 +11,10 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from app.codecs.arrays import Bytes, Int64s
 from app.codecs.compiled import compiled, inlined
 
-Int64s = npt.NDArray[np.int64]
 Ints = npt.NDArray[np.int32]
-Bytes = npt.NDArray[np.uint8]
 
 HEADER_BYTES = 5
 NO_SCHEMA = -1

@@ -7,12 +7,9 @@ from __future__ import annotations
 
 import cramjam
 import numpy as np
-import numpy.typing as npt
 
+from app.codecs.arrays import Bytes, Int64s
 from app.codecs.compiled import compiled
-
-Int64s = npt.NDArray[np.int64]
-Bytes = npt.NDArray[np.uint8]
 
 MAX_BYTES = 128 << 20
 """A record batch that is larger uncompressed is not read; its records are refused."""

@@ -13,12 +13,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from app.codecs.arrays import Bytes, Int64s
 from app.codecs.blobs import Blobs
 from app.codecs.compiled import compiled
 from app.domain.measures.parts import INT64_MAX
 
-Int64s = npt.NDArray[np.int64]
-Bytes = npt.NDArray[np.uint8]
 Headers = tuple[tuple[str, bytes], ...]
 Batches = npt.NDArray[np.void]
 """Headers of record batches, each a BATCH."""
@@ -47,7 +46,7 @@ HEADER_BYTES, CHECKED_FROM, UNCOUNTED_BYTES = BATCH.itemsize, 21, 12
 FORMAT_AT, FORMAT = 16, 2
 
 
-class Run(NamedTuple):
+class Uncompressed(NamedTuple):
     """Batches whose records stand one behind the other, uncompressed."""
 
     payload: bytes
@@ -86,7 +85,7 @@ def batches_in(fetched: bytes) -> tuple[Int64s, Batches]:
     return starts, np.ndarray((len(data) - HEADER_BYTES + 1,), BATCH, fetched, strides=(1,))[starts]
 
 
-def read_records(runs: Sequence[Run], from_offset: int) -> Records:
+def read_records(runs: Sequence[Uncompressed], from_offset: int) -> Records:
     """All records at `from_offset` or above. ValueError if the bytes of a run are no such records."""
     data = np.frombuffer(runs[0].payload if len(runs) == 1 else b"".join(run.payload for run in runs), np.uint8)
     ends = np.cumsum(np.array([len(run.payload) for run in runs], np.int64))

@@ -9,7 +9,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from app.codecs.blobs import Blobs, Bytes, Int64s
+from app.codecs.arrays import Bytes, Int64s
+from app.codecs.blobs import Blobs
 from app.codecs.compiled import compiled, inlined
 
 MOST_OVERHEAD_BYTES = 23

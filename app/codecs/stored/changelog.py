@@ -23,6 +23,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from app.codecs.arrays import Int64s
 from app.domain.errors import LayoutError
 
 LAYOUT = 1
@@ -46,8 +47,6 @@ ROW_HEAD = struct.Struct(">BBH4s")
 _BLOCK_KEY = struct.Struct(">BBH4sBI")
 _BLOCK_VALUE = struct.Struct("<Bqq")
 _VALUE_HEAD = bytes((LAYOUT, 0))
-
-Int64s = npt.NDArray[np.int64]
 
 
 class BlockKey(NamedTuple):

@@ -11,7 +11,7 @@ from app.domain.errors import LayoutError
 from app.domain.rows import RowKey
 
 
-class Outcome(NamedTuple):
+class CorrectionOutcome(NamedTuple):
     """What a task did about the correction at an offset of its corrections topic; `why` is None where it applied it."""
 
     topic: str
@@ -44,7 +44,7 @@ def read_correction(value: bytes | None) -> Correction | None:
         return None
 
 
-def read_outcome(value: bytes) -> Outcome:
+def read_outcome(value: bytes) -> CorrectionOutcome:
     """An outcome, as a task wrote it. LayoutError if it is none."""
     try:
         told = orjson.loads(value)
@@ -54,7 +54,7 @@ def read_outcome(value: bytes) -> Outcome:
         raise LayoutError(f"no outcome of a correction: {value[:200]!r}") from error
     if correction is None:
         raise LayoutError(f"an outcome without a correction: {value[:200]!r}")
-    return Outcome(*place, why, correction)
+    return CorrectionOutcome(*place, why, correction)
 
 
 def _correction(told: dict[str, Any]) -> Correction | None:

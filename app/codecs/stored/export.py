@@ -17,7 +17,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from app.codecs.stored.changelog import NULL_INTEGER, Int64s, encode_rows
+from app.codecs.arrays import Int64s
+from app.codecs.stored.changelog import NULL_INTEGER, encode_rows
 from app.codecs.stored.marker import decode_marker, encode_marker
 from app.codecs.stored.row_keys import encode_keys
 from app.domain.errors import LayoutError

@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 import orjson
 
+from app.codecs.batches.record_batches import Headers
 from app.codecs.stored.changelog import HALF, LAYOUT, WATCHED
 from app.domain.errors import LayoutError
 from app.domain.pairs.alert import Alert
@@ -28,10 +29,8 @@ _LENGTH = struct.Struct(">i")
 _SIDES = (Side.LEFT, Side.RIGHT)
 _KINDS: Mapping[type[Pairing], int] = {Join: HALF, Alert: WATCHED}
 
-Headers = tuple[tuple[str, bytes], ...]
 
-
-class Waiting(NamedTuple):
+class WaitingHalf(NamedTuple):
     """What a half still needs while it waits: its record as it came, and its columns of the joined record."""
 
     timestamp_ms: int
@@ -48,7 +47,7 @@ class StoredHalf(NamedTuple):
     offset: int
     id: Value
     at_us: int
-    waiting: Waiting | None
+    waiting: WaitingHalf | None
 
 
 def half_head(of: Pairing) -> bytes:
@@ -87,11 +86,11 @@ def decode_half(key: bytes, value: bytes) -> StoredHalf:
     return StoredHalf(side, offset, orjson.loads(parts[0] or b"null"), at_us, waiting)
 
 
-def _waiting(parts: list[bytes | None]) -> Waiting:
+def _waiting(parts: list[bytes | None]) -> WaitingHalf:
     timestamp, columns, key, value, headers = parts
     (timestamp_ms,) = struct.unpack(">q", timestamp or b"")
     named = tuple((name, bytes.fromhex(text)) for name, text in orjson.loads(headers or b"[]"))
-    return Waiting(timestamp_ms, key, value, named, orjson.loads(columns or b"{}"))
+    return WaitingHalf(timestamp_ms, key, value, named, orjson.loads(columns or b"{}"))
 
 
 def _with_length(part: bytes | None) -> bytes:

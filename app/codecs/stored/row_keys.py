@@ -12,17 +12,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from app.codecs.stored.changelog import (
-    INTEGER_TAG,
-    LAYOUT,
-    NULL_INTEGER,
-    NULL_TAG,
-    ROW,
-    ROW_HEAD,
-    TEXT_TAG,
-    Int64s,
-    as_bytes,
-)
+from app.codecs.arrays import Int64s
+from app.codecs.stored.changelog import INTEGER_TAG, LAYOUT, NULL_INTEGER, NULL_TAG, ROW, ROW_HEAD, TEXT_TAG, as_bytes
 from app.domain.errors import LayoutError
 from app.domain.records import Value
 from app.domain.rows import RowKey

@@ -69,7 +69,7 @@ class NotAdded(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Standing:
+class ViewStanding:
     """Where one task stands with a view: rows (at least those asked about), marker, and what corrections have added."""
 
     marker: Marker
@@ -85,7 +85,7 @@ class Plan:
     not_added: Sequence[NotAdded]
 
 
-def plan_refeed(view: View, standing: Standing, fed: Iterable[Fed], run: str) -> Plan:
+def plan_refeed(view: View, standing: ViewStanding, fed: Iterable[Fed], run: str) -> Plan:
     """How to add these records of one task; each counts once, though it be named twice.
 
     What the plan rests on may have changed when the task takes its corrections: then the rows that they expect are
@@ -113,7 +113,7 @@ def place_of(record: Record) -> Place:
     return Place(record.topic, record.partition, record.offset)
 
 
-def _why_not(view: View, standing: Standing, place: Place, *, was_late: bool) -> Left | None:
+def _why_not(view: View, standing: ViewStanding, place: Place, *, was_late: bool) -> Left | None:
     position, read = standing.marker.views[view.name], standing.marker.position_in(place.topic)
     if place in standing.added:
         return Left.ALREADY_ADDED
@@ -139,7 +139,7 @@ def _not_by_rows(view: View) -> Left | None:
     return Left.OVERLAPPING if view.window.overlap else None
 
 
-def _why_not_row(view: View, standing: Standing, key: RowKey) -> Left | None:
+def _why_not_row(view: View, standing: ViewStanding, key: RowKey) -> Left | None:
     marker, row = standing.marker, standing.rows.get(key)
     lowest_us = lowest_seen_us(view, marker)
     if lowest_us == NO_WATERMARK:

@@ -15,7 +15,7 @@ from app.domain.rules.admission import refusal
 from app.domain.rules.epochs import AS_DECLARED, Rules
 
 
-class Told(NamedTuple):
+class ToldAlert(NamedTuple):
     """An alert: origins of beginning and end (None if none had come), and where and by what watermark it was told."""
 
     start: int
@@ -28,7 +28,7 @@ class Told(NamedTuple):
 class Alerted:
     """What an alert gives: `told` in order, and what became of every record, by origin."""
 
-    told: list[Told] = field(default_factory=list)
+    told: list[ToldAlert] = field(default_factory=list)
     late: set[int] = field(default_factory=set)
     duplicates: set[int] = field(default_factory=set)
     out_of_scope: set[int] = field(default_factory=set)
@@ -83,7 +83,7 @@ def _let_go(alert: Alert, held: list[_Held], offset: int, watermark: int, alerte
     over = [h for h in held if h.at_us + alert.held_us <= watermark]
     for one in sorted(over, key=lambda h: (h.at_us, h.origin)):
         if one.is_open:
-            alerted.told.append(Told(one.origin, None, offset, one.at_us + alert.held_us))
+            alerted.told.append(ToldAlert(one.origin, None, offset, one.at_us + alert.held_us))
     return [h for h in held if h not in over]
 
 
@@ -108,5 +108,5 @@ def _apply(
     for other in [h for h in held if h.side is side.other and h.id == now.id]:
         start, end = (now, other) if side is START else (other, now)
         if start.is_open and end.at_us - start.at_us > alert.longer_than_us:
-            alerted.told.append(Told(start.origin, end.origin, record.offset, watermark))
+            alerted.told.append(ToldAlert(start.origin, end.origin, record.offset, watermark))
         start.is_open = False

@@ -14,7 +14,7 @@ from app.domain.rules.admission import refusal
 from app.domain.rules.epochs import AS_DECLARED, Rules
 
 
-class Waiting(NamedTuple):
+class OpenHalf(NamedTuple):
     """A half that counts: where it stands, its id, when it happened, its values."""
 
     origin: int
@@ -44,7 +44,7 @@ def fold_join(
     """
     records, advances = list(records), list(advances)
     joined = Joined()
-    halves: dict[Side, list[Waiting]] = {side: [] for side in Side}
+    halves: dict[Side, list[OpenHalf]] = {side: [] for side in Side}
     watermarks = []
     for topic in join.topics:
         mine = sorted((r for r in records if r.topic == topic), key=lambda r: r.offset)
@@ -66,7 +66,7 @@ def _count(
     records: list[Record],
     raised: list[Advance],
     rules: Rules,
-    halves: dict[Side, list[Waiting]],
+    halves: dict[Side, list[OpenHalf]],
     joined: Joined,
 ) -> int:
     """Put the halves of one topic that count to their sides; gives its watermark, with advances at the log's end."""
@@ -85,7 +85,7 @@ def _count(
             joined.out_of_scope.add(origin)
             continue
         half, counted = join.half(side), halves[side]
-        waiting = Waiting(origin, values[half.id], as_integer(values[half.at]), values)
+        waiting = OpenHalf(origin, values[half.id], as_integer(values[half.at]), values)
         if waiting.at_us + join.grace_us <= watermark:
             joined.late.add(origin)
         elif any(h.id == waiting.id and h.at_us + join.remembered_us > watermark for h in counted):

@@ -48,7 +48,7 @@ class Term(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class Inequality:
     """Whether the terms, summed, stand so to `value`; not where one of them is null."""
 
     terms: tuple[Term, ...]
@@ -78,7 +78,7 @@ class AnyOf:
     of: tuple[Condition, ...]
 
 
-Condition = Comparison | Missing | AllOf | AnyOf
+Condition = Inequality | Missing | AllOf | AnyOf
 
 
 def read_condition(text: str) -> Condition:
@@ -96,7 +96,7 @@ def columns_of(condition: Condition) -> frozenset[str]:
     return frozenset(column for part in parts_of(condition) for column in _asked(part))
 
 
-def parts_of(condition: Condition) -> Iterator[Comparison | Missing]:
+def parts_of(condition: Condition) -> Iterator[Inequality | Missing]:
     """What `and` and `or` join in it."""
     if isinstance(condition, AllOf | AnyOf):
         for one in condition.of:
@@ -114,14 +114,14 @@ def holds(condition: Condition, values: Mapping[str, Any]) -> bool:
             return any(holds(one, values) for one in of)
         case Missing(column, is_null):
             return (values[column] is None) == is_null
-        case Comparison(terms, sign, value):
+        case Inequality(terms, sign, value):
             if any(values[term.column] is None and not term.or_zero for term in terms):
                 return False
             total = sum(term.factor * int(values[term.column] or 0) for term in terms)
             return bool(COMPARISONS[sign](total, value))
 
 
-def _asked(part: Comparison | Missing) -> tuple[str, ...]:
+def _asked(part: Inequality | Missing) -> tuple[str, ...]:
     return (part.column,) if isinstance(part, Missing) else tuple(term.column for term in part.terms)
 
 
@@ -151,7 +151,7 @@ def _condition(told: ast.expr) -> Condition:
     raise _not_understood(told)
 
 
-def _comparison(left: ast.expr, right: ast.expr, sign: ast.cmpop) -> Comparison:
+def _comparison(left: ast.expr, right: ast.expr, sign: ast.cmpop) -> Inequality:
     if type(sign) not in _SIGNS:
         raise _not_understood(ast.Compare(left, [sign], [right]))
     summed = _sum(left, 1) + _sum(right, -1)
@@ -164,7 +164,7 @@ def _comparison(left: ast.expr, right: ast.expr, sign: ast.cmpop) -> Comparison:
     if not factors:
         raise ConditionError(f"{ast.unparse(left)!r} is compared, and there is no column in it")
     terms = tuple(Term(column, factor, or_zero) for (column, or_zero), factor in factors.items())
-    return Comparison(terms, _SIGNS[type(sign)], value)
+    return Inequality(terms, _SIGNS[type(sign)], value)
 
 
 def _sum(told: ast.expr, factor: int) -> list[Term]:

@@ -36,7 +36,7 @@ from app.topics import topics
 if TYPE_CHECKING:
     import polars as pl
 
-    from app.rides.sent import Sent
+    from app.rides.sent import SentSoFar
 
 
 @dataclass
@@ -119,13 +119,13 @@ def _reconcile(settings: Settings, url: str) -> tuple[int, dict[str, Any]]:
     return int(code or 0), report
 
 
-def _latest(written: Sent) -> int:
+def _latest(written: SentSoFar) -> int:
     if written.latest_clock_ms is None:
         raise FlagfallError("there were no rides to write")
     return written.latest_clock_ms
 
 
-def _facts(written: Sent, seconds: float, report: dict[str, Any]) -> dict[str, Any]:
+def _facts(written: SentSoFar, seconds: float, report: dict[str, Any]) -> dict[str, Any]:
     first = report["views"][0]["ledger"] if report.get("views") else []
     return {
         "rides": written.total,

@@ -16,24 +16,24 @@ from app.edge.http.long_work import LongWork
 from app.edge.http.problems import Problem
 from app.edge.http.rows.zone_names import Names, no_names
 from app.engine.drive.kafka.schemas import Awaited
-from app.engine.drive.ownership.directory import Directory, Standing
+from app.engine.drive.ownership.directory import Directory, GroupStanding
 from app.engine.drive.watch.liveness import Liveness
 
 WHY = {
-    Standing.STARTING: "The worker has no partitions assigned yet.",
-    Standing.REBALANCING: "Partitions are being handed over between workers.",
-    Standing.RECOVERING: "The tables are being read back from their changelog.",
-    Standing.READY: "The worker answers.",
-    Standing.LOST: "The worker lost its group; another may own its partitions by now.",
-    Standing.STOPPING: "The worker is being stopped; ask another.",
+    GroupStanding.STARTING: "The worker has no partitions assigned yet.",
+    GroupStanding.REBALANCING: "Partitions are being handed over between workers.",
+    GroupStanding.RECOVERING: "The tables are being read back from their changelog.",
+    GroupStanding.READY: "The worker answers.",
+    GroupStanding.LOST: "The worker lost its group; another may own its partitions by now.",
+    GroupStanding.STOPPING: "The worker is being stopped; ask another.",
 }
 FARTHEST = [
-    Standing.READY,
-    Standing.RECOVERING,
-    Standing.REBALANCING,
-    Standing.STARTING,
-    Standing.LOST,
-    Standing.STOPPING,
+    GroupStanding.READY,
+    GroupStanding.RECOVERING,
+    GroupStanding.REBALANCING,
+    GroupStanding.STARTING,
+    GroupStanding.LOST,
+    GroupStanding.STOPPING,
 ]
 """From ready to what will not be ready by itself."""
 
@@ -87,14 +87,14 @@ class Edge:
         return self._by_view[view.name]
 
     @property
-    def standing(self) -> Standing:
+    def standing(self) -> GroupStanding:
         """The worker's: of its groups' standings the one farthest from ready."""
         return max((group.directory.standing_now for group in self.groups), key=FARTHEST.index)
 
     @property
     def ready(self) -> bool:
         """Whether queries about every group may be answered from here."""
-        return self.standing is Standing.READY
+        return self.standing is GroupStanding.READY
 
     def require_ready(self, view: View) -> None:
         """A 503 problem unless this worker may answer about the view, or about some of its partitions."""
@@ -106,7 +106,7 @@ class Edge:
             raise not_ready(directory.standing_now)
 
 
-def not_ready(standing: Standing, **extensions: Any) -> Problem:
+def not_ready(standing: GroupStanding, **extensions: Any) -> Problem:
     """The 503 problem of that standing."""
     return Problem("not-ready", WHY[standing], standing=standing.value, **extensions)
 

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import ParamSpec, TypeVar
 
-from app.codecs.stored.changelog import Int64s
+from app.codecs.arrays import Int64s
 from app.engine.core.rows.state import Rows, ViewState
 
 COPY_ROWS = 65_536

@@ -21,7 +21,7 @@ from app.edge.http.nowhere import is_nowhere
 from app.edge.http.page.verdicts import UNREADABLE, read_verdicts
 from app.edge.http.problems import Handler
 from app.engine.core.task_state import TaskState
-from app.engine.drive.ownership.directory import Directory, Standing
+from app.engine.drive.ownership.directory import Directory, GroupStanding
 
 UNMATCHED = "unmatched"
 REGISTRY = web.AppKey("registry", CollectorRegistry)
@@ -80,9 +80,9 @@ class StateCollector(Collector):
         yield from _verdicts(self._edge)
 
 
-def _standing(standing: Standing) -> Metric:
+def _standing(standing: GroupStanding) -> Metric:
     gauge = GaugeMetricFamily("flagfall_worker_standing", "1 for what the worker is now.", labels=["standing"])
-    for one in Standing:
+    for one in GroupStanding:
         gauge.add_metric([one.value], float(one is standing))
     return gauge
 
@@ -91,7 +91,7 @@ def _standings(groups: Mapping[str, Directory]) -> Metric:
     gauge = GaugeMetricFamily("flagfall_group_standing", "The same of each task group.", labels=["group", "standing"])
     for name, directory in groups.items():
         now = directory.standing_now
-        for one in Standing:
+        for one in GroupStanding:
             gauge.add_metric([name, one.value], float(one is now))
     return gauge
 

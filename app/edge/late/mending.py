@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from app.codecs.avro.schema import Schemas
-from app.codecs.avro.strict import Refusal, StrictDecoder
+from app.codecs.avro.strict import StrictDecoder, Unreadable
 from app.domain.corrections.correction import Place
 from app.domain.corrections.refeed import Left
 from app.domain.errors import FlagfallError
@@ -40,7 +40,7 @@ def values_of(source: Source, refused: RefusedRecord, schemas: Schemas) -> dict[
     if refused.original is not None:
         return Left.ORIGINAL_GONE
     told = StrictDecoder(source.columns).decode(refused.value, schemas)
-    return told.reason if isinstance(told, Refusal) else told
+    return told.reason if isinstance(told, Unreadable) else told
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from app.codecs.stored.corrections import correction_bytes
 from app.domain.catalogue import Catalogue
 from app.domain.contribution import key_of
 from app.domain.corrections.correction import Correction, Place, Refusal
-from app.domain.corrections.refeed import WORDS, Fed, Standing, place_of, plan_refeed
+from app.domain.corrections.refeed import WORDS, Fed, ViewStanding, place_of, plan_refeed
 from app.domain.records import Record, with_derived
 from app.domain.source import Source
 from app.domain.view import View
@@ -36,7 +36,7 @@ NOT_SENT = "not_sent"
 """Why there is no answer, where the task was silent before."""
 
 
-class Told(NamedTuple):
+class RecordOutcome(NamedTuple):
     """What became of one record in one view; "" stands for no view at all."""
 
     place: Place
@@ -83,22 +83,22 @@ class Refeeding:
         schemas: Schemas,
         mended: Mapping[Place, Mended],
         only: Collection[str] = (),
-    ) -> Iterator[Told]:
+    ) -> Iterator[RecordOutcome]:
         """Add the records to the views that refused them (`only` to these, if any are named), task by task."""
         by_task: dict[tuple[str, int], list[Fed]] = defaultdict(list)
         for place, found in _by_place(refused).items():
             source = self._catalogue.by_topic.get(place.topic)
             if source is None:
-                yield Told(place, "", LEFT, NO_SOURCE)
+                yield RecordOutcome(place, "", LEFT, NO_SOURCE)
                 continue
             record = self._usable(source, found[0], schemas, mended.get(place))
             for name, why in views_wanted(found, [v for v in self._catalogue.views if v.source == source]):
                 if only and name not in only:
                     continue
                 if isinstance(record, str):
-                    yield Told(place, name, LEFT, record)
+                    yield RecordOutcome(place, name, LEFT, record)
                 elif why is not None:
-                    yield Told(place, name, LEFT, why)
+                    yield RecordOutcome(place, name, LEFT, why)
                 else:
                     by_task[name, place.partition].append(Fed(record, found[0].reason == LATE))
         for (name, partition), fed in sorted(by_task.items()):
@@ -107,14 +107,14 @@ class Refeeding:
     def _usable(self, source: Source, refused: RefusedRecord, schemas: Schemas, mended: Mended | None) -> Record | str:
         return usable(source, self._whole(refused) if mended is None else refused, schemas, mended)
 
-    def _feed_task(self, view: View, partition: int, fed: Sequence[Fed]) -> Iterator[Told]:
+    def _feed_task(self, view: View, partition: int, fed: Sequence[Fed]) -> Iterator[RecordOutcome]:
         """Plan, send and wait; plan again for records whose row was corrected by somebody else meanwhile."""
         for last in (*[False] * (ROUNDS - 1), True):
             plan = plan_refeed(view, self._standing(view, partition, fed), fed, self.run)
-            yield from (Told(one.place, view.name, LEFT, one.why) for one in plan.not_added)
+            yield from (RecordOutcome(one.place, view.name, LEFT, one.why) for one in plan.not_added)
             if self._dry:
                 self.changes += [Changed(view, partition, one) for one in plan.corrections]
-                yield from (Told(p, view.name, WOULD_APPLY) for one in plan.corrections for p in one.adds)
+                yield from (RecordOutcome(p, view.name, WOULD_APPLY) for one in plan.corrections for p in one.adds)
                 return
             again = set[Place]()
             for correction, outcome, why in self._in_portions(self._outcomes_of(view), partition, plan.corrections):
@@ -123,12 +123,12 @@ class Refeeding:
                     continue
                 if outcome == APPLIED:
                     self.changes.append(Changed(view, partition, correction))
-                yield from (Told(place, view.name, outcome, why) for place in correction.adds)
+                yield from (RecordOutcome(place, view.name, outcome, why) for place in correction.adds)
             fed = [one for one in fed if place_of(one.record) in again]
             if not fed:
                 return
 
-    def _standing(self, view: View, partition: int, fed: Sequence[Fed]) -> Standing:
+    def _standing(self, view: View, partition: int, fed: Sequence[Fed]) -> ViewStanding:
         keys = (key_of(view, with_derived(view.source, one.record.values)) for one in fed)
         windows = {key.window_start_us for key in keys if key is not None and key.window_start_us is not None}
         return standing(self._url, self._outcomes_of(view), view, partition, windows)

@@ -16,10 +16,10 @@ from app.base.exported import exported
 from app.base.kafka.clients import librdkafka_options
 from app.base.kafka.committed import committed
 from app.base.settings import Settings
-from app.codecs.stored.corrections import Outcome, read_outcome
+from app.codecs.stored.corrections import CorrectionOutcome, read_outcome
 from app.codecs.stored.export import read_export
 from app.domain.corrections.correction import Place
-from app.domain.corrections.refeed import Standing
+from app.domain.corrections.refeed import ViewStanding
 from app.domain.errors import FlagfallError
 from app.domain.marker import Marker
 from app.domain.measures.parts import Op, Take
@@ -42,7 +42,7 @@ class Outcomes:
         self._judged = defaultdict[int, list[int]](list)
         self._added = defaultdict[tuple[int, str, str], dict[Place, int]](dict)
 
-    def new(self, partition: int) -> Iterator[Outcome]:
+    def new(self, partition: int) -> Iterator[CorrectionOutcome]:
         """What was told of one task's corrections since the last look."""
         for message in committed(self._client, self._told_in, partition, self._next[partition]):
             self._next[partition] = message.offset() + 1
@@ -67,7 +67,7 @@ class Outcomes:
         added = self._added[marker.partition, view.name, view.version]
         return frozenset(place for place, offset in added.items() if offset >= begun)
 
-    def _note(self, outcome: Outcome) -> None:
+    def _note(self, outcome: CorrectionOutcome) -> None:
         self._judged[outcome.partition].append(outcome.offset)
         if outcome.why is None:
             correction = outcome.correction
@@ -95,14 +95,14 @@ def adding_up(view: View) -> list[str]:
     ]
 
 
-def standing(worker_url: str, outcomes: Outcomes, view: View, partition: int, windows: Collection[int]) -> Standing:
+def standing(worker_url: str, outcomes: Outcomes, view: View, partition: int, windows: Collection[int]) -> ViewStanding:
     """Rows of these windows with the marker they stand at, and what was added.
 
     The rows are fetched first: every correction in them is told of by then, and one that follows changes the row
     that a plan expects. Raises TaskUnknown.
     """
     marker, table = _exported(worker_url, view, partition)
-    return Standing(marker, _rows(view, table, windows), outcomes.added(view, marker))
+    return ViewStanding(marker, _rows(view, table, windows), outcomes.added(view, marker))
 
 
 def _exported(worker_url: str, view: View, partition: int) -> tuple[Marker, pa.Table]:

@@ -13,7 +13,7 @@ from app.domain.records import Value
 from app.edge.cli.common import echo_table
 from app.edge.late.cost import Cost
 from app.edge.late.mending import Reader
-from app.edge.late.refeed import WOULD_APPLY, Changed, Refeeding, Told
+from app.edge.late.refeed import WOULD_APPLY, Changed, RecordOutcome, Refeeding
 from app.edge.late.refused import RefusedRecord
 
 Counts = Mapping[tuple[str, str], int]
@@ -46,7 +46,7 @@ def echo_refused(records: Sequence[RefusedRecord], counts: Counts, read: Reader 
     echo_table(("REASON", "VIEW", "COUNT"), [(reason, view, n) for (reason, view), n in sorted(counts.items())])
 
 
-def run_as_json(run: Refeeding, told: Sequence[Told]) -> dict[str, Any]:
+def run_as_json(run: Refeeding, told: Sequence[RecordOutcome]) -> dict[str, Any]:
     return {
         "run": run.run,
         "records": [{**one.place._asdict(), "view": one.view, "outcome": one.outcome, "why": one.why} for one in told],
@@ -54,7 +54,7 @@ def run_as_json(run: Refeeding, told: Sequence[Told]) -> dict[str, Any]:
     }
 
 
-def echo_run(run: Refeeding, told: Sequence[Told], limit: int) -> None:
+def echo_run(run: Refeeding, told: Sequence[RecordOutcome], limit: int) -> None:
     """The first records, then counts."""
     rows = [(o.view, f"{o.place.topic}-{o.place.partition}", o.place.offset, o.outcome, o.words) for o in told[:limit]]
     echo_table(("VIEW", "FROM", "OFFSET", "OUTCOME", "WHY"), rows)

@@ -29,7 +29,7 @@ class LogEnds(NamedTuple):
 
 
 @dataclass
-class Taken:
+class TakenAdvances:
     """What requests did: raised positions, the records that say so; (index, reason) of those that are refused."""
 
     inputs: dict[str, InputPosition] = field(default_factory=dict)
@@ -37,13 +37,13 @@ class Taken:
     refused: list[tuple[int, str]] = field(default_factory=list)
 
 
-def take_requests(definition: TaskDefinition, marker: Marker, batch: Batch, log_ends: LogEnds) -> Taken:
+def take_requests(definition: TaskDefinition, marker: Marker, batch: Batch, log_ends: LogEnds) -> TakenAdvances:
     """Raise the watermarks that are asked for; a request below the present watermark changes nothing.
 
     What is written names the offset from which it holds: the position at which this task took it, whatever
     the requester knew of it. So a recomputation applies it exactly there.
     """
-    taken = Taken()
+    taken = TakenAdvances()
     for i, (_, request) in enumerate(_admitted(definition, batch, log_ends)):
         if isinstance(request, str):
             taken.refused.append((i, request))

@@ -10,13 +10,12 @@ from typing import NamedTuple, overload
 
 import numpy as np
 
+from app.codecs.arrays import Int64s
 from app.codecs.avro.decode import Packed
+from app.codecs.batches.record_batches import Headers
 from app.codecs.blobs import Blobs
-from app.codecs.stored.changelog import Int64s
 from app.domain.marker import Marker
 from app.engine.core.task_state import Effect
-
-Headers = tuple[tuple[str, bytes], ...]
 
 
 @dataclass(frozen=True)

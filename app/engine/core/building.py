@@ -21,7 +21,7 @@ from app.engine.core.epochs import of_one_skew
 from app.engine.core.records.refusals import late_output
 from app.engine.core.records.usable import Usable, usable_records
 from app.engine.core.results.corrections import correct_again
-from app.engine.core.views.folding import Part, fold_views
+from app.engine.core.views.folding import UsableBatch, fold_views
 
 
 class Piece(NamedTuple):
@@ -76,7 +76,7 @@ def build(draft: Draft, batch: Batch, advances: Sequence[Advance], schemas: Sche
         raise StateError(f"{batch.topic}-{batch.partition}: no view is being built at offset {batch.base_offset}")
     watermark_us = max(draft.marker.views[view.name].built[batch.topic].watermark_us for view in views)
     again = read_again(draft.definition, batch, read.skews, watermark_us, advances, schemas)
-    (late_for,) = fold_views(draft, views, [Part(batch, again.usable)])
+    (late_for,) = fold_views(draft, views, [UsableBatch(batch, again.usable)])
     for index, late in sorted(late_for.items()):
         draft.outputs.append(late_output(draft.definition, batch, index, late))
     reached = BuildPosition(batch.next_offset, again.watermark_us)

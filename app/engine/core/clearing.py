@@ -11,7 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from app.codecs.stored.changelog import Int64s, block_head
+from app.codecs.arrays import Int64s
+from app.codecs.stored.changelog import block_head
 from app.domain.marker import CLEARING
 from app.domain.view import View
 from app.engine.core.completing import built_so_far

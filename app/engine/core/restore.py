@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from app.codecs.arrays import Int64s
 from app.codecs.blobs import NULL, Blobs
 from app.codecs.stored import changelog
-from app.codecs.stored.changelog import Int64s
 from app.codecs.stored.closings import Mark, as_closed_row_key, as_final_key, decode_mark, mark_head, task_of
 from app.codecs.stored.halves import decode_half, half_head, place_of
 from app.codecs.stored.marker import decode_marker

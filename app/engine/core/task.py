@@ -30,7 +30,7 @@ from app.engine.core.definition import Role, TaskDefinition
 from app.engine.core.draft import Draft
 from app.engine.core.pairs import joining, watching
 from app.engine.core.records.branching import branch_batch
-from app.engine.core.records.reading import Read, Records, passed, read_batch
+from app.engine.core.records.reading import Read, UsableRecords, passed, read_batch
 from app.engine.core.records.refusals import late_output, quarantine_outputs
 from app.engine.core.records.usable import Usable
 from app.engine.core.results.closing import close_windows
@@ -40,7 +40,7 @@ from app.engine.core.results.merging import publish_finals
 from app.engine.core.results.revising import forget_finals
 from app.engine.core.task_state import TaskState
 from app.engine.core.views.expiry import expire_rows
-from app.engine.core.views.folding import LateFor, Part, fold_views
+from app.engine.core.views.folding import LateFor, UsableBatch, fold_views
 
 
 class TaskCore:
@@ -74,7 +74,7 @@ class TaskCore:
         if not reads:
             return None
         draft = Draft(self.definition, self.state)
-        by_source = dict[str, list[tuple[Read, Records]]]()
+        by_source = dict[str, list[tuple[Read, UsableRecords]]]()
         for read in reads:
             self._refuse_moved(read)
             if read.records is None:
@@ -169,7 +169,7 @@ class TaskCore:
             case Role.CLOSINGS:
                 draft.move_input(batch.topic, passed(batch, position, quarantined=take_closings(draft, batch)))
 
-    def _take_records(self, draft: Draft, reads: Sequence[tuple[Read, Records]]) -> None:
+    def _take_records(self, draft: Draft, reads: Sequence[tuple[Read, UsableRecords]]) -> None:
         """Batches of one source."""
         for read, (_, usable, refused) in reads:
             position = read.position
@@ -179,14 +179,14 @@ class TaskCore:
         source = reads[0][1].source
         views, branches = self.definition.views_over(source), self.definition.branches_over(source)
         live = [view for view in views if draft.marker.views[view.name].state == LIVE]
-        parts = [Part(read.batch, records.usable) for read, records in reads]
+        parts = [UsableBatch(read.batch, records.usable) for read, records in reads]
         for part, (_, records), late_for in zip(parts, reads, fold_views(draft, live, parts), strict=True):
             _quarantine(draft, part.batch, records.refused)
             self._pair(draft, part, late_for)
             branch_batch(draft, branches, *part)
             _tell_late(draft, part.batch, late_for)
 
-    def _pair(self, draft: Draft, part: Part, late_for: LateFor) -> None:
+    def _pair(self, draft: Draft, part: UsableBatch, late_for: LateFor) -> None:
         topic = part.batch.topic
         late = [joining.join_batch(draft, j, *part) for j in self.definition.joins if topic in j.topics]
         late += [watching.watch_batch(draft, a, *part) for a in self.definition.alerts if a.topic == topic]

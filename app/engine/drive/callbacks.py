@@ -105,7 +105,7 @@ class Ready(Protocol):
     def __call__(self, partition: int, state: TaskState) -> None: ...
 
 
-class Take(Protocol):
+class TakeChanges(Protocol):
     """Records of a changelog, in order; called by `read_to_end` on the loop, for each step of a partition.
 
     It may work for as long as a step of records takes to be read in, for the loop gets its turn between two; and may

@@ -15,7 +15,7 @@ from app.engine.drive.budget import TransactionBudget
 from app.engine.drive.callbacks import AskLogEnds, BackPressure, Done, OnFailure, OnGap, Reread
 from app.engine.drive.kafka.schemas import SchemaCache
 from app.engine.drive.kafka.writer import TaskWriter
-from app.engine.drive.waiting import Taken, Waiting
+from app.engine.drive.waiting import TakenBatch, WaitingBatches
 from app.engine.drive.watch.failures import Stood
 from app.engine.drive.watch.progress import Doing
 from app.engine.drive.withheld import Withheld, schema_ids
@@ -55,7 +55,7 @@ class TaskRunner:
         self._expected = dict(core.state.marker.next_offsets)
         self._wakeup = asyncio.Event()
         self._withheld = Withheld(schemas, self._wakeup.set)
-        self._waiting = Waiting(core, hold_records, full, drained, self._withheld.topics)
+        self._waiting = WaitingBatches(core, hold_records, full, drained, self._withheld.topics)
         self._folding: Sequence[Batch] = ()
         self._advances: dict[str, tuple[int, int]] = {}
         self._stopping = self._failed = self._asking = self._writing = False
@@ -203,7 +203,7 @@ class TaskRunner:
         self._writing = False
         return True
 
-    async def _fold(self, taken: Sequence[Taken], schemas: Schemas) -> None:
+    async def _fold(self, taken: Sequence[TakenBatch], schemas: Schemas) -> None:
         self._folding = [batch for batch, _ in taken]
         failpoints.reached(failpoints.BATCH_TAKEN)
         async with self._budget.step():

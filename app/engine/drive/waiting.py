@@ -14,14 +14,14 @@ HOLD_BYTES = 128 << 20
 """No more of a topic is joined, or taken while so much waits: few records may be large."""
 
 
-class Taken(NamedTuple):
+class TakenBatch(NamedTuple):
     """What waited of a topic, merged to one batch; `dones` are called when its transaction has been committed."""
 
     batch: Batch
     dones: list[Done]
 
 
-class Waiting:
+class WaitingBatches:
     """Batches by topic, the topics in the order of their turns.
 
     `full` and `drained` tell the fetcher of back-pressure, per topic: of one that holds enough for the largest batch,
@@ -81,11 +81,11 @@ class Waiting:
                 chosen.append(topic)
         return chosen
 
-    def take_due(self) -> list[Taken]:
+    def take_due(self) -> list[TakenBatch]:
         """One batch of each topic whose turn it is."""
         return [self._take(topic) for topic in self.due()]
 
-    def _take(self, topic: str) -> Taken:
+    def _take(self, topic: str) -> TakenBatch:
         """What waits of a topic, merged or cut to the largest batch; the topic goes to the end of the line."""
         waiting, largest = self._batches.pop(topic), self._largest(topic)
         used, records, size = 1, len(waiting[0][0]), waiting[0][0].held_bytes
@@ -106,7 +106,7 @@ class Waiting:
         elif topic in self._blocked:
             self._blocked.discard(topic)
             self._drained(topic)
-        return Taken(merged, dones)
+        return TakenBatch(merged, dones)
 
     def _first(self) -> Iterator[tuple[str, Batch]]:
         """The next batch of each topic that may have its turn."""

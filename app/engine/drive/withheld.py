@@ -9,7 +9,7 @@ from typing import NamedTuple
 from app.codecs.avro.schema import Schemas, WriterSchema
 from app.engine.core.batch import Batch
 from app.engine.drive.kafka.schemas import SchemaCache
-from app.engine.drive.waiting import Taken
+from app.engine.drive.waiting import TakenBatch
 
 
 def schema_ids(batch: Batch) -> set[int]:
@@ -18,7 +18,7 @@ def schema_ids(batch: Batch) -> set[int]:
 
 
 class _Asked(NamedTuple):
-    taken: Taken
+    taken: TakenBatch
     question: asyncio.Task[Schemas]
 
 
@@ -42,9 +42,9 @@ class Withheld:
         """The batches that are kept aside."""
         return [asked.taken.batch for asked in self._asked.values()]
 
-    def readable(self, taken: Sequence[Taken]) -> tuple[list[Taken], Schemas]:
+    def readable(self, taken: Sequence[TakenBatch]) -> tuple[list[TakenBatch], Schemas]:
         """Those whose schemas are known, and these. The others are kept aside, and the registry is asked."""
-        readable, schemas = list[Taken](), dict[int, WriterSchema | None]()
+        readable, schemas = list[TakenBatch](), dict[int, WriterSchema | None]()
         for one in taken:
             known = self._schemas.known(schema_ids(one.batch))
             if known is None:
@@ -54,7 +54,7 @@ class Withheld:
                 schemas.update(known)
         return readable, schemas
 
-    def take_answered(self) -> tuple[Taken, Schemas] | None:
+    def take_answered(self) -> tuple[TakenBatch, Schemas] | None:
         """One whose schemas have been told since, with them. It raises what asking has raised, and keeps the batch."""
         for topic, asked in self._asked.items():
             if asked.question.done():
@@ -69,7 +69,7 @@ class Withheld:
             asked.question.cancel()
         self._asked.clear()
 
-    def _ask(self, taken: Taken) -> None:
+    def _ask(self, taken: TakenBatch) -> None:
         topic, ids = taken.batch.topic, schema_ids(taken.batch)
         question = asyncio.create_task(self._schemas.having(ids), name=f"schemas of {topic}-{taken.batch.partition}")
         question.add_done_callback(lambda _: self._on_answer())

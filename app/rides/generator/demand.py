@@ -8,7 +8,7 @@ from functools import lru_cache
 import numpy as np
 import polars as pl
 
-from app.rides.generator.draws import Int64s
+from app.codecs.arrays import Int64s
 from app.rides.new_york import ZONE
 from app.rides.ride import YEAR_2100_US
 

@@ -11,7 +11,8 @@ import numpy as np
 import polars as pl
 from polars import selectors
 
-from app.rides.generator.draws import Bools, Draws, Int64s
+from app.codecs.arrays import Int64s
+from app.rides.generator.draws import Bools, Draws
 
 MINUTE_US = 60_000_000
 HOUR_US = 60 * MINUTE_US

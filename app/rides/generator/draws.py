@@ -11,9 +11,9 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
+from app.codecs.arrays import Int64s
 from app.rides.ride_id import UInt64s, hash_text, mix64
 
-Int64s = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)

@@ -11,10 +11,11 @@ from dataclasses import dataclass, field
 import numpy as np
 import polars as pl
 
+from app.codecs.arrays import Int64s
 from app.rides.frames import ride_columns
 from app.rides.generator.demand import LAST_REPORT, MAX_NUMBER, Demand
 from app.rides.generator.dirt import Dirt, has_refund, origins, soil
-from app.rides.generator.draws import Draws, Int64s
+from app.rides.generator.draws import Draws
 from app.rides.generator.meter import charge
 from app.rides.generator.trips import drive
 from app.rides.generator.zones import SERVICES

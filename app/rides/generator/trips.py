@@ -7,7 +7,8 @@ from functools import cache
 import numpy as np
 import polars as pl
 
-from app.rides.generator.draws import Choice, Draws, Int64s
+from app.codecs.arrays import Int64s
+from app.rides.generator.draws import Choice, Draws
 from app.rides.generator.zones import FHV, GREEN, HVFHV, SERVICES, YELLOW, farthest, pick_zones
 
 SERVICE_PERCENT = (25, 3, 7, 65)

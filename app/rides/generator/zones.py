@@ -15,7 +15,8 @@ from io import BytesIO
 import numpy as np
 import polars as pl
 
-from app.rides.generator.draws import Choice, Draws, Int64s
+from app.codecs.arrays import Int64s
+from app.rides.generator.draws import Choice, Draws
 
 SERVICES = ("yellow", "green", "fhv", "hvfhv")
 YELLOW, GREEN, FHV, HVFHV = range(4)

@@ -6,7 +6,8 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 
-from app.rides.generator.draws import Bools, Draws, Int64s
+from app.codecs.arrays import Int64s
+from app.rides.generator.draws import Bools, Draws
 
 SECOND_US = 1_000_000
 MAX_DISORDER_SECONDS = 15 * 60

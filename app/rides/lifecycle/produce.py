@@ -12,7 +12,7 @@ from app.codecs.avro.encode import encode_block
 from app.codecs.avro.record_schema import record_schema
 from app.rides.lifecycle.sources import FARES, RIDE_EVENTS
 from app.rides.pace import Pace
-from app.rides.sent import Encoded, Sent, send_frames
+from app.rides.sent import Encoded, SentSoFar, send_frames
 
 _SCHEMAS = {topic.name: record_schema(source) for source in (RIDE_EVENTS, FARES) for topic in source.topics}
 
@@ -22,8 +22,8 @@ def write_lifecycle(
     schema_ids: Mapping[str, int],
     frames: Iterable[pl.DataFrame],
     pace: Pace,
-    tell: Callable[[Sent], Any] = lambda sent: None,
-) -> Sent:
+    tell: Callable[[SentSoFar], Any] = lambda sent: None,
+) -> SentSoFar:
     """Send every record of the frames (`app.rides.lifecycle.order`) and wait until all are confirmed.
 
     `schema_ids`: topic to registry id. `tell` is called after each block. Raises DeliveryFailed.

@@ -8,7 +8,7 @@ from app.codecs.batches.origin_headers import OFFSET, PARTITION, TIMESTAMP_MS, T
 from app.domain.branch import Branch
 from app.domain.records import TopicPartition, with_derived
 from app.testkit.checks.expected import Expected
-from app.testkit.cluster.partition_log import Sent
+from app.testkit.cluster.partition_log import SentRecord
 from app.testkit.simulation.inputs import Fact
 from app.testkit.simulation.world import World
 
@@ -45,7 +45,7 @@ def _going_to(expected: Expected, branch: Branch, topic: str, output: str) -> li
     return [expected.inside[topic, r.offset] for r in sorted(chosen, key=lambda r: r.offset)]
 
 
-def _sent_on(fact: Fact) -> Sent:
+def _sent_on(fact: Fact) -> SentRecord:
     sent = fact.sample.sent
     told = (
         (TOPIC, fact.place.topic),
@@ -53,16 +53,16 @@ def _sent_on(fact: Fact) -> Sent:
         (OFFSET, str(fact.offset)),
         (TIMESTAMP_MS, str(sent.timestamp_ms)),
     )
-    return Sent(
+    return SentRecord(
         sent.key, sent.value, (*sent.headers, *((name, value.encode()) for name, value in told)), sent.timestamp_ms
     )
 
 
-def _written(world: World, topic: str, partition: int) -> list[Sent]:
+def _written(world: World, topic: str, partition: int) -> list[SentRecord]:
     entries = world.broker.log(topic, partition).committed()
     return [entry.record for entry in entries if entry.record is not None]
 
 
-def _comes_from(sent: Sent, place: TopicPartition) -> bool:
+def _comes_from(sent: SentRecord, place: TopicPartition) -> bool:
     told = dict(sent.headers)
     return (told[TOPIC], told[PARTITION]) == (place.topic.encode(), str(place.partition).encode())

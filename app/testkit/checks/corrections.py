@@ -8,15 +8,13 @@ from dataclasses import replace
 
 from app.base import names
 from app.domain.corrections.correction import Refusal, judge
-from app.testkit.checks.expected import Expected, Outcome
+from app.testkit.checks.expected import Expected, ExpectedOutcome
 from app.testkit.simulation.parcels import ALL_VIEWS
 from app.testkit.simulation.steps import Deploy
 from app.testkit.simulation.world import APPLICATION, World
 
-Problems = Iterator[str]
 
-
-def outcomes_of(world: World, partition: int) -> list[Outcome]:
+def outcomes_of(world: World, partition: int) -> list[ExpectedOutcome]:
     """What is committed about a task's corrections, in the order in which the task met them."""
     topic = names.corrected_topic(APPLICATION)
     logs = (world.broker.log(topic, p) for p in range(world.broker.partitions))
@@ -29,11 +27,11 @@ def outcomes_of(world: World, partition: int) -> list[Outcome]:
             correction = sent[document["offset"]].correction
             if correction is None:
                 raise ValueError(f"an outcome of what nobody can read: {document}")
-            outcomes.append(Outcome(correction, document["offset"], document["why"], document["at"]))
+            outcomes.append(ExpectedOutcome(correction, document["offset"], document["why"], document["at"]))
     return sorted(outcomes, key=lambda outcome: outcome.offset)
 
 
-def correction_problems(world: World, expected: Expected) -> Problems:
+def correction_problems(world: World, expected: Expected) -> Iterator[str]:
     """Every readable correction has one outcome, and it is the one that the rules give."""
     partition, outcomes = expected.marker.partition, expected.outcomes
     asked = [c.offset for c in world.inputs.corrected if c.partition == partition and c.correction is not None]
@@ -45,7 +43,9 @@ def correction_problems(world: World, expected: Expected) -> Problems:
             yield f"correction at {outcome.offset}: {outcome.why or 'applied'}, not {allowed}: {outcome}"
 
 
-def _allowed(world: World, expected: Expected, outcome: Outcome, before: Sequence[Outcome]) -> Iterator[str | None]:
+def _allowed(
+    world: World, expected: Expected, outcome: ExpectedOutcome, before: Sequence[ExpectedOutcome]
+) -> Iterator[str | None]:
     """Outcomes that are right.
 
     Two things are open: whether the row had expired yet, and whether advances at the very position had been taken.

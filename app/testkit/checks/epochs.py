@@ -12,10 +12,8 @@ from app.domain.view import View
 from app.engine.core.task_state import TaskState
 from app.testkit.checks.expected import Expected
 
-Problems = Iterator[str]
 
-
-def epoch_problems(expected: Expected, state: TaskState) -> Problems:
+def epoch_problems(expected: Expected, state: TaskState) -> Iterator[str]:
     """The last epochs are the rules of the worker that has the task; each floor is what its predecessors closed."""
     for held in state.views.values():
         view = held.view
@@ -27,7 +25,7 @@ def epoch_problems(expected: Expected, state: TaskState) -> Problems:
                 yield from (f"view {view.name}, {topic}: {wrong}" for wrong in _grace_problems(expected, view, topic))
 
 
-def _grace_problems(expected: Expected, view: View, topic: str) -> Problems:
+def _grace_problems(expected: Expected, view: View, topic: str) -> Iterator[str]:
     epochs = expected.marker.views[view.name].graces.get(topic, ())
     if not epochs or epochs[-1].grace_seconds != view.grace_seconds or epochs[0].floor_us != NO_WATERMARK:
         yield f"epochs are {epochs}, the grace is {view.grace_seconds} s"
@@ -38,7 +36,7 @@ def _grace_problems(expected: Expected, view: View, topic: str) -> Problems:
             yield f"{after} follows {before}, at which {closed} was closed"
 
 
-def changed_epoch_problems(before: Marker, after: Marker) -> Problems:
+def changed_epoch_problems(before: Marker, after: Marker) -> Iterator[str]:
     """Of two markers that follow each other: no epoch is forgotten, and new ones begin where the first one stood."""
     for topic, position in before.inputs.items():
         told = after.inputs[topic].skews

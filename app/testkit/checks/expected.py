@@ -28,11 +28,11 @@ from app.domain.view import View
 from app.domain.windows.session import SESSION_END
 from app.testkit.simulation.inputs import Fact
 
-Place = tuple[str, int]
+RecordPlace = tuple[str, int]
 """Topic and offset, within one partition."""
 
 
-class Outcome(NamedTuple):
+class ExpectedOutcome(NamedTuple):
     """What a task did about a correction: None is applied, else why not. `at`: the offsets that it had read."""
 
     correction: Correction
@@ -51,13 +51,13 @@ class Expected:
     marker: Marker
     facts: Sequence[Fact]
     advances: Sequence[Advance]
-    outcomes: Sequence[Outcome] = ()
+    outcomes: Sequence[ExpectedOutcome] = ()
 
     def __post_init__(self) -> None:
         self._views: dict[str, ExpectedView] = {}
 
     @cached_property
-    def inside(self) -> dict[Place, Fact]:
+    def inside(self) -> dict[RecordPlace, Fact]:
         """Committed records between each topic's start and position, in offset order within a topic."""
         covered = (fact for fact in self.facts if fact.is_committed and self._covers(fact))
         return {(fact.place.topic, fact.offset): fact for fact in covered}
@@ -72,7 +72,7 @@ class Expected:
         ]
 
     @cached_property
-    def refused(self) -> dict[Place, str]:
+    def refused(self) -> dict[RecordPlace, str]:
         """Why records cannot be used."""
         refused = {place: str(fact.sample.reason) for place, fact in self.inside.items() if fact.sample.reason}
         for record in self.records:
@@ -154,7 +154,7 @@ class ExpectedView:
             return rows
         return {key: cells for key, cells in rows.items() if self.end_us(key, cells) > expired_to_us}
 
-    def corrected(self, outcomes: Iterable[Outcome]) -> dict[RowKey, Cells]:
+    def corrected(self, outcomes: Iterable[ExpectedOutcome]) -> dict[RowKey, Cells]:
         """All rows, with these outcomes' corrections applied; none of them may expire or change any more."""
         rows = dict(self.folded.rows[self._expected.marker.partition])
         for outcome in outcomes:
@@ -165,7 +165,7 @@ class ExpectedView:
                     rows[outcome.correction.key] = outcome.correction.row
         return rows
 
-    def _is_own(self, outcome: Outcome) -> bool:
+    def _is_own(self, outcome: ExpectedOutcome) -> bool:
         """Whether it is of this life of the view."""
         return outcome.offset >= self._position.corrected_from
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from app.base import names
@@ -12,11 +12,11 @@ from app.domain.fingerprint import as_hex
 from app.domain.oracle.view_fold import by_window
 from app.domain.rows import RowKey, merge_rows
 from app.domain.view import View
-from app.testkit.checks.written import Problems, Settled, multiset_problems, written
+from app.testkit.checks.written import Settled, multiset_problems, written
 from app.testkit.simulation.world import World
 
 
-def final_problems(world: World, settled: Settled, view: View) -> Problems:
+def final_problems(world: World, settled: Settled, view: View) -> Iterator[str]:
     """Finals of every window that all tasks have closed, once each, as all their rows together say."""
     closed = [state.marker.views[view.name].closed_to_us for state, _ in settled]
     gathered: dict[RowKey, list[Any]] = {}

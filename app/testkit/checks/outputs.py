@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import pairwise
 
 from app.base import names
@@ -10,12 +11,12 @@ from app.testkit.checks.branches import branch_problems
 from app.testkit.checks.finals import final_problems
 from app.testkit.checks.pairs import alert_problems, join_problems
 from app.testkit.checks.refusals import refusal_problems
-from app.testkit.checks.written import Problems, Settled
+from app.testkit.checks.written import Settled
 from app.testkit.simulation.inputs import Asked
 from app.testkit.simulation.world import APPLICATION, World
 
 
-def output_problems(world: World, settled: Settled) -> Problems:
+def output_problems(world: World, settled: Settled) -> Iterator[str]:
     """Everything that is wrong with what was sent on, by all tasks together."""
     yield from refusal_problems(world, settled)
     for state, _ in settled:
@@ -37,7 +38,7 @@ def output_problems(world: World, settled: Settled) -> Problems:
     yield from (f"nobody expects records in {topic}" for topic in sorted(world.broker.topics - known))
 
 
-def _advance_problems(world: World, state: TaskState) -> Problems:
+def _advance_problems(world: World, state: TaskState) -> Iterator[str]:
     """Each recorded advance answers a request, not before its time; what was not answered was not needed."""
     for topic, position in state.marker.inputs.items():
         mine = [a for a in world.advances() if (a.topic, a.partition) == (topic, state.partition)]

@@ -4,30 +4,30 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from app.base import names
 from app.codecs.avro.record_schema import record_schema
 from app.codecs.avro.schema import WriterSchema
-from app.codecs.avro.strict import Refusal, StrictDecoder
+from app.codecs.avro.strict import StrictDecoder, Unreadable
 from app.codecs.batches.origin_headers import (
     JOIN,
     SIDE,
 )
 from app.domain.marker import Fates
-from app.domain.oracle.alert_fold import Alerted, Told
+from app.domain.oracle.alert_fold import Alerted, ToldAlert
 from app.domain.oracle.join_fold import Joined
 from app.domain.pairs.alert import AT_OFFSET, BEGAN_AT, END_ORIGIN, ENDED_AT, START_ORIGIN, TOLD_AT, Alert
 from app.domain.pairs.join import LEFT_ORIGIN, RIGHT_ORIGIN, Join, Side
 from app.domain.pairs.pairing import Pairing
 from app.domain.records import Value, with_derived
 from app.testkit.checks.expected import Expected
-from app.testkit.checks.written import Problems, Settled, as_refused, multiset_problems, place_of, written
+from app.testkit.checks.written import Settled, as_refused, multiset_problems, place_of, written
 from app.testkit.simulation.world import APPLICATION, World
 
 
-def join_problems(world: World, settled: Settled, join: Join) -> Problems:
+def join_problems(world: World, settled: Settled, join: Join) -> Iterator[str]:
     joined: Counter[Any] = Counter()
     unmatched: Counter[Any] = Counter()
     for state, expected in settled:
@@ -51,7 +51,7 @@ def join_problems(world: World, settled: Settled, join: Join) -> Problems:
     yield from multiset_problems("unmatched", unmatched, mine)
 
 
-def alert_problems(world: World, settled: Settled, alert: Alert) -> Problems:
+def alert_problems(world: World, settled: Settled, alert: Alert) -> Iterator[str]:
     alerted: Counter[Any] = Counter()
     for state, expected in settled:
         wanted = expected.alerted(alert)
@@ -63,7 +63,9 @@ def alert_problems(world: World, settled: Settled, alert: Alert) -> Problems:
     yield from multiset_problems("alert", alerted, _sent_on(world, alert))
 
 
-def _fate_problems(expected: Expected, topic: str, wanted: Joined | Alerted, fates: Mapping[str, Fates]) -> Problems:
+def _fate_problems(
+    expected: Expected, topic: str, wanted: Joined | Alerted, fates: Mapping[str, Fates]
+) -> Iterator[str]:
     by_fate = (wanted.applied, wanted.late, wanted.out_of_scope, wanted.duplicates)
     counts = Fates(*(sum(place_of(expected, origin)[0] == topic for origin in each) for each in by_fate))
     if fates.get(topic, Fates()) != counts:
@@ -81,7 +83,7 @@ def _joined_values(expected: Expected, join: Join, left: int | None, right: int 
     return _comparable({**join.joined(*halves), LEFT_ORIGIN: left, RIGHT_ORIGIN: right})
 
 
-def _alert_values(expected: Expected, alert: Alert, told: Told) -> Any:
+def _alert_values(expected: Expected, alert: Alert, told: ToldAlert) -> Any:
     start = _values_of(expected, told.start)
     own = {
         BEGAN_AT: start[alert.starts.at],
@@ -100,5 +102,5 @@ def _values_of(expected: Expected, origin: int) -> dict[str, Value]:
     return with_derived(sample.source, sample.values or {})
 
 
-def _comparable(values: Mapping[str, Any] | Refusal) -> Any:
-    return values if isinstance(values, Refusal) else tuple(sorted(values.items()))
+def _comparable(values: Mapping[str, Any] | Unreadable) -> Any:
+    return values if isinstance(values, Unreadable) else tuple(sorted(values.items()))

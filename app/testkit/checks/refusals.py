@@ -14,14 +14,14 @@ from app.codecs.batches.origin_headers import (
 )
 from app.domain.records import Reason, TopicPartition
 from app.engine.core.task_state import TaskState
-from app.testkit.checks.expected import Expected, Place
-from app.testkit.checks.written import Problems, Settled, as_refused, multiset_problems, place_of, refusal, written
+from app.testkit.checks.expected import Expected, RecordPlace
+from app.testkit.checks.written import Settled, as_refused, multiset_problems, place_of, refusal, written
 from app.testkit.simulation.parcels import ALL_VIEWS, changed
 from app.testkit.simulation.steps import Deploy
 from app.testkit.simulation.world import APPLICATION, World
 
 
-def refusal_problems(world: World, settled: Settled) -> Problems:
+def refusal_problems(world: World, settled: Settled) -> Iterator[str]:
     quarantined: Counter[Any] = Counter()
     late: Counter[Any] = Counter()
     for state, expected in settled:
@@ -38,7 +38,7 @@ def refusal_problems(world: World, settled: Settled) -> Problems:
     )
 
 
-def _late(world: World, state: TaskState, expected: Expected) -> Iterator[tuple[Place, tuple[str, str]]]:
+def _late(world: World, state: TaskState, expected: Expected) -> Iterator[tuple[RecordPlace, tuple[str, str]]]:
     """Each record that a view or join refused for lateness, with its name and version."""
     for view in (*ALL_VIEWS, *map(changed, ALL_VIEWS)):  # those of former releases, too
         position = state.marker.views.get(view.name)

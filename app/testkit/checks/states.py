@@ -16,10 +16,8 @@ from app.testkit.cluster.simulated_task import SimulatedTask
 from app.testkit.received import stored_rows
 from app.testkit.simulation.world import World
 
-Problems = Iterator[str]
 
-
-def content_problems(expected: Expected, state: TaskState) -> Problems:
+def content_problems(expected: Expected, state: TaskState) -> Iterator[str]:
     """Ledgers, watermarks, rows and blocks of any state, given how far its marker says it is."""
     yield from _input_problems(expected, state)
     yield from epoch_problems(expected, state)
@@ -34,7 +32,7 @@ def content_problems(expected: Expected, state: TaskState) -> Problems:
     yield from difference("block", blocks, here)
 
 
-def committed_problems(world: World, state: TaskState) -> Problems:
+def committed_problems(world: World, state: TaskState) -> Iterator[str]:
     """Queries may see only what a committed transaction wrote."""
     if not state.marker.sequence:
         return
@@ -44,7 +42,7 @@ def committed_problems(world: World, state: TaskState) -> Problems:
         yield f"queries see what no committed transaction {state.marker.sequence} wrote"
 
 
-def settled_problems(world: World, expected: Expected, state: TaskState) -> Problems:
+def settled_problems(world: World, expected: Expected, state: TaskState) -> Iterator[str]:
     """A task that has nothing left to do has read everything, told all it knows, dropped what it need not keep."""
     if state.marker.sequence and world.markers[state.partition][state.marker.sequence] != state.marker:
         yield "the marker says more than its log"
@@ -66,7 +64,7 @@ def settled_problems(world: World, expected: Expected, state: TaskState) -> Prob
             yield f"view {held.view.name}: closed to {closed_to_us}, not to {due_us}"
 
 
-def sequence_problems(world: World, state: TaskState) -> Problems:
+def sequence_problems(world: World, state: TaskState) -> Iterator[str]:
     """Committed transactions are numbered without a gap, and none goes back."""
     noted = world.markers[state.partition]
     if sorted(noted) != list(range(1, state.marker.sequence + 1)):
@@ -78,7 +76,7 @@ def sequence_problems(world: World, state: TaskState) -> Problems:
         yield from (f"transaction {later}: {wrong}" for wrong in changed_epoch_problems(noted[earlier], noted[later]))
 
 
-def restored_problems(world: World, task: SimulatedTask, state: TaskState) -> Problems:
+def restored_problems(world: World, task: SimulatedTask, state: TaskState) -> Iterator[str]:
     """What a cold read of the changelog gives, against the state of its owner."""
     log, restorer = world.changelog(state.partition), Restorer(task.definition)
     at = log.start
@@ -97,14 +95,14 @@ def restored_problems(world: World, task: SimulatedTask, state: TaskState) -> Pr
         yield from (f"changelog: {problem}" for problem in difference(part, wanted[part], found[part]))
 
 
-def difference(what: str, wanted: Mapping[Any, Any], found: Mapping[Any, Any]) -> Problems:
+def difference(what: str, wanted: Mapping[Any, Any], found: Mapping[Any, Any]) -> Iterator[str]:
     """Entries that are missing, different, or there though they should not be."""
     for key in wanted.keys() | found.keys():
         if wanted.get(key) != found.get(key):
             yield f"{what} {key}: {found.get(key)}, not {wanted.get(key)}"
 
 
-def _input_problems(expected: Expected, state: TaskState) -> Problems:
+def _input_problems(expected: Expected, state: TaskState) -> Iterator[str]:
     topics = {fact.place.topic for fact in expected.facts}
     for topic, position in state.marker.inputs.items():
         if not position.adds_up:
@@ -119,7 +117,7 @@ def _input_problems(expected: Expected, state: TaskState) -> Problems:
             yield f"{topic}: watermark {position.watermark_us}, not {expected.watermarks_us(topic)}"
 
 
-def _view_problems(wanted: ExpectedView, state: TaskState) -> Problems:
+def _view_problems(wanted: ExpectedView, state: TaskState) -> Iterator[str]:
     held = state.views[wanted.view.name]
     yield from difference("row", wanted.rows, stored_rows(held))
     yield from difference("fates in", _seen(wanted.fates), _seen(state.marker.views[wanted.view.name].fates))

@@ -15,13 +15,10 @@ from app.codecs.batches.origin_headers import (
 from app.domain.fingerprint import unpack
 from app.domain.records import TopicPartition
 from app.engine.core.task_state import TaskState
-from app.testkit.checks.expected import Expected, Place
-from app.testkit.cluster.partition_log import Sent
+from app.testkit.checks.expected import Expected, RecordPlace
+from app.testkit.cluster.partition_log import SentRecord
 from app.testkit.simulation.inputs import Fact
 from app.testkit.simulation.world import World
-
-Problems = Iterator[str]
-
 
 Settled = Sequence[tuple[TaskState, Expected]]
 
@@ -29,7 +26,7 @@ Settled = Sequence[tuple[TaskState, Expected]]
 """All tasks at the end of a history, and what is expected of each."""
 
 
-def place_of(expected: Expected, packed: int) -> Place:
+def place_of(expected: Expected, packed: int) -> RecordPlace:
     origin = unpack(packed)
     topics = {topic.number: topic.name for f in expected.facts for topic in f.sample.source.topics}
     return topics[origin.topic_number], origin.offset
@@ -39,7 +36,7 @@ def as_refused(fact: Fact, *why: tuple[str, str]) -> Any:
     return refusal(fact.place, fact.offset, fact.sample.sent, *why)
 
 
-def refusal(place: TopicPartition, offset: int, sent: Sent, *why: tuple[str, str]) -> Any:
+def refusal(place: TopicPartition, offset: int, sent: SentRecord, *why: tuple[str, str]) -> Any:
     """Key, value and headers of a refused record as its output must hold them."""
     told = (
         (TOPIC, place.topic),
@@ -56,7 +53,7 @@ def written(world: World, topic: str) -> Counter[Any]:
     return Counter((record.key, record.value, record.headers) for record in entries)
 
 
-def multiset_problems(what: str, wanted: Counter[Any], found: Counter[Any]) -> Problems:
+def multiset_problems(what: str, wanted: Counter[Any], found: Counter[Any]) -> Iterator[str]:
     for record in (wanted - found).elements():
         yield f"{what} record not written: {record}"
     for record in (found - wanted).elements():

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from app.domain.errors import FlagfallError
 from app.domain.records import TopicPartition
-from app.testkit.cluster.partition_log import Entry, LogTransaction, Outcome, PartitionLog, Sent
+from app.testkit.cluster.partition_log import LogEntry, LogTransaction, PartitionLog, SentRecord, TransactionOutcome
 
 TOPIC_ID = "simulated"
 """Of a topic that was never made anew."""
@@ -31,7 +31,7 @@ class _Coordinator:
     unmarked: list[TopicPartition] = field(default_factory=list)
 
 
-class Producer:
+class SimulatedProducer:
     """One life of a transactional id, from its initialisation to its fencing. Every call may raise ProducerFenced."""
 
     def __init__(self, broker: Broker, transactional_id: str, epoch: int) -> None:
@@ -42,17 +42,17 @@ class Producer:
         """Whether the next call will raise ProducerFenced."""
         return self._broker.epoch_of(self.transactional_id) != self.epoch
 
-    def send(self, place: TopicPartition, record: Sent) -> int:
+    def send(self, place: TopicPartition, record: SentRecord) -> int:
         """Append a record to the transaction under way, or begin one with it; gives its offset."""
         return self._broker.send(self, place, record)
 
     def commit(self) -> None:
         """Decide the transaction. As in Kafka the answer comes before the partitions' control records are written."""
-        self._broker.decide(self, Outcome.COMMITTED)
+        self._broker.decide(self, TransactionOutcome.COMMITTED)
 
     def abort(self) -> None:
         """Decide that nothing was sent."""
-        self._broker.decide(self, Outcome.ABORTED)
+        self._broker.decide(self, TransactionOutcome.ABORTED)
 
 
 class Broker:
@@ -91,16 +91,16 @@ class Broker:
         """Make a topic-partition whose log begins there."""
         self._logs[TopicPartition(topic, partition)] = PartitionLog(topic, partition, offset)
 
-    def produce(self, place: TopicPartition, record: Sent) -> int:
+    def produce(self, place: TopicPartition, record: SentRecord) -> int:
         """Append a record outside transactions; gives its offset."""
         return self.log(*place).append(record)
 
-    def init_producer(self, transactional_id: str) -> Producer:
+    def init_producer(self, transactional_id: str) -> SimulatedProducer:
         """Fence the id's former producer: what it has decided is completed, what it left open is aborted."""
         held = self._coordinators.setdefault(transactional_id, _Coordinator())
         self._abort_open(held)
         held.epoch += 1
-        return Producer(self, transactional_id, held.epoch)
+        return SimulatedProducer(self, transactional_id, held.epoch)
 
     def time_out(self, transactional_id: str) -> None:
         """Abort a transaction that has stayed open for too long; its producer is fenced by that."""
@@ -117,7 +117,7 @@ class Broker:
         self._mark(held)
         return True
 
-    def send(self, producer: Producer, place: TopicPartition, record: Sent) -> int:
+    def send(self, producer: SimulatedProducer, place: TopicPartition, record: SentRecord) -> int:
         held = self._admitted(producer)
         self._complete(held)  # a new transaction waits for the last one's control records
         if held.transaction is None:
@@ -126,7 +126,7 @@ class Broker:
             held.partitions.append(place)
         return self.log(*place).append(record, held.transaction)
 
-    def decide(self, producer: Producer, outcome: Outcome) -> None:
+    def decide(self, producer: SimulatedProducer, outcome: TransactionOutcome) -> None:
         held = self._admitted(producer)
         if held.transaction is not None and not held.unmarked:
             self._decide(held, outcome)
@@ -135,13 +135,13 @@ class Broker:
         """The epoch that may write now."""
         return self._coordinators[transactional_id].epoch
 
-    def committed(self, topic: str) -> Iterator[tuple[TopicPartition, Entry]]:
+    def committed(self, topic: str) -> Iterator[tuple[TopicPartition, LogEntry]]:
         """What read_committed consumers see of all partitions of a topic."""
         for partition in range(self.partitions):
             for entry in self.log(topic, partition).committed():
                 yield TopicPartition(topic, partition), entry
 
-    def _admitted(self, producer: Producer) -> _Coordinator:
+    def _admitted(self, producer: SimulatedProducer) -> _Coordinator:
         held = self._coordinators[producer.transactional_id]
         if producer.epoch != held.epoch:
             raise ProducerFenced(
@@ -151,10 +151,10 @@ class Broker:
 
     def _abort_open(self, held: _Coordinator) -> None:
         if held.transaction is not None and not held.unmarked:
-            self._decide(held, Outcome.ABORTED)
+            self._decide(held, TransactionOutcome.ABORTED)
         self._complete(held)
 
-    def _decide(self, held: _Coordinator, outcome: Outcome) -> None:
+    def _decide(self, held: _Coordinator, outcome: TransactionOutcome) -> None:
         assert held.transaction is not None
         held.transaction.outcome = outcome
         held.unmarked, held.partitions = held.partitions, []

@@ -14,11 +14,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from app.codecs.batches.record_batches import Headers
 from app.domain.errors import StateError
-from app.engine.core.batch import Batch, Headers
+from app.engine.core.batch import Batch
 
 
-class Outcome(StrEnum):
+class TransactionOutcome(StrEnum):
     """What became of a transaction; readers learn it from its control record in their partition."""
 
     OPEN = "open"
@@ -26,7 +27,7 @@ class Outcome(StrEnum):
     ABORTED = "aborted"
 
 
-class Sent(NamedTuple):
+class SentRecord(NamedTuple):
     """A record as a producer sends it. `timestamp_ms` is CreateTime; -1 is none."""
 
     key: bytes | None
@@ -40,21 +41,23 @@ class LogTransaction:
     """One transaction of one producer."""
 
     producer: str
-    outcome: Outcome = Outcome.OPEN
+    outcome: TransactionOutcome = TransactionOutcome.OPEN
 
 
 @dataclass(eq=False, slots=True)
-class Entry:
+class LogEntry:
     """What stands at an offset: a record, or, where `record` is None, a transaction's control record."""
 
     offset: int
-    record: Sent | None
+    record: SentRecord | None
     transaction: LogTransaction | None
 
     @property
     def is_committed(self) -> bool:
         """Whether read_committed consumers are given it, once it lies below the last stable offset."""
-        return self.record is not None and (self.transaction is None or self.transaction.outcome is Outcome.COMMITTED)
+        return self.record is not None and (
+            self.transaction is None or self.transaction.outcome is TransactionOutcome.COMMITTED
+        )
 
 
 @dataclass
@@ -64,7 +67,7 @@ class PartitionLog:
     topic: str
     partition: int
     start: int = 0
-    entries: list[Entry] = field(default_factory=list)
+    entries: list[LogEntry] = field(default_factory=list)
     _open: dict[LogTransaction, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -75,7 +78,7 @@ class PartitionLog:
         """No transaction that is still open has a record below it."""
         return min(self._open.values(), default=self.end)
 
-    def append(self, record: Sent, transaction: LogTransaction | None = None) -> int:
+    def append(self, record: SentRecord, transaction: LogTransaction | None = None) -> int:
         """Offset at which the record now stands."""
         if transaction is not None:
             self._open.setdefault(transaction, self.end)
@@ -86,7 +89,7 @@ class PartitionLog:
         del self._open[transaction]
         self._put(None, transaction)
 
-    def committed(self) -> Iterator[Entry]:
+    def committed(self) -> Iterator[LogEntry]:
         """What a read_committed consumer sees from the log's start."""
         stable = self.last_stable_offset
         return (entry for entry in self.entries if entry.offset < stable and entry.is_committed)
@@ -102,7 +105,7 @@ class PartitionLog:
         limit = self.last_stable_offset if committed else self.end
         if until is not None:
             limit = min(limit, until)
-        chosen: list[Entry] = []
+        chosen: list[LogEntry] = []
         at = offset
         for entry in self._since(offset):
             if entry.offset >= limit or len(chosen) == most:
@@ -141,15 +144,15 @@ class PartitionLog:
         self.start = max(self.start, min(offset, self.last_stable_offset))
         self.entries = [entry for entry in self.entries if entry.offset >= self.start]
 
-    def _put(self, record: Sent | None, transaction: LogTransaction | None) -> int:
+    def _put(self, record: SentRecord | None, transaction: LogTransaction | None) -> int:
         offset, self.end = self.end, self.end + 1
-        self.entries.append(Entry(offset, record, transaction))
+        self.entries.append(LogEntry(offset, record, transaction))
         return offset
 
-    def _since(self, offset: int) -> Iterable[Entry]:
+    def _since(self, offset: int) -> Iterable[LogEntry]:
         return self.entries[bisect.bisect_left(self.entries, offset, key=lambda entry: entry.offset) :]
 
-    def _batch(self, base: int, following: int, chosen: list[Entry]) -> Batch:
+    def _batch(self, base: int, following: int, chosen: list[LogEntry]) -> Batch:
         records = [entry.record for entry in chosen if entry.record is not None]
         return Batch(
             topic=self.topic,

@@ -25,8 +25,8 @@ from app.engine.core.definition import TaskDefinition
 from app.engine.core.restore import Restorer
 from app.engine.core.task import TaskCore
 from app.engine.core.task_state import TaskState
-from app.testkit.cluster.broker import Broker, Producer
-from app.testkit.cluster.partition_log import PartitionLog, Sent
+from app.testkit.cluster.broker import Broker, SimulatedProducer
+from app.testkit.cluster.partition_log import PartitionLog, SentRecord
 
 BATCH_SIZES = (1, 2, 3, 8, 100)
 PATIENCE = 1000
@@ -60,7 +60,7 @@ class SimulatedTask:
         self.is_writing = False
         self.is_idle = False
         self._kept = kept
-        self._producer: Producer | None = None
+        self._producer: SimulatedProducer | None = None
         self._calls = self.run()
 
     def step(self) -> None:
@@ -78,7 +78,7 @@ class SimulatedTask:
             if transaction is not None:
                 yield from self._committed(self.core, transaction, producer)
 
-    def fence(self) -> Producer:
+    def fence(self) -> SimulatedProducer:
         """Shut out the task's former owner."""
         self._producer = self.broker.init_producer(self.transactional_id)
         return self._producer
@@ -213,7 +213,7 @@ class SimulatedTask:
     def _size(self) -> int:
         return self.draws.choice(self.sizes)
 
-    def _committed(self, core: TaskCore, transaction: Transaction, producer: Producer) -> Calls:
+    def _committed(self, core: TaskCore, transaction: Transaction, producer: SimulatedProducer) -> Calls:
         """Write the transaction, and only then let the core know."""
         self.is_writing = True
         marker_offset = -1
@@ -227,15 +227,15 @@ class SimulatedTask:
         core.commit(transaction, marker_offset)
         self.is_writing = False
 
-    def _in_some_order(self, transaction: Transaction) -> Iterator[tuple[TopicPartition, Sent]]:
+    def _in_some_order(self, transaction: Transaction) -> Iterator[tuple[TopicPartition, SentRecord]]:
         """Changelog records and outputs, each kind in its own order."""
         changelog, outputs = list(transaction.changelog), list(transaction.outputs)
         while changelog or outputs:
             if self.draws.randrange(len(changelog) + len(outputs)) < len(changelog):
-                yield TopicPartition(self.changelog.topic, self.partition), Sent(*changelog.pop(0))
+                yield TopicPartition(self.changelog.topic, self.partition), SentRecord(*changelog.pop(0))
             else:
                 output = outputs.pop(0)
-                sent = Sent(output.key, output.value, output.headers, output.timestamp_ms or 0)
+                sent = SentRecord(output.key, output.value, output.headers, output.timestamp_ms or 0)
                 yield self._place_of(output), sent
 
     def _place_of(self, output: Output) -> TopicPartition:

@@ -15,14 +15,14 @@ from app.testkit.simulation.world import World
 
 
 @dataclass
-class Ended:
+class EndedHistory:
     """How a history ended: `problems` in words, none if all is right; `tally` counts what it came to."""
 
     problems: list[str]
     tally: Counter[str] = field(default_factory=Counter)
 
 
-def run_script(script: Script) -> Ended:
+def run_script(script: Script) -> EndedHistory:
     """Play all steps, then compare everything.
 
     Whatever a worker raises other than that it was fenced is a problem, and ends the history.
@@ -33,7 +33,7 @@ def run_script(script: Script) -> Ended:
     except (Exception, pl.exceptions.PanicException) as error:
         where = traceback.extract_tb(error.__traceback__)[-1]
         problems = [f"{type(error).__name__} in {where.name} ({where.filename}:{where.lineno}): {error}"]
-    return Ended(problems, world.workers.tally)
+    return EndedHistory(problems, world.workers.tally)
 
 
 def _problems(world: World) -> list[str]:

@@ -12,8 +12,8 @@ from app.domain.corrections.correction import Correction
 from app.domain.fingerprint import MAX_OFFSET
 from app.domain.records import TopicPartition
 from app.domain.rows import Cells, RowKey
-from app.testkit.cluster.broker import Broker, Producer
-from app.testkit.cluster.partition_log import LogTransaction, Outcome, Sent
+from app.testkit.cluster.broker import Broker, SimulatedProducer
+from app.testkit.cluster.partition_log import LogTransaction, SentRecord, TransactionOutcome
 from app.testkit.simulation.samples import Sample
 from app.testkit.simulation.steps import Correct, Flaw, Produce, Request
 
@@ -29,7 +29,7 @@ class Fact:
 
     @property
     def is_committed(self) -> bool:
-        return self.transaction is None or self.transaction.outcome is Outcome.COMMITTED
+        return self.transaction is None or self.transaction.outcome is TransactionOutcome.COMMITTED
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class Asked:
     """A request to raise a watermark, as it stands in the log."""
 
     offset: int
-    sent: Sent
+    sent: SentRecord
     request: Request
     not_before: int
 
@@ -48,7 +48,7 @@ class Corrected:
 
     partition: int
     offset: int
-    sent: Sent
+    sent: SentRecord
     correction: Correction | None
 
 
@@ -60,7 +60,7 @@ class Inputs:
     facts: list[Fact] = field(default_factory=list)
     asked: list[Asked] = field(default_factory=list)
     corrected: list[Corrected] = field(default_factory=list)
-    _producers: dict[str, Producer] = field(default_factory=dict)
+    _producers: dict[str, SimulatedProducer] = field(default_factory=dict)
 
     def produce(self, step: Produce) -> None:
         """Send records, in a transaction of their own producer if the step names one."""
@@ -87,7 +87,7 @@ class Inputs:
         log = self.broker.log(*step.place)
         not_before = 0 if step.back is None else max(0, log.end - step.back)
         value = _request_bytes(AdvanceRequest(*step.place, step.watermark_us, not_before), step.flaw)
-        sent = Sent(None, value, (), step.watermark_us // 1000)
+        sent = SentRecord(None, value, (), step.watermark_us // 1000)
         offset = self.broker.produce(TopicPartition(topic, step.place.partition), sent)
         self.asked.append(Asked(offset, sent, step, not_before))
 
@@ -98,7 +98,7 @@ class Inputs:
             if not stored:
                 return
             correction = _correction(step, *stored[step.pick % len(stored)])
-        sent = Sent(b"r", b'{"run": "r"}' if correction is None else _correction_bytes(correction))
+        sent = SentRecord(b"r", b'{"run": "r"}' if correction is None else _correction_bytes(correction))
         for _ in range(2 if step.what == "twice" else 1):
             offset = self.broker.produce(TopicPartition(topic, step.partition), sent)
             self.corrected.append(Corrected(step.partition, offset, sent, correction))

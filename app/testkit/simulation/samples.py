@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from app.codecs.avro.schema import Schemas
 from app.domain.records import Reason, Value
 from app.domain.source import Source
-from app.testkit.cluster.partition_log import Sent
+from app.testkit.cluster.partition_log import SentRecord
 from app.testkit.encoding import encode, schema_of
 from app.testkit.simulation.parcels import MINUTE_US, PARCELS, RECEIPTS
 from app.testkit.simulation.sent_on import BROKEN, SIGNED, STUCK
@@ -57,7 +57,7 @@ class Sample:
     """A record as it is sent; `values` is what it says, `reason` why nobody can read it. One of them is None."""
 
     source: Source
-    sent: Sent
+    sent: SentRecord
     values: dict[str, Value] | None
     reason: Reason | None = None
 
@@ -74,7 +74,7 @@ def draw_sample(draws: random.Random, source: Source, clock_us: int) -> Sample:
     roll = draws.random()
     if roll < 0.04:
         value, reason = draws.choice(_DAMAGED[source.name])
-        return Sample(source, Sent(key, value, headers, clock_us // 1000), None, reason)
+        return Sample(source, SentRecord(key, value, headers, clock_us // 1000), None, reason)
     timestamp_ms = -1 if roll < 0.05 else clock_us // 1000
     reported_us = clock_us
     if roll > 0.9:
@@ -84,8 +84,8 @@ def draw_sample(draws: random.Random, source: Source, clock_us: int) -> Sample:
     values = (_parcel if source is PARCELS else _receipt)(draws, reported_us)
     value = encode(source, SCHEMA_IDS[source.name], values)
     if roll > 0.98:
-        return Sample(source, Sent(key, value + b"\x00", headers, timestamp_ms), None, Reason.TRAILING_BYTES)
-    return Sample(source, Sent(key, value, headers, timestamp_ms), values)
+        return Sample(source, SentRecord(key, value + b"\x00", headers, timestamp_ms), None, Reason.TRAILING_BYTES)
+    return Sample(source, SentRecord(key, value, headers, timestamp_ms), values)
 
 
 def _parcel(draws: random.Random, reported_us: int) -> dict[str, Value]:

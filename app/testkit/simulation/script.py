@@ -35,13 +35,13 @@ from app.testkit.simulation.steps import (
     Idle,
     Kill,
     Look,
-    Mark,
     NewRules,
     Produce,
     Request,
     Run,
     Step,
     TimeOut,
+    WriteControl,
 )
 
 WORKERS = ("w1", "w2", "w3")
@@ -126,7 +126,7 @@ class _Drawing:
             (0.7, lambda: Compact(self._partition(), self.draws.choice((0, 1, 10)))),
             (0 if self.deploys else 0.3, lambda: Delete(self.draws.choice(self.places), self.draws.choice((0, 1, 3)))),
             (0.2, lambda: TimeOut(self._partition())),
-            (1, lambda: Mark(self._partition())),
+            (1, lambda: WriteControl(self._partition())),
             (1 if self.deploys else 0, self._deploy),
             (1 if self.rules_change else 0, self._new_rules),
         ]

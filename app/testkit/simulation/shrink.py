@@ -25,13 +25,13 @@ class Kept(NamedTuple):
     samples: tuple[int, ...] | None = None
 
 
-Selection = tuple[Kept, ...]
+KeptSteps = tuple[Kept, ...]
 
 
-def shrink(script: Script, fails: Callable[[Script], bool], most_tries: int = 600) -> Selection:
+def shrink(script: Script, fails: Callable[[Script], bool], most_tries: int = 600) -> KeptSteps:
     """A small selection of the script's steps that still fails; `script` itself must fail."""
     tries = _Tries(script, fails, most_tries)
-    kept: Selection = tuple(Kept(number) for number in range(len(script.steps)))
+    kept: KeptSteps = tuple(Kept(number) for number in range(len(script.steps)))
     size = len(kept)
     while size >= 1:
         shorter = _without_chunks(kept, size, tries)
@@ -44,7 +44,7 @@ def shrink(script: Script, fails: Callable[[Script], bool], most_tries: int = 60
     return kept
 
 
-def selected(script: Script, selection: Selection) -> Script:
+def selected(script: Script, selection: KeptSteps) -> Script:
     """The script with nothing but these steps and records. SelectionError if it has not so many steps."""
     beyond = [kept.number for kept in selection if kept.number >= len(script.steps)]
     if beyond:
@@ -52,7 +52,7 @@ def selected(script: Script, selection: Selection) -> Script:
     return replace(script, steps=tuple(_cut(script.steps[kept.number], kept.samples) for kept in selection))
 
 
-def selection_text(selection: Selection) -> str:
+def selection_text(selection: KeptSteps) -> str:
     """The selection as a user writes it."""
     parts: list[str] = []
     run: list[int] = []
@@ -67,7 +67,7 @@ def selection_text(selection: Selection) -> str:
     return ",".join(parts)
 
 
-def read_selection(text: str) -> Selection:
+def read_selection(text: str) -> KeptSteps:
     """Inverse of `selection_text`; SelectionError if it is none."""
     kept: list[Kept] = []
     for part in filter(None, text.split(",")):
@@ -90,13 +90,13 @@ class _Tries:
     def __init__(self, script: Script, fails: Callable[[Script], bool], most: int) -> None:
         self._script, self._fails, self._left = script, fails, most
 
-    def fails(self, selection: Selection) -> bool:
+    def fails(self, selection: KeptSteps) -> bool:
         """Whether the selection fails; False when there are no tries left, so that what was found so far stays."""
         self._left -= 1
         return self._left >= 0 and self._fails(selected(self._script, selection))
 
 
-def _without_chunks(kept: Selection, size: int, tries: _Tries) -> Selection:
+def _without_chunks(kept: KeptSteps, size: int, tries: _Tries) -> KeptSteps:
     at = 0
     while at < len(kept):
         shorter = kept[:at] + kept[at + size :]
@@ -107,7 +107,7 @@ def _without_chunks(kept: Selection, size: int, tries: _Tries) -> Selection:
     return kept
 
 
-def _with_fewer_samples(kept: Selection, at: int, count: int, tries: _Tries) -> Selection:
+def _with_fewer_samples(kept: KeptSteps, at: int, count: int, tries: _Tries) -> KeptSteps:
     samples = tuple(range(count))
     for sample in range(count):
         fewer = tuple(s for s in samples if s != sample)

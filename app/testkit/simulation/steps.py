@@ -120,7 +120,7 @@ class TimeOut(NamedTuple):
     partition: int
 
 
-class Mark(NamedTuple):
+class WriteControl(NamedTuple):
     """The broker writes one of the control records that a committed transaction of a task still owes."""
 
     partition: int
@@ -152,7 +152,7 @@ Step = (
     | Compact
     | Delete
     | TimeOut
-    | Mark
+    | WriteControl
     | Deploy
     | NewRules
 )

@@ -126,7 +126,7 @@ class World:
         self.broker.time_out(self._transactional_id(step.partition))
 
     @play.register
-    def _(self, step: s.Mark) -> None:
+    def _(self, step: s.WriteControl) -> None:
         self.broker.mark_one(self._transactional_id(step.partition))
 
     @play.register

@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 from app.codecs.avro.column_arrays import Layout
 from app.codecs.avro.decode import BlockDecoder, Packed
 from app.codecs.avro.schema import WriterSchema
-from app.codecs.avro.strict import Refusal, StrictDecoder
+from app.codecs.avro.strict import StrictDecoder, Unreadable
 from app.domain.records import Reason, Record, Value, with_derived
 from app.domain.rules.admission import refusal
 from app.rides.ride import RIDES, avro_schema
@@ -64,8 +64,8 @@ def test_values_of_other_writers_fare_alike_everywhere(spark: SparkSession, tmp_
     strict = StrictDecoder(RIDES.columns)
     alone = [strict.decode(value, schemas) for value in values]
     block = BlockDecoder(Layout(RIDES.columns)).decode(Packed(values), schemas)
-    assert block.refused == [(at, told.reason) for at, told in enumerate(alone) if isinstance(told, Refusal)]
-    assert block.frame.to_dicts() == [told for told in alone if not isinstance(told, Refusal)]
+    assert block.refused == [(at, told.reason) for at, told in enumerate(alone) if isinstance(told, Unreadable)]
+    assert block.frame.to_dicts() == [told for told in alone if not isinstance(told, Unreadable)]
 
     read = read_source(as_kafka(spark, [log]), RIDES, ALL_VIEWS, schemas, tmp_path)
     kept = kept_columns(RIDES, ALL_VIEWS)
@@ -129,14 +129,14 @@ def test_workers_of_each_version_read_producers_of_every_version(worker: int) ->
     ]
 
 
-def _judged(offset: int, told: dict[str, Value] | Refusal) -> tuple[str | None, dict[str, Value]]:
-    if isinstance(told, Refusal):
+def _judged(offset: int, told: dict[str, Value] | Unreadable) -> tuple[str | None, dict[str, Value]]:
+    if isinstance(told, Unreadable):
         return told.reason, {}
     values = with_derived(RIDES, told)
     return refusal(RIDES, Record(TOPIC_NAMES[0], 0, offset, START_US // 1000, told), values), values
 
 
-def _reason_and_id(offset: int, told: dict[str, Value] | Refusal) -> tuple[str | None, Value]:
+def _reason_and_id(offset: int, told: dict[str, Value] | Unreadable) -> tuple[str | None, Value]:
     reason, values = _judged(offset, told)
     return reason, None if reason else values["ride_id"]
 

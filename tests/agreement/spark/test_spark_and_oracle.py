@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from app.codecs.avro.strict import Refusal, StrictDecoder
+from app.codecs.avro.strict import StrictDecoder, Unreadable
 from app.domain.advance import Advance
 from app.domain.event_time import NO_WATERMARK
 from app.domain.fingerprint import Origin, mix, pack
@@ -23,7 +23,7 @@ from app.domain.view import View
 from app.rides.ride import HOUR_US, RIDES
 from app.rides.views import VIEWS
 from spark_batch.findings.compare import cells_of, key_of
-from spark_batch.folds.corrections import Told
+from spark_batch.folds.corrections import ToldCorrections
 from spark_batch.folds.recompute import rows
 from spark_batch.folds.recount import Recount, counted, recount
 from spark_batch.source.read_source import kept_columns, read_source
@@ -79,7 +79,7 @@ def recounts(
 ) -> dict[View, Recount]:
     records = read_source(as_kafka(spark, logs), RIDES, ALL_VIEWS, SCHEMAS, folder)
     marked = with_watermark(records, RIDES, advances).cache()
-    return {view: recount(view, cuts_of(view, logs), marked, Told("none", ())) for view in views}
+    return {view: recount(view, cuts_of(view, logs), marked, ToldCorrections("none", ())) for view in views}
 
 
 @pytest.mark.parametrize(
@@ -157,7 +157,7 @@ def damaged(rng: random.Random, value: bytes) -> bytes:
 def expected_of(log: Log, offset: int, timestamp_ms: int, value: bytes | None) -> tuple[str | None, dict[str, Value]]:
     """Reason and values by the strict decoder and the oracle's own rules."""
     told = StrictDecoder(RIDES.columns).decode(value, UNKNOWN_TO_NONE)
-    if isinstance(told, Refusal):
+    if isinstance(told, Unreadable):
         return told.reason, {}
     record = Record(log.topic, log.partition, offset, timestamp_ms, told)
     values = with_derived(RIDES, told)

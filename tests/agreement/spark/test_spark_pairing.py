@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from app.domain.event_time import NO_WATERMARK
 from app.domain.measures.kinds import Count
-from app.domain.oracle.alert_fold import Told, fold_alert
+from app.domain.oracle.alert_fold import ToldAlert, fold_alert
 from app.domain.oracle.join_fold import fold_join
 from app.domain.pairs.join import JoinKind, Side
 from app.domain.view import Group, View
@@ -96,7 +96,7 @@ def test_joins_and_alerts_are_those_of_the_naive_folds_and_of_the_task(
     alerts = recompute_alert(LONG, records[EVENTS], advances)
     truth = fold_alert(LONG, everything, advances)
     told = alerts.results.select("start_origin", "end_origin", "at_offset", "told_at_us").collect()
-    assert {Told(*row) for row in told} == set(truth.told)
+    assert {ToldAlert(*row) for row in told} == set(truth.told)
     assert len(told) == len(truth.told) == core.state.marker.alerts[LONG.name].told > 0
     assert any(one.end is None for one in truth.told)
     assert any(one.end is not None for one in truth.told)

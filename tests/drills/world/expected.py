@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from functools import cache, cached_property
 
 from app.codecs.avro.schema import WriterSchema
-from app.codecs.avro.strict import Refusal, StrictDecoder
+from app.codecs.avro.strict import StrictDecoder, Unreadable
 from app.domain.advance import Advance
 from app.domain.fingerprint import Origin, mix, pack, signed
 from app.domain.oracle.view_fold import Folded, fold
@@ -34,7 +34,7 @@ class Expected:
         strict = StrictDecoder(RIDES.columns)
         for place, record in sorted(acked.items()):
             decoded = strict.decode(record.value, known)
-            if isinstance(decoded, Refusal):
+            if isinstance(decoded, Unreadable):
                 self.unreadable[place] = str(decoded.reason)
             else:
                 self.records.append(Record(*place, record.timestamp_ms, decoded))

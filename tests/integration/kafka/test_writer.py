@@ -15,7 +15,7 @@ from app.base.kafka.clients import aiokafka_options
 from app.base.settings import Settings
 from app.domain.marker import Marker
 from app.engine.core.batch import Changes, Output, Transaction
-from app.engine.drive.kafka.writer import Fenced, Sent, TaskWriter
+from app.engine.drive.kafka.writer import Fenced, SentBatch, TaskWriter
 from app.rides.ride import RIDES
 
 
@@ -80,7 +80,7 @@ def _writer(world: Settings, kind: type[TaskWriter] = TaskWriter) -> TaskWriter:
 class _Ended(TaskWriter):
     """Its transaction is ended from outside between two batches: here, before the first."""
 
-    async def _send_changelog(self, transaction: Transaction) -> list[Sent]:
+    async def _send_changelog(self, transaction: Transaction) -> list[SentBatch]:
         known = self._producer._txn_manager
         known.maybe_add_partition_to_txn(TopicPartition(self._changelog, self._partition))
         while known.is_in_transaction():

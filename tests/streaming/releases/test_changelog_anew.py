@@ -15,7 +15,7 @@ from app.domain.marker import Marker
 from app.domain.records import TopicPartition
 from app.engine.core.definition import TaskDefinition
 from app.testkit.cluster.broker import Broker
-from app.testkit.cluster.partition_log import Sent
+from app.testkit.cluster.partition_log import SentRecord
 from app.testkit.cluster.simulated_task import SimulatedTask
 from app.testkit.cluster.until_idle import run_until_idle
 from app.testkit.encoding import encode
@@ -29,7 +29,7 @@ CHANGELOG = names.changelog_topic("app", PARCELS.name)
 def send(broker: Broker) -> None:
     parcel = {"parcel_id": "p", "hub": 1, "scanned_at_us": START_US, "delivered_at_us": START_US}
     value = encode(PARCELS, SCHEMA_IDS[PARCELS.name], parcel)
-    broker.produce(TopicPartition("parcels.air", 0), Sent(None, value, (), START_US // 1000))
+    broker.produce(TopicPartition("parcels.air", 0), SentRecord(None, value, (), START_US // 1000))
 
 
 def take_over(broker: Broker) -> SimulatedTask:
@@ -90,7 +90,7 @@ def forget_the_changelog(task: SimulatedTask) -> None:
     task.broker.create_anew(names.begun_topic("app"))
     marker = encode_marker(replace(last_marker(task), changelog_id=""))
     producer = task.fence()
-    producer.send(TopicPartition(CHANGELOG, 0), Sent(marker_key(DEFINITION.number), marker))
+    producer.send(TopicPartition(CHANGELOG, 0), SentRecord(marker_key(DEFINITION.number), marker))
     producer.commit()
     while task.broker.mark_one(task.transactional_id):
         pass

@@ -13,7 +13,7 @@ from app.domain.records import TopicPartition
 from app.domain.rows import RowKey
 from app.engine.core.restore import Restorer
 from app.testkit.cluster.broker import Broker
-from app.testkit.cluster.partition_log import Sent
+from app.testkit.cluster.partition_log import SentRecord
 from app.testkit.simulation.parcels import HUB_LOAD, MINUTE_US, PARCELS
 from app.testkit.simulation.samples import START_US
 from tests.support.tasks.mended import (
@@ -66,7 +66,7 @@ def test_a_mark_that_says_so_is_not_believed_either(broker: Broker) -> None:
     assert restorer.so_far is not None
     assert restorer.so_far.marks == {"hub_load": {}}
     rebuild(broker)
-    mark = Sent(mark_key(HUB_LOAD, 0), encode_mark(Mark(START_US * 1000, {})))
+    mark = SentRecord(mark_key(HUB_LOAD, 0), encode_mark(Mark(START_US * 1000, {})))
     broker.produce(TopicPartition(names.closing_topic("app", PARCELS.name), 0), mark)
     task = take_over(broker)
     assert task.core is not None

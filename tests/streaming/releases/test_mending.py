@@ -16,7 +16,7 @@ from app.domain.rows import RowKey
 from app.engine.core.mending.accepting import gaps_of
 from app.engine.core.mending.rebuilding import LogNow, Rebuild
 from app.testkit.cluster.broker import TOPIC_ID, Broker
-from app.testkit.cluster.partition_log import Sent
+from app.testkit.cluster.partition_log import SentRecord
 from app.testkit.simulation.parcels import CARRIERS, HUB_LOAD, MINUTE_US, PARCELS
 from app.testkit.simulation.samples import START_US
 from tests.support.tasks.mended import (
@@ -84,7 +84,7 @@ def test_a_loss_that_is_accepted_twice_is_accepted_once(broker: Broker) -> None:
 
 def test_tables_that_were_falsified_are_built_anew_and_the_ledger_is_counted_again(broker: Broker) -> None:
     send(broker, 0, 1, 12)
-    broker.produce(TopicPartition(AIR, 0), Sent(None, b"damaged"))
+    broker.produce(TopicPartition(AIR, 0), SentRecord(None, b"damaged"))
     task = take_over(broker)
     before, inputs = counts(task, HUB_LOAD), last_marker(task).inputs
     falsify(broker, HUB_LOAD)

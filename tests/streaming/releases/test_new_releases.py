@@ -19,7 +19,7 @@ from app.engine.core import clearing
 from app.engine.core.definition import TaskDefinition
 from app.engine.core.task_state import TaskState
 from app.testkit.cluster.broker import Broker
-from app.testkit.cluster.partition_log import Sent
+from app.testkit.cluster.partition_log import SentRecord
 from app.testkit.cluster.simulated_task import SimulatedTask
 from app.testkit.cluster.until_idle import run_until_idle
 from app.testkit.encoding import encode
@@ -34,7 +34,7 @@ def send(broker: Broker, minute: int) -> None:
     at_us = START_US + minute * MINUTE_US
     parcel = {"parcel_id": "p", "hub": 1, "scanned_at_us": at_us, "delivered_at_us": at_us}
     value = encode(PARCELS, SCHEMA_IDS[PARCELS.name], parcel)
-    broker.produce(TopicPartition("parcels.air", 0), Sent(None, value, (), at_us // 1000))
+    broker.produce(TopicPartition("parcels.air", 0), SentRecord(None, value, (), at_us // 1000))
 
 
 def take_over(broker: Broker, *views: View) -> SimulatedTask:

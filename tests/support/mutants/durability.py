@@ -13,7 +13,7 @@ from app.engine.core.draft import Draft
 from app.engine.core.restore import Restorer
 from app.engine.core.task import TaskCore
 from app.engine.core.task_state import BlocksCounted
-from app.testkit.cluster.broker import Broker, Producer
+from app.testkit.cluster.broker import Broker, SimulatedProducer
 from app.testkit.cluster.partition_log import PartitionLog
 from app.testkit.cluster.simulated_task import Calls, SimulatedTask
 
@@ -21,7 +21,7 @@ from app.testkit.cluster.simulated_task import Calls, SimulatedTask
 def plant_skip_the_fence(patch: pytest.MonkeyPatch) -> None:
     """The broker lets a former owner go on, as without transactional ids."""
 
-    def admitted(broker: Broker, producer: Producer) -> Any:
+    def admitted(broker: Broker, producer: SimulatedProducer) -> Any:
         return broker._coordinators[producer.transactional_id]
 
     patch.setattr(Broker, "_admitted", admitted)
@@ -57,7 +57,7 @@ def plant_commit_twice(patch: pytest.MonkeyPatch) -> None:
     """A worker that does not hear of its commit writes the transaction again."""
     committed = SimulatedTask._committed
 
-    def twice(self: SimulatedTask, core: TaskCore, transaction: Transaction, producer: Producer) -> Calls:
+    def twice(self: SimulatedTask, core: TaskCore, transaction: Transaction, producer: SimulatedProducer) -> Calls:
         yield from committed(self, core, replace(transaction, effects=[]), producer)
         yield from committed(self, core, transaction, producer)
 
@@ -67,7 +67,7 @@ def plant_commit_twice(patch: pytest.MonkeyPatch) -> None:
 def plant_commit_without_the_marker(patch: pytest.MonkeyPatch) -> None:
     """Rows and marker in two transactions."""
 
-    def committed(self: SimulatedTask, core: TaskCore, transaction: Transaction, producer: Producer) -> Calls:
+    def committed(self: SimulatedTask, core: TaskCore, transaction: Transaction, producer: SimulatedProducer) -> Calls:
         *rows, marker = transaction.changelog
         offset = -1
         for part in (
@@ -85,7 +85,7 @@ def plant_commit_without_the_marker(patch: pytest.MonkeyPatch) -> None:
 
 
 def plant_show_a_batch_before_its_commit(patch: pytest.MonkeyPatch) -> None:
-    def committed(self: SimulatedTask, core: TaskCore, transaction: Transaction, producer: Producer) -> Calls:
+    def committed(self: SimulatedTask, core: TaskCore, transaction: Transaction, producer: SimulatedProducer) -> Calls:
         core.commit(transaction, -1)
         for place, record in self._in_some_order(transaction):
             offset = producer.send(place, record)

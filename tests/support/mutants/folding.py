@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from app.codecs.stored.changelog import Int64s
+from app.codecs.arrays import Int64s
 from app.domain.corrections.correction import Refusal
 from app.domain.event_time import NO_WATERMARK
 from app.domain.marker import LIVE
@@ -21,7 +21,7 @@ from app.engine.core.pairs import joining, watching
 from app.engine.core.records import reading
 from app.engine.core.results import corrections
 from app.engine.core.views import sessions
-from app.engine.core.views.folding import Part
+from app.engine.core.views.folding import UsableBatch
 
 
 def plant_apply_late_records(patch: pytest.MonkeyPatch) -> None:
@@ -35,10 +35,10 @@ def plant_be_late_one_second_later(patch: pytest.MonkeyPatch) -> None:
 def _fold_with(patch: pytest.MonkeyPatch, watermark: Callable[[Int64s], Int64s]) -> None:
     fold_views = task.fold_views
 
-    def folded(draft: Draft, views: Any, parts: Sequence[Part]) -> Any:
+    def folded(draft: Draft, views: Any, parts: Sequence[UsableBatch]) -> Any:
         marks = [watermark(part.usable.watermarks_us) for part in parts]
         changed = [replace(part.usable, watermarks_us=us) for part, us in zip(parts, marks, strict=True)]
-        return fold_views(draft, views, [Part(part.batch, us) for part, us in zip(parts, changed, strict=True)])
+        return fold_views(draft, views, [UsableBatch(part.batch, us) for part, us in zip(parts, changed, strict=True)])
 
     patch.setattr(task, "fold_views", folded)
 

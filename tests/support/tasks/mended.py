@@ -14,7 +14,7 @@ from app.codecs.stored.corrections import correction_bytes
 from app.codecs.stored.marker import decode_marker
 from app.codecs.stored.row_keys import row_prefix
 from app.domain.advance import Advance, AdvanceRequest
-from app.domain.corrections.refeed import Fed, Standing, plan_refeed
+from app.domain.corrections.refeed import Fed, ViewStanding, plan_refeed
 from app.domain.marker import Fates, InputPosition, Marker, OffsetRange
 from app.domain.records import Record, TopicPartition
 from app.domain.rows import RowKey
@@ -24,7 +24,7 @@ from app.engine.core.definition import TaskDefinition
 from app.engine.core.mending.accepting import accept, gaps_of
 from app.engine.core.mending.rebuilding import LogNow, Rebuild
 from app.testkit.cluster.broker import TOPIC_ID, Broker
-from app.testkit.cluster.partition_log import Sent
+from app.testkit.cluster.partition_log import SentRecord
 from app.testkit.cluster.simulated_task import SimulatedTask
 from app.testkit.cluster.until_idle import run_until_idle
 from app.testkit.encoding import encode, filled
@@ -44,7 +44,7 @@ def send(broker: Broker, *minutes: int) -> None:
         at_us = START_US + minute * MINUTE_US
         parcel = {"parcel_id": "p", "hub": 1, "scanned_at_us": at_us, "delivered_at_us": at_us}
         value = encode(PARCELS, SCHEMA_IDS[PARCELS.name], parcel)
-        broker.produce(TopicPartition(AIR, 0), Sent(None, value, (), at_us // 1000))
+        broker.produce(TopicPartition(AIR, 0), SentRecord(None, value, (), at_us // 1000))
 
 
 def new_task(broker: Broker) -> SimulatedTask:
@@ -68,9 +68,9 @@ def write(task: SimulatedTask, transaction: Transaction) -> None:
     """As `app.engine.drive.ownership.mending` does, in the place of a worker."""
     producer = task.fence()
     for key, value in transaction.changelog:
-        producer.send(TopicPartition(task.changelog.topic, 0), Sent(key, value))
+        producer.send(TopicPartition(task.changelog.topic, 0), SentRecord(key, value))
     for output in transaction.outputs:
-        producer.send(TopicPartition(output.topic, 0), Sent(output.key, output.value))
+        producer.send(TopicPartition(output.topic, 0), SentRecord(output.key, output.value))
     producer.commit()
     while task.broker.mark_one(task.transactional_id):
         pass
@@ -112,7 +112,7 @@ def ask_to_close(broker: Broker, minute: int) -> None:
     """Please raise all watermarks, behind what is there now."""
     for topic in PARCELS.topics:
         request = AdvanceRequest(topic.name, 0, START_US + minute * MINUTE_US, broker.log(topic.name, 0).end)
-        broker.produce(TopicPartition(DEFINITION.advance_requests, 0), Sent(None, encode_request(request)))
+        broker.produce(TopicPartition(DEFINITION.advance_requests, 0), SentRecord(None, encode_request(request)))
 
 
 def counts(task: SimulatedTask, view: View) -> dict[RowKey, int]:
@@ -140,10 +140,10 @@ def correct(broker: Broker, task: SimulatedTask, offset: int) -> None:
     assert task.core is not None
     state = task.core.state
     parcel = filled(PARCELS, {"parcel_id": "p", "hub": 1, "scanned_at_us": START_US + 2 * MINUTE_US})
-    standing = Standing(state.marker, stored_rows(state.views["hub_load"]), frozenset())
+    standing = ViewStanding(state.marker, stored_rows(state.views["hub_load"]), frozenset())
     (correction,) = plan_refeed(HUB_LOAD, standing, [Fed(Record(AIR, 0, offset, 0, parcel), True)], "run").corrections
     place = TopicPartition(names.corrections_topic("app", PARCELS.name), 0)
-    broker.produce(place, Sent(None, correction_bytes(correction)))
+    broker.produce(place, SentRecord(None, correction_bytes(correction)))
 
 
 def falsify(broker: Broker, view: View) -> None:
@@ -155,8 +155,8 @@ def falsify(broker: Broker, view: View) -> None:
     for key, value in rows.items():
         if key is not None and key.startswith(row_prefix(view)) and value is not None:
             (falsified,) = encode_rows(decode_rows([value], len(view.cells)) * 2)
-            producer.send(TopicPartition(task.changelog.topic, 0), Sent(key, falsified))
-    producer.send(TopicPartition(task.changelog.topic, 0), Sent(marker, rows[marker]))
+            producer.send(TopicPartition(task.changelog.topic, 0), SentRecord(key, falsified))
+    producer.send(TopicPartition(task.changelog.topic, 0), SentRecord(marker, rows[marker]))
     producer.commit()
     while broker.mark_one(task.transactional_id):
         pass

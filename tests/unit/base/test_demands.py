@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from app.base.kafka.broker_admin import BrokerSetting
-from app.base.kafka.demand import Demand
+from app.base.kafka.demand import Requirement
 from app.base.kafka.demands import broker_demands, demands_of_topics, entry_demands
 from app.base.settings import Settings
 from app.edge.cli.machine.doctor_cluster import of_brokers, of_topics
@@ -24,20 +24,20 @@ def usual() -> Settings:
     return Settings.load(topics={"replication_factor": 3})
 
 
-def named(demands: Iterable[Demand]) -> dict[str, Demand]:
+def named(demands: Iterable[Requirement]) -> dict[str, Requirement]:
     return {demand.name: demand for demand in demands}
 
 
 @pytest.mark.parametrize(
     ("demand", "wanted", "good", "bad"),
     [
-        (Demand("a", "", exactly="false"), "false", ["false"], ["true", "", None]),
-        (Demand("a", "", least=5), "5 or more", ["5", "6"], ["4", "-1", "x", "", None]),
-        (Demand("a", "", most=5), "5 or less", ["5", "-1"], ["6", "1e1", None]),
-        (Demand("a", "", least=5, most=7), "5 to 7", ["5", "7"], ["4", "8", None]),
+        (Requirement("a", "", exactly="false"), "false", ["false"], ["true", "", None]),
+        (Requirement("a", "", least=5), "5 or more", ["5", "6"], ["4", "-1", "x", "", None]),
+        (Requirement("a", "", most=5), "5 or less", ["5", "-1"], ["6", "1e1", None]),
+        (Requirement("a", "", least=5, most=7), "5 to 7", ["5", "7"], ["4", "8", None]),
     ],
 )
-def test_a_demand_admits_what_it_says(demand: Demand, wanted: str, good: list[str], bad: list[str | None]) -> None:
+def test_a_demand_admits_what_it_says(demand: Requirement, wanted: str, good: list[str], bad: list[str | None]) -> None:
     assert demand.wanted == wanted
     assert all(demand.admits(value) for value in [*good, demand.value])
     assert not any(demand.admits(value) for value in bad)
@@ -99,7 +99,7 @@ def test_the_page_has_every_demand_as_the_program_has_it(usual: Settings) -> Non
     assert brokers_table(alone, (demand for demand in broker_demands(alone) if demand in more)) in page
 
 
-def brokers_table(settings: Settings, demands: Iterable[Demand]) -> str:
+def brokers_table(settings: Settings, demands: Iterable[Requirement]) -> str:
     rows = [f"| `{d.name}` | {d.wanted} | {_grade(d)} | {d.reason} |" for d in demands]
     return "\n".join(["| setting | wanted | else | why |", "|---|---|---|---|", *rows, ""])
 
@@ -113,7 +113,7 @@ def topics_table(settings: Settings) -> str:
     return "\n".join(["| setting | topics | wanted | else | why |", "|---|---|---|---|---|", *rows, ""])
 
 
-def _grade(demand: Demand) -> str:
+def _grade(demand: Requirement) -> str:
     return "fault" if demand.required else "note"
 
 

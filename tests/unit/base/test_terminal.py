@@ -55,8 +55,8 @@ def test_a_query_prints_a_vendor_literally_whatever_it_holds(
 
 def test_a_mismatch_with_hostile_text_is_shown_as_a_mismatch() -> None:
     """Its exit code comes after: an error on the way would make it a crash."""
-    row = d.Row(0, RowKey(None, (HOSTILE,)), (1, 1, 0), (1, 1, 0), None)
-    one = d.Difference(d.Kind.LOST, row, ("trips",))
+    row = d.ComparedRow(0, RowKey(None, (HOSTILE,)), (1, 1, 0), (1, 1, 0), None)
+    one = d.RowDifference(d.DifferenceKind.LOST, row, ("trips",))
     report = Report("r1", "flagfall", datetime(2026, 1, 5, tzinfo=UTC), {}, Verdict.MISMATCH, reason=HOSTILE)
     report.views = [ViewReport(VENDOR_TRIPS, (), 1, 1, 1, 1, 1, [one], ())]
     file = StringIO()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from app.codecs.avro.schema import WriterSchema
-from app.codecs.stored.corrections import Outcome
+from app.codecs.stored.corrections import CorrectionOutcome
 from app.domain.advance import Advance
 from app.domain.corrections.correction import Correction
 from app.domain.event_time import NO_WATERMARK
@@ -14,7 +14,7 @@ from app.domain.records import TopicPartition
 from app.domain.rows import RowKey
 from app.rides.views import ZONE_DEMAND as VIEW
 from spark_batch.findings.ledgers import Counted, accepted_losses, entries, not_adding_up, watermarks
-from spark_batch.folds.corrections import Corrections, Told
+from spark_batch.folds.corrections import Corrections, ToldCorrections
 from spark_batch.source.read_schemas import resolved_otherwise
 from spark_batch.stored.cut import Span, TaskCut, joined
 
@@ -112,5 +112,5 @@ def test_corrections_of_a_view_s_former_life_are_not_folded() -> None:
     inputs = now.marker.inputs | {CORRECTIONS: InputPosition("id", 0, 7, decoded=7)}
     now = replace(now, marker=replace(now.marker, views={VIEW.name: view}, inputs=inputs))
     correction = Correction("run", VIEW.name, VIEW.version, RowKey(0, (1,)), None, None)
-    told = [Outcome(CORRECTIONS, 2, offset, None, correction) for offset in (4, 5, 6, 7)]
-    assert [one.offset for one in Corrections(VIEW, [now], Told(CORRECTIONS, told)).applied] == [5, 6]
+    told = [CorrectionOutcome(CORRECTIONS, 2, offset, None, correction) for offset in (4, 5, 6, 7)]
+    assert [one.offset for one in Corrections(VIEW, [now], ToldCorrections(CORRECTIONS, told)).applied] == [5, 6]

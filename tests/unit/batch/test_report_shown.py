@@ -12,7 +12,7 @@ import pytest
 from app.base.files.verdicts import Verdict
 from app.base.terminal import Terminal
 from app.rides.views import VENDOR_TRIPS, ZONE_DEMAND
-from spark_batch.findings.ledgers import Entry
+from spark_batch.findings.ledgers import LedgerEntry
 from spark_batch.findings.report import Report, ViewReport
 from spark_batch.findings.show import show
 
@@ -21,7 +21,7 @@ ROWS, APPLIED, LATE = 1_018_432, 20_480_117, 31_544
 
 def shown(width: int, rows: int = ROWS) -> list[str]:
     """Lines of a report of two views, the first of so many rows."""
-    ledger = [Entry("rides.yellow", 0, name, n, n) for name, n in (("applied", APPLIED), ("late", LATE))]
+    ledger = [LedgerEntry("rides.yellow", 0, name, n, n) for name, n in (("applied", APPLIED), ("late", LATE))]
     report = Report("r1", "flagfall", datetime(2026, 1, 5, tzinfo=UTC), {}, Verdict.MATCH)
     report.views = [
         ViewReport(ZONE_DEMAND, (), rows, rows, rows, 0, 0, (), ledger, 2),

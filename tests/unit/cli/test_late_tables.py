@@ -12,7 +12,7 @@ from app.edge.cli.main import cli
 from app.edge.cli.records.selecting import selection_of
 from app.edge.late.cost import Compared, Cost
 from app.edge.late.mending import Reader
-from app.edge.late.refeed import APPLIED, LEFT, WOULD_APPLY, Changed, Refeeding, Told
+from app.edge.late.refeed import APPLIED, LEFT, WOULD_APPLY, Changed, RecordOutcome, Refeeding
 from app.edge.late.telling import echo_costs, echo_refused, echo_run, refused_as_json, run_as_json
 from app.rides.shipped import SHIPPED
 from app.rides.views import VENDOR_TRIPS, ZONE_DEMAND
@@ -60,12 +60,12 @@ def test_json_says_which_records_were_shortened_and_reads_them_whole() -> None:
 
 
 def test_what_became_of_each_record_is_told_in_words(capsys: pytest.CaptureFixture[str]) -> None:
-    told = [Told(PLACE, ZONE_DEMAND.name, APPLIED), Told(PLACE, VENDOR_TRIPS.name, LEFT, "all_time")]
+    told = [RecordOutcome(PLACE, ZONE_DEMAND.name, APPLIED), RecordOutcome(PLACE, VENDOR_TRIPS.name, LEFT, "all_time")]
     echo_run(a_run(), told, limit=1)
     out = capsys.readouterr().out
     assert "an all-time view is repaired by building it anew" in out
     assert "refeed-1: rows changed: 1" in out
-    echo_run(a_run(), [Told(PLACE, ZONE_DEMAND.name, WOULD_APPLY)], limit=1)
+    echo_run(a_run(), [RecordOutcome(PLACE, ZONE_DEMAND.name, WOULD_APPLY)], limit=1)
     assert "rows that would change: 1" in capsys.readouterr().out
     (row,) = run_as_json(a_run(), told)["rows"]
     assert (row["count_before"], row["count_after"], row["group"]) == (0, 3, [7])

@@ -9,7 +9,7 @@ import pytest
 from app.codecs.avro.column_arrays import ColumnArrays, Layout
 from app.codecs.avro.decode import BlockDecoder, Packed
 from app.codecs.avro.schema import WriterSchema
-from app.codecs.avro.strict import Refusal
+from app.codecs.avro.strict import Unreadable
 from app.codecs.avro.walk import SOUND
 from app.domain.records import Reason
 from app.domain.source import Column, Kind
@@ -67,7 +67,7 @@ def test_damage_is_named_and_its_neighbours_are_kept(value: bytes | None, reason
 @pytest.mark.parametrize("length", range(len(GOOD)))
 def test_a_value_cut_off_anywhere_fares_in_a_block_as_alone(length: int) -> None:
     told = STRICT.decode(GOOD[:length], SCHEMAS)
-    assert isinstance(told, Refusal)
+    assert isinstance(told, Unreadable)
     assert decoded(GOOD[:length]).refused == [(0, told.reason)]
     assert decoded(GOOD, GOOD[:length], GOOD * 2).refused == [(1, told.reason), (2, Reason.TRAILING_BYTES)]
 

@@ -7,7 +7,7 @@ import pytest
 from app.codecs.avro.column_arrays import Layout
 from app.codecs.avro.decode import BlockDecoder, Packed
 from app.codecs.avro.schema import WriterSchema
-from app.codecs.avro.strict import Refusal, StrictDecoder
+from app.codecs.avro.strict import StrictDecoder, Unreadable
 from app.domain.records import Reason
 from tests.support.material.plain_schemas import (
     COLUMNS,
@@ -57,7 +57,7 @@ def test_a_number_that_does_not_end_is_what_the_strict_decoder_says(written: byt
     value = NUMBERED.header + written
     told = StrictDecoder(COLUMNS[1:2]).decode(value, schemas)
     found = BlockDecoder(Layout(COLUMNS[1:2])).decode(Packed([value, *behind]), schemas)
-    if isinstance(told, Refusal):
+    if isinstance(told, Unreadable):
         assert found.refused == [(0, told.reason)]
     else:
         assert (found.refused, found.frame["cents"][0]) == ([], told["cents"])
@@ -72,8 +72,8 @@ def test_any_byte_for_a_branch_is_what_the_strict_decoder_says(branch: int, null
     values = [schema.header + bytes((branch, *rest)) for rest in ((), (6,), (0,))]
     found = BlockDecoder(Layout(COLUMNS[1:2])).decode(Packed(values), {8: schema})
     told = [StrictDecoder(COLUMNS[1:2]).decode(value, {8: schema}) for value in values]
-    assert found.refused == [(i, one.reason) for i, one in enumerate(told) if isinstance(one, Refusal)]
-    assert found.frame.to_dicts() == [one for one in told if not isinstance(one, Refusal)]
+    assert found.refused == [(i, one.reason) for i, one in enumerate(told) if isinstance(one, Unreadable)]
+    assert found.frame.to_dicts() == [one for one in told if not isinstance(one, Unreadable)]
 
 
 @pytest.mark.parametrize("number", [0, -1, 63, 64, -(2**27), 2**48, 2**55, 2**62, 2**63 - 1, -(2**63)])
@@ -93,5 +93,5 @@ def test_texts_of_every_length_and_alphabet_are_read(text: str) -> None:
 )  # fmt: skip
 def test_texts_that_python_would_not_read_are_refused(text: bytes) -> None:
     value = NOW.header + bytes((2 * len(text),)) + text + b"\x00\x00\x00"
-    assert isinstance(STRICT.decode(value, SCHEMAS), Refusal)
+    assert isinstance(STRICT.decode(value, SCHEMAS), Unreadable)
     assert decoded(GOOD, value).refused == [(1, Reason.UNDECODABLE)]

@@ -15,14 +15,14 @@ from app.codecs.batches.carrying import (
     WAITING_BYTES,
     WHOLE_BYTES,
     Carried,
-    Headers,
     Original,
     carried,
     original_of,
     size,
 )
 from app.codecs.batches.origin_headers import SHORTENED
-from app.codecs.stored.halves import StoredHalf, Waiting, encode_half
+from app.codecs.batches.record_batches import Headers
+from app.codecs.stored.halves import StoredHalf, WaitingHalf, encode_half
 from app.domain.pairs.join import Side
 from app.engine.drive.kafka.writer import BATCH_BYTES
 
@@ -55,7 +55,7 @@ def test_what_is_carried_always_fits(key: int | None, value: int | None, headers
     if told is None:
         assert record == (blob(key), blob(value), (*came_with, *OURS))
     waiting = carried(blob(key), blob(value), came_with, whole_bytes=WAITING_BYTES)
-    half = StoredHalf(Side.LEFT, 2**60, "id", 2**60, Waiting(2**60, *waiting, {}))
+    half = StoredHalf(Side.LEFT, 2**60, "id", 2**60, WaitingHalf(2**60, *waiting, {}))
     assert len(encode_half(half)) < BATCH_BYTES
 
 

@@ -13,7 +13,7 @@ from app.codecs.batches.record_batches import (
     HEADER_BYTES,
     LOG_APPEND_TIME,
     Records,
-    Run,
+    Uncompressed,
     batches_in,
     read_records,
 )
@@ -38,14 +38,14 @@ def payload_of(records: list[Record]) -> bytes:
     return batch_of(records, 0)[HEADER_BYTES:]
 
 
-def run_of(parts: list[tuple[int, bytes, int, int]], append_timestamp_ms: int = -1) -> Run:
+def run_of(parts: list[tuple[int, bytes, int, int]], append_timestamp_ms: int = -1) -> Uncompressed:
     """One run of batches: first offset, payload, record count and first time of each."""
     batches = np.zeros(len(parts), BATCH)
     for batch, (base, _, count, first_ms) in zip(batches, parts, strict=True):
         batch["base_offset"], batch["record_count"], batch["last_offset_delta"] = base, count, count - 1
         batch["first_timestamp_ms"], batch["last_timestamp_ms"] = first_ms, append_timestamp_ms
         batch["attributes"] = 0 if append_timestamp_ms < 0 else LOG_APPEND_TIME
-    return Run(b"".join(part[1] for part in parts), batches)
+    return Uncompressed(b"".join(part[1] for part in parts), batches)
 
 
 def read(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from app.codecs.stored.changelog import WATCHED, kind_of
-from app.codecs.stored.halves import StoredHalf, Waiting, decode_half, encode_half, half_head, half_key, place_of
+from app.codecs.stored.halves import StoredHalf, WaitingHalf, decode_half, encode_half, half_head, half_key, place_of
 from app.domain.errors import LayoutError
 from app.domain.pairs.alert import END, START
 from tests.support.material.pairing.calls import LONG, WHOLE
@@ -22,7 +22,7 @@ def test_its_keys_are_told_from_those_of_joins_by_kind() -> None:
 
 
 def test_a_beginning_that_waits_keeps_what_its_alert_will_say() -> None:
-    half = StoredHalf(START, 258, "c1", 5, Waiting(0, None, None, (), {"place": None}))
+    half = StoredHalf(START, 258, "c1", 5, WaitingHalf(0, None, None, (), {"place": None}))
     assert decode_half(KEY, encode_half(half)) == half
 
 

@@ -16,7 +16,7 @@ from app.engine.core.definition import TaskDefinition
 from app.engine.core.mending.rebuilding import LogNow, Rebuild
 from app.engine.core.restore import new_state
 from app.engine.core.task import TaskCore
-from app.testkit.cluster.partition_log import PartitionLog, Sent
+from app.testkit.cluster.partition_log import PartitionLog, SentRecord
 from app.testkit.encoding import encode
 from app.testkit.simulation.parcels import CARRIERS, HUB_LOAD, PARCELS
 from app.testkit.simulation.samples import SCHEMA_IDS, SCHEMAS, START_US
@@ -36,7 +36,7 @@ def of_older() -> Marker:
 
 def parcel_by(topic: str) -> Batch:
     log = PartitionLog(topic, 3)
-    log.append(Sent(None, encode(PARCELS, SCHEMA_IDS[PARCELS.name], PARCEL), (), START_US // 1000))
+    log.append(SentRecord(None, encode(PARCELS, SCHEMA_IDS[PARCELS.name], PARCEL), (), START_US // 1000))
     return log.fetch(0, 10)
 
 

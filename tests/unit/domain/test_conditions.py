@@ -7,16 +7,16 @@ from dataclasses import replace
 import pytest
 
 from app.domain.errors import DefinitionError
-from app.domain.rules.condition import AllOf, AnyOf, Comparison, ConditionError, Missing, Term, as_written, holds
+from app.domain.rules.condition import AllOf, AnyOf, ConditionError, Inequality, Missing, Term, as_written, holds
 from app.domain.rules.condition import read_condition as read
 from app.domain.source import Action, Column, Kind, Rule, Source
 from app.rides.ride import RIDES
 
 
 def test_a_text_says_sums_of_columns_compared_with_a_number() -> None:
-    assert read("fare < 0") == Comparison((Term("fare", 1, False),), "<", 0)
-    assert read("a - b > 5") == Comparison((Term("a", 1, False), Term("b", -1, False)), ">", 5)
-    assert read("2 * (a - 3) != -coalesce(b, 0) + 1") == Comparison((Term("a", 2, False), Term("b", 1, True)), "!=", 7)
+    assert read("fare < 0") == Inequality((Term("fare", 1, False),), "<", 0)
+    assert read("a - b > 5") == Inequality((Term("a", 1, False), Term("b", -1, False)), ">", 5)
+    assert read("2 * (a - 3) != -coalesce(b, 0) + 1") == Inequality((Term("a", 2, False), Term("b", 1, True)), "!=", 7)
 
 
 def test_comparisons_are_joined_by_and_and_or() -> None:

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from app.domain.contribution import contribution
-from app.domain.difference import Fate, Kind, Row, Witness, accused, differences, settled, unequal
+from app.domain.difference import ComparedRow, DifferenceKind, Fate, Witness, accused, differences, settled, unequal
 from app.domain.fingerprint import Origin
 from app.domain.records import Record, Value
 from app.domain.rows import Cells, RowKey, merge_rows
@@ -42,18 +42,18 @@ IS_B = Witness(B, KEY, Fate.APPLIED)
 
 def test_live_and_log_apart_with_one_of_them_right_is_the_store_alone() -> None:
     for live, changelog in ((ONLY_A, BOTH), (BOTH, ONLY_A)):
-        (one,) = differences(VIEW, Row(0, KEY, live, changelog, BOTH), {AT_B: IS_B})
-        assert (one.kind, one.records) == (Kind.STORE, (IS_B,))
+        (one,) = differences(VIEW, ComparedRow(0, KEY, live, changelog, BOTH), {AT_B: IS_B})
+        assert (one.kind, one.records) == (DifferenceKind.STORE, (IS_B,))
 
 
 def test_three_sides_apart_are_two_faults() -> None:
-    found = differences(VIEW, Row(0, KEY, None, ONLY_A, BOTH), {AT_B: IS_B})
-    assert [one.kind for one in found] == [Kind.STORE, Kind.LOST]
+    found = differences(VIEW, ComparedRow(0, KEY, None, ONLY_A, BOTH), {AT_B: IS_B})
+    assert [one.kind for one in found] == [DifferenceKind.STORE, DifferenceKind.LOST]
 
 
 def test_a_row_gone_from_the_log_alone_is_a_fault_of_the_store() -> None:
-    (one,) = differences(VIEW, Row(0, KEY, BOTH, None, BOTH), {})
-    assert one.kind is Kind.STORE
+    (one,) = differences(VIEW, ComparedRow(0, KEY, BOTH, None, BOTH), {})
+    assert one.kind is DifferenceKind.STORE
 
 
 @pytest.mark.parametrize(
@@ -67,18 +67,18 @@ def test_a_row_gone_from_the_log_alone_is_a_fault_of_the_store() -> None:
 )
 def test_an_accused_record_that_does_not_belong_to_the_row_is_not_believed(witness: Witness | None) -> None:
     known = {} if witness is None else {AT_B: witness}
-    (one,) = differences(VIEW, Row(0, KEY, ONLY_A, ONLY_A, BOTH), known)
-    assert (one.kind, one.is_residual) == (Kind.UNNAMED, True)
+    (one,) = differences(VIEW, ComparedRow(0, KEY, ONLY_A, ONLY_A, BOTH), known)
+    assert (one.kind, one.is_residual) == (DifferenceKind.UNNAMED, True)
 
 
 def test_only_origins_of_the_rows_own_task_are_accused() -> None:
-    assert accused(VIEW, Row(0, KEY, ONLY_A, ONLY_A, BOTH)) == AT_B
-    assert accused(VIEW, Row(1, KEY, ONLY_A, ONLY_A, BOTH)) is None
+    assert accused(VIEW, ComparedRow(0, KEY, ONLY_A, ONLY_A, BOTH)) == AT_B
+    assert accused(VIEW, ComparedRow(1, KEY, ONLY_A, ONLY_A, BOTH)) is None
 
 
 def test_what_a_named_record_leaves_unexplained_is_residual() -> None:
     broken = (*ONLY_A[:4], ONLY_A[4] + 1, *ONLY_A[5:])
-    (claim,) = differences(VIEW, Row(0, KEY, broken, broken, BOTH), {AT_B: IS_B})
+    (claim,) = differences(VIEW, ComparedRow(0, KEY, broken, broken, BOTH), {AT_B: IS_B})
     assert settled(VIEW, claim, ONLY_A).unexplained == (VIEW.cells[4],)
 
 

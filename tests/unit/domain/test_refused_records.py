@@ -26,7 +26,7 @@ from app.domain.view import View
 from app.edge.late import originals
 from app.edge.late.mending import NO_SOURCE, Mended, NotMended, Reader, read_mended, usable, values_of
 from app.edge.late.originals import Originals
-from app.edge.late.refeed import APPLIED, LEFT, NOT_SENT, UNANSWERED, Refeeding, Told, views_wanted
+from app.edge.late.refeed import APPLIED, LEFT, NOT_SENT, UNANSWERED, RecordOutcome, Refeeding, views_wanted
 from app.edge.late.refused import LATE, RefusedRecord, Selection, refused_record
 from app.edge.late.standing import Outcomes
 from app.rides.lifecycle.sources import FARES
@@ -214,7 +214,7 @@ def test_what_a_record_says_is_read_by_the_source_of_its_topic() -> None:
 def test_records_go_to_views_over_their_own_source_and_no_others(monkeypatch: pytest.MonkeyPatch) -> None:
     fed: list[tuple[str, int, str]] = []
 
-    def feed_task(_: object, view: View, partition: int, records: list[Fed]) -> Iterator[Told]:
+    def feed_task(_: object, view: View, partition: int, records: list[Fed]) -> Iterator[RecordOutcome]:
         fed.extend((view.name, partition, one.record.topic) for one in records)
         yield from ()
 
@@ -226,7 +226,7 @@ def test_records_go_to_views_over_their_own_source_and_no_others(monkeypatch: py
     told = list(run.feed([refused("skewed", place=place) for place in places], SCHEMAS, {}))
     green = [("vendor_trips", 2, "rides.green"), ("zone_demand", 2, "rides.green")]
     assert fed == [("pooled_demand", 1, "pooled"), *green]
-    assert told == [Told(Place("x", 0, 1), "", LEFT, NO_SOURCE)]
+    assert told == [RecordOutcome(Place("x", 0, 1), "", LEFT, NO_SOURCE)]
 
 
 def test_a_task_that_is_silent_is_sent_no_more(monkeypatch: pytest.MonkeyPatch) -> None:

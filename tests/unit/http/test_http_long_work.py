@@ -20,7 +20,7 @@ from app.edge.http.query.rows_query import RowsQuery
 from app.edge.http.rows import answers, own_parts, page_rows
 from app.edge.http.rows.parts import encode_parts, part_of
 from app.engine.core.rows.state import ViewChange
-from app.engine.drive.ownership.directory import Directory, Standing
+from app.engine.drive.ownership.directory import Directory, GroupStanding
 from app.rides.ride import RIDES
 from app.rides.views import VENDOR_TRIPS, ZONE_DEMAND
 from tests.support.http import BY_BASE, NOON_US, PANE_US, Serve, server_of, zone_table
@@ -103,7 +103,7 @@ async def test_a_worker_that_may_not_answer_by_its_turn_gives_no_part(tmp_path: 
     async with edge.long_work.turn:
         making = asyncio.create_task(own_parts.own_parts(edge, query, [0, 1]))
         await asyncio.sleep(0)
-        directory.standing = Standing.REBALANCING
+        directory.standing = GroupStanding.REBALANCING
     assert await making == []
 
 

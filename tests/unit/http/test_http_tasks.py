@@ -21,7 +21,7 @@ from app.edge.cli.tables.status import command as status
 from app.edge.demo.ask import where_tasks_stand
 from app.edge.http.application import create_app
 from app.edge.http.context import ServedGroup
-from app.engine.drive.ownership.directory import Directory, Standing
+from app.engine.drive.ownership.directory import Directory, GroupStanding
 from app.rides.lifecycle.sources import FARES, RIDE_EVENTS
 from app.rides.ride import RIDES
 from app.rides.views import VENDOR_TRIPS, ZONE_DEMAND
@@ -90,7 +90,7 @@ async def test_positions_are_the_same_whichever_views_are_left(tmp_path: Path, v
 
 async def test_only_the_groups_that_are_named_are_told_and_must_be_ready(tmp_path: Path) -> None:
     starting = lives()
-    starting.directory.standing = Standing.REBALANCING
+    starting.directory.standing = GroupStanding.REBALANCING
     async with worker_of(tmp_path, rides(), starting) as client:
         assert {task["group"] for task in await tasks_of(client, "/v1/tasks?group=rides")} == {"rides"}
         refused = await client.get("/v1/tasks")

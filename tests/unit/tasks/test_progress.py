@@ -8,11 +8,11 @@ from dataclasses import replace
 import pytest
 
 from app.domain.records import TopicPartition
-from app.engine.drive.ownership.directory import Standing
-from app.engine.drive.watch.progress import Cause, Doing, Ends, GroupProgress, Look, Stall, worst
+from app.engine.drive.ownership.directory import GroupStanding
+from app.engine.drive.watch.progress import Cause, Doing, Ends, GroupProgress, ProgressSample, Stall, worst
 
 GREEN, YELLOW = TopicPartition("rides.green", 0), TopicPartition("rides.yellow", 0)
-AT_WORK = Look("rides", Standing.READY, 0, {YELLOW: 10, GREEN: 0})
+AT_WORK = ProgressSample("rides", GroupStanding.READY, 0, {YELLOW: 10, GREEN: 0})
 
 
 def ends(yellow: int, green: int = 0, *, readable: Mapping[TopicPartition, int] | None = None) -> Ends:
@@ -25,7 +25,7 @@ def progress() -> GroupProgress:
     return GroupProgress()
 
 
-def at(look: Look, position: int) -> Look:
+def at(look: ProgressSample, position: int) -> ProgressSample:
     return replace(look, positions={YELLOW: position, GREEN: 0})
 
 
@@ -83,9 +83,11 @@ def test_a_request_that_must_wait_for_records_not_yet_written_is_no_stall(progre
     assert progress.stalls(replace(AT_WORK, not_due={YELLOW}), ends(11), 0) == []
 
 
-@pytest.mark.parametrize("standing", [Standing.STARTING, Standing.REBALANCING, Standing.RECOVERING, Standing.LOST])
-def test_a_group_that_stays_unready_stalls(standing: Standing, progress: GroupProgress) -> None:
-    look = Look("rides", standing)
+@pytest.mark.parametrize(
+    "standing", [GroupStanding.STARTING, GroupStanding.REBALANCING, GroupStanding.RECOVERING, GroupStanding.LOST]
+)
+def test_a_group_that_stays_unready_stalls(standing: GroupStanding, progress: GroupProgress) -> None:
+    look = ProgressSample("rides", standing)
     progress.stalls(look, ends(10), 0)
     (stall,) = progress.stalls(look, ends(10), 60)
     assert (stall.cause, stall.seconds) == (Cause.NOT_READY, 60)
@@ -94,17 +96,17 @@ def test_a_group_that_stays_unready_stalls(standing: Standing, progress: GroupPr
 
 def test_a_recovery_that_reads_on_does_not_stall_however_long(progress: GroupProgress) -> None:
     for now in range(0, 1_000, 5):
-        (stall,) = progress.stalls(Look("rides", Standing.RECOVERING, recovered=now), ends(10), now)
+        (stall,) = progress.stalls(ProgressSample("rides", GroupStanding.RECOVERING, recovered=now), ends(10), now)
         assert stall.seconds == 0
 
 
 def test_a_group_that_is_being_stopped_does_not_stall(progress: GroupProgress) -> None:
-    assert progress.stalls(Look("rides", Standing.STOPPING), None, 0) == []
+    assert progress.stalls(ProgressSample("rides", GroupStanding.STOPPING), None, 0) == []
 
 
 def test_a_silent_broker_is_the_cause_whatever_the_standing(progress: GroupProgress) -> None:
     progress.stalls(AT_WORK, None, 0)
-    (stall,) = progress.stalls(replace(AT_WORK, standing=Standing.LOST), None, 20)
+    (stall,) = progress.stalls(replace(AT_WORK, standing=GroupStanding.LOST), None, 20)
     assert (stall.cause, stall.seconds) == (Cause.BROKER_SILENT, 20)
 
 

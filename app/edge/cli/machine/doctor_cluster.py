@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from app.base.errors import KafkaUnavailable
 from app.base.kafka.broker_admin import BrokerSetting, broker_settings
-from app.base.kafka.demand import Demand
+from app.base.kafka.demand import Requirement
 from app.base.kafka.demands import PARTITIONS, REPLICATION_FACTOR, broker_demands, demands_of_topics
 from app.base.kafka.topic import SAFE_REPLICAS, Topic
 from app.base.kafka.topic_admin import described
@@ -37,7 +37,7 @@ def cluster_findings(settings: Settings, topics: Sequence[Topic]) -> Iterator[Fi
         yield of_topics(demand, told, settings.kafka.bootstrap_server)
 
 
-def of_brokers(demand: Demand, brokers: Mapping[int, Mapping[str, BrokerSetting]], address: str) -> Finding:
+def of_brokers(demand: Requirement, brokers: Mapping[int, Mapping[str, BrokerSetting]], address: str) -> Finding:
     """One setting of all brokers."""
     told = {broker: entries[demand.name] for broker, entries in brokers.items() if demand.name in entries}
     if not told:
@@ -47,13 +47,13 @@ def of_brokers(demand: Demand, brokers: Mapping[int, Mapping[str, BrokerSetting]
     return _finding(BROKERS, demand, values, _how_broker(demand, address, at_start=at_start))
 
 
-def of_topics(demand: Demand, told: Mapping[str, str | None], address: str) -> Finding:
+def of_topics(demand: Requirement, told: Mapping[str, str | None], address: str) -> Finding:
     """One setting of the topics of which it is asked."""
     wrong = [topic for topic, value in told.items() if not demand.admits(value)]
     return _finding(TOPICS, demand, told, _how_topic(demand, wrong[:1], address))
 
 
-def _finding(subject: str, demand: Demand, told: Mapping[str, str | None], how: str) -> Finding:
+def _finding(subject: str, demand: Requirement, told: Mapping[str, str | None], how: str) -> Finding:
     wrong = {where: value for where, value in told.items() if not demand.admits(value)}
     shown = ", ".join(f"{value} ({listed(places)})" for value, places in _by_value(wrong or told))
     found = f"{demand.name} is {shown}; wanted {demand.wanted}"
@@ -74,14 +74,14 @@ def listed(places: Sequence[str]) -> str:
     return ", ".join(places) if len(places) <= FEW else f"{', '.join(places[:FEW])} and {len(places) - FEW} more"
 
 
-def _how_broker(demand: Demand, address: str, *, at_start: bool) -> str:
+def _how_broker(demand: Requirement, address: str, *, at_start: bool) -> str:
     setting = f"{demand.name}={demand.value}"
     if at_start:
         return f"To change it: {setting} in server.properties, and start the broker again."
     return f"To change it: {_configs(address, 'brokers --entity-default', setting)}"
 
 
-def _how_topic(demand: Demand, wrong: Sequence[str], address: str) -> str:
+def _how_topic(demand: Requirement, wrong: Sequence[str], address: str) -> str:
     if demand.name == PARTITIONS:
         return f"Set {variable('topics_partitions')} to fit, with another {variable('app_id')}."
     if demand.name == REPLICATION_FACTOR:

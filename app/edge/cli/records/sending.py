@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from app.base.settings import Settings
     from app.domain.catalogue import TaskGroup
     from app.domain.records import TopicPartition
-    from app.rides.sent import Sent
+    from app.rides.sent import SentSoFar
 
 PLAIN_LINE_SECONDS = 5.0
 
@@ -67,7 +67,7 @@ def send(
     speed: float | None,
     *,
     quiet: bool = False,
-) -> tuple[Sent, float]:
+) -> tuple[SentSoFar, float]:
     """Write the frames' rides with a progress bar; returns what was written, and the seconds it took.
 
     Raises TopicsMissing, TopicsDiffer, RegistryUnavailable, SchemaRefused, DeliveryFailed.
@@ -165,7 +165,7 @@ def _lines(what: str, expected: int) -> Callable[[int], None]:
     return advanced
 
 
-def summary(written: Sent, seconds: float, watermark_us: int | None, **more: Any) -> dict[str, Any]:
+def summary(written: SentSoFar, seconds: float, watermark_us: int | None, **more: Any) -> dict[str, Any]:
     """The facts of a run, for people and for programs."""
     return {
         "rides": written.total,

@@ -12,7 +12,7 @@ from app.edge.cli.common import bootstrap_option, echo_json, echo_table, json_op
 from app.edge.cli.tables.mending import group_of, source_option, stopped_group, yes_option
 
 if TYPE_CHECKING:
-    from app.engine.drive.ownership.mending import Standing, StoppedGroup
+    from app.engine.drive.ownership.mending import MendableTask, StoppedGroup
 
 
 @click.command("accept-loss")
@@ -56,7 +56,7 @@ async def _gaps(group: StoppedGroup, *, accepting: bool) -> list[dict[str, Any]]
     return _listed(standings)
 
 
-def _listed(standings: Mapping[int, Standing]) -> list[dict[str, Any]]:
+def _listed(standings: Mapping[int, MendableTask]) -> list[dict[str, Any]]:
     from app.engine.core.mending.accepting import gaps_of
 
     return [

@@ -14,9 +14,9 @@ from app.edge.cli.tables.mending import group_of, source_option, stopped_group, 
 
 if TYPE_CHECKING:
     from app.engine.core.mending.rebuilding import Rebuild
-    from app.engine.drive.ownership.mending import Standing, StoppedGroup
+    from app.engine.drive.ownership.mending import MendableTask, StoppedGroup
 
-    Plan = Mapping[int, tuple[Standing, Rebuild]]
+    Plan = Mapping[int, tuple[MendableTask, Rebuild]]
 
 
 @click.command()

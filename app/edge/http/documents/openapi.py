@@ -18,9 +18,9 @@ from app.edge.http.query.rows_query import DEFAULT_LIMIT
 from app.edge.http.route import Route
 from app.edge.http.rows.view_handlers import json_response, read_no_parameters
 
-Document = dict[str, Any]
+ApiDocument = dict[str, Any]
 VIEW = "{view}"
-DOCUMENT = web.AppKey("api_document", Document)
+DOCUMENT = web.AppKey("api_document", ApiDocument)
 
 
 async def openapi(request: web.Request) -> web.Response:
@@ -29,9 +29,9 @@ async def openapi(request: web.Request) -> web.Response:
     return json_response(request.app[DOCUMENT])
 
 
-def api_document(routes: Iterable[Route], views: Iterable[View]) -> Document:
+def api_document(routes: Iterable[Route], views: Iterable[View]) -> ApiDocument:
     """Every route; those of a view once per view, with its own parameters and row."""
-    views, paths = tuple(views), Document()
+    views, paths = tuple(views), ApiDocument()
     for route in routes:
         for view in views if VIEW in route.path else (None,):
             path = route.path if view is None else route.path.replace(VIEW, view.name)
@@ -49,7 +49,7 @@ def api_document(routes: Iterable[Route], views: Iterable[View]) -> Document:
     }
 
 
-def _operation(route: Route, view: View | None) -> Document:
+def _operation(route: Route, view: View | None) -> ApiDocument:
     name = route.name if view is None else f"{route.name}_{view.name}"
     return {
         "operationId": name,
@@ -65,16 +65,16 @@ def _operation(route: Route, view: View | None) -> Document:
     }
 
 
-def _success(route: Route, view: View | None) -> Document:
+def _success(route: Route, view: View | None) -> ApiDocument:
     if route.name == "rows" and view is not None:
         return {"description": route.summary, "content": dict(_rows_content(view))}
-    schema: Document = {"$ref": f"#/components/schemas/{route.answer}"}
+    schema: ApiDocument = {"$ref": f"#/components/schemas/{route.answer}"}
     if route.media_type != "application/json":
         schema = {"type": "string"}
     return {"description": route.summary, "content": {route.media_type: {"schema": schema}}}
 
 
-def _rows_content(view: View) -> Iterator[tuple[str, Document]]:
+def _rows_content(view: View) -> Iterator[tuple[str, ApiDocument]]:
     """Each format that rows are answered in."""
     row, meta = ({"$ref": f"#/components/schemas/{name}"} for name in (f"Row_{view.name}", "RowsMeta"))
     for written in table.served():
@@ -82,8 +82,8 @@ def _rows_content(view: View) -> Iterator[tuple[str, Document]]:
             yield written.media_type, {"schema": written.schema(row, meta)}
 
 
-def _other_answers(route: Route) -> Document:
-    answers: Document = {}
+def _other_answers(route: Route) -> ApiDocument:
+    answers: ApiDocument = {}
     if route.tag in ("views", "tasks", "internal"):
         answers["400"] = _problem("A parameter cannot be used.")
     if VIEW in route.path or route.name in ("readyz", "livez", "tasks", "own_tasks"):
@@ -107,12 +107,12 @@ def _other_answers(route: Route) -> Document:
     return answers
 
 
-def _problem(description: str) -> Document:
+def _problem(description: str) -> ApiDocument:
     schema = {"$ref": "#/components/schemas/Problem"}
     return {"description": description, "content": {PROBLEM_MEDIA_TYPE: {"schema": schema}}}
 
 
-def _parameters(route: Route, view: View | None) -> list[Document]:
+def _parameters(route: Route, view: View | None) -> list[ApiDocument]:
     partition = {"type": "integer", "minimum": 0}
     match route.name, view:
         case "view", _:
@@ -135,13 +135,13 @@ def _parameters(route: Route, view: View | None) -> list[Document]:
     return []
 
 
-def _of_rows(view: View) -> list[Document]:
+def _of_rows(view: View) -> list[ApiDocument]:
     return [*(_group(view, group) for group in view.groups), *_of_window(view), *_COMMON]
 
 
-def _group(view: View, group: Group) -> Document:
+def _group(view: View, group: Group) -> ApiDocument:
     column = view.source.by_name[group.column]
-    item: Document = {"type": "string"}
+    item: ApiDocument = {"type": "string"}
     if column.kind is not Kind.TEXT:
         low, high = integer_range(column)
         item = {"oneOf": [{"type": "integer", "minimum": low, "maximum": high}, {"const": "null"}]}
@@ -149,7 +149,7 @@ def _group(view: View, group: Group) -> Document:
     return _parameter(group.name, {"type": "array", "items": item}, told)
 
 
-def _of_window(view: View) -> list[Document]:
+def _of_window(view: View) -> list[ApiDocument]:
     if not view.window.closes:
         return []
     instant = {"type": "string", "format": "date-time"}
@@ -168,13 +168,13 @@ def _of_window(view: View) -> list[Document]:
     ]
 
 
-def _format() -> Document:
+def _format() -> ApiDocument:
     names = [written.name for written in table.served()]
     told = f"How rows are written; without it `Accept` decides, and {names[0]} where all are alike."
     return _parameter(FORMAT, {"type": "string", "enum": names}, told)
 
 
-def _parameter(name: str, schema: Document, description: str) -> Document:
+def _parameter(name: str, schema: ApiDocument, description: str) -> ApiDocument:
     return {"name": name, "in": "query", "schema": schema, "description": description}
 
 

@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from app.codecs.stored.changelog import Int64s, value_of
+from app.codecs.arrays import Int64s
+from app.codecs.stored.changelog import value_of
 from app.domain.rows import RowKey
 from app.domain.view import View
 from app.edge.http.rows.mergers import MERGERS, Indices

@@ -14,13 +14,13 @@ from app.edge.http.owners import of_all_tasks, partitions_missing
 from app.edge.http.problems import TYPES
 from app.edge.http.query.rows_query import RowsQuery
 from app.edge.http.rows.own_parts import own_parts, too_much_there
-from app.edge.http.rows.parts import Part, decode_parts
+from app.edge.http.rows.parts import TaskRows, decode_parts
 
 MANY_BYTES = 500_000
 """A longer answer is read in a thread: this takes about 5 ms."""
 
 
-class Gathered(AcrossTasks[Part]):
+class Gathered(AcrossTasks[TaskRows]):
     """Parts by partition, and why each of the other partitions is missing."""
 
     @property
@@ -54,10 +54,10 @@ class _AskedParts:
     def parameters(self) -> list[tuple[str, str]]:
         return self._query.parameters()
 
-    async def own(self, partitions: Sequence[int]) -> Mapping[int, Part]:
+    async def own(self, partitions: Sequence[int]) -> Mapping[int, TaskRows]:
         return {part.partition: part for part in await own_parts(self._edge, self._query, partitions)}
 
-    async def read(self, url: str, status: int, body: bytes) -> Mapping[int, Part]:
+    async def read(self, url: str, status: int, body: bytes) -> Mapping[int, TaskRows]:
         if status == TYPES["too-much"].status:
             raise too_much_there(url, body)
         if status != 200:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from functools import partial
 
 import numpy as np
-import numpy.typing as npt
 
-from app.codecs.stored.changelog import Int64s
+from app.codecs.arrays import Int64s, Mask
 from app.domain.windows.panes import Overlap
 from app.edge.http.query.rows_query import RowsQuery
 from app.edge.http.rows.fold_rows import merged, page
@@ -16,7 +15,6 @@ from app.engine.core.rows.state import Rows, ViewState
 from app.engine.core.views.overlapping import by_window
 
 Bounds = tuple[int | None, int | None]
-Mask = npt.NDArray[np.bool_]
 
 
 def reading_of_windows(

@@ -16,14 +16,14 @@ from app.edge.http.long_work import MANY_ROWS, copied
 from app.edge.http.problems import Problem
 from app.edge.http.query.rows_query import RowsQuery
 from app.edge.http.rows.page_rows import reading_of
-from app.edge.http.rows.parts import Part, part_of, part_with
+from app.edge.http.rows.parts import TaskRows, part_of, part_with
 from app.edge.http.rows.reading import Reading
 from app.engine.core.task_state import TaskState
 
 
 async def own_parts(
     edge: Edge, query: RowsQuery, partitions: Sequence[int], before_long: Callable[[], Awaitable[object]] | None = None
-) -> list[Part]:
+) -> list[TaskRows]:
     """Parts of those partitions that are owned here; the `too-much` problem before any of them is copied.
 
     Those of few rows at once; many are copied in slices and folded in a thread, each part of one commit all the same.
@@ -42,7 +42,7 @@ async def own_parts(
     return [part for part in parts if part]
 
 
-async def _part_beside(edge: Edge, query: RowsQuery, partition: int) -> Part | None:
+async def _part_beside(edge: Edge, query: RowsQuery, partition: int) -> TaskRows | None:
     """The task's part, or None if it is not here by now. The loop goes on meanwhile, and so may the task."""
     more, rows = 1, None
     while rows is None:

@@ -7,7 +7,8 @@ from functools import partial
 import numpy as np
 import numpy.typing as npt
 
-from app.codecs.stored.changelog import NULL_INTEGER, Int64s
+from app.codecs.arrays import Int64s
+from app.codecs.stored.changelog import NULL_INTEGER
 from app.edge.http.query.rows_query import RowsQuery
 from app.edge.http.rows.fold_rows import merged, page
 from app.edge.http.rows.overlapping_rows import reading_of_windows

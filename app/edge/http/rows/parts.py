@@ -38,7 +38,7 @@ class InputState:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class TaskRows:
     """Rows of one task, merged and cut to the query's page, with the position they belong to."""
 
     partition: int
@@ -50,7 +50,7 @@ class Part:
     rows: Rows
 
 
-def part_of(directory: Directory, task: TaskState, query: RowsQuery, reading: Reading | None = None) -> Part:
+def part_of(directory: Directory, task: TaskState, query: RowsQuery, reading: Reading | None = None) -> TaskRows:
     """The task's part of an answer. Awaits nothing: position and rows are of one commit.
 
     `reading`: the task's for this query, if it is known already.
@@ -63,9 +63,9 @@ def part_of(directory: Directory, task: TaskState, query: RowsQuery, reading: Re
     return part_with(directory, task, query.view, rows)
 
 
-def part_with(directory: Directory, task: TaskState, view: View, rows: Rows) -> Part:
+def part_with(directory: Directory, task: TaskState, view: View, rows: Rows) -> TaskRows:
     """The rows with the task's position of this moment."""
-    return Part(
+    return TaskRows(
         partition=task.partition,
         version=view.version,
         sequence=task.marker.sequence,
@@ -90,17 +90,17 @@ def _input_state(directory: Directory, task: TaskState, view: View, topic: str) 
     return InputState(position.next_offset, position.watermark_us, lag, closed_to_us, position.skews, graces)
 
 
-def encode_parts(parts: list[Part]) -> bytes:
+def encode_parts(parts: list[TaskRows]) -> bytes:
     """Parts as one worker sends them to another: JSON, 64-bit integers as they are."""
     return orjson.dumps([_told(part) for part in parts], option=orjson.OPT_SERIALIZE_NUMPY)
 
 
-def decode_parts(view: View, body: bytes) -> list[Part]:
+def decode_parts(view: View, body: bytes) -> list[TaskRows]:
     """Inverse of `encode_parts`; ValueError, KeyError or TypeError if it is something else."""
     return [_read(view, told) for told in orjson.loads(body)]
 
 
-def _told(part: Part) -> dict[str, Any]:
+def _told(part: TaskRows) -> dict[str, Any]:
     rows = part.rows
     return {
         "partition": part.partition,
@@ -115,12 +115,12 @@ def _told(part: Part) -> dict[str, Any]:
     }
 
 
-def _read(view: View, told: dict[str, Any]) -> Part:
+def _read(view: View, told: dict[str, Any]) -> TaskRows:
     texts = [view.source.by_name[group.column].kind is Kind.TEXT for group in view.groups]
     windows = None if told["windows"] is None else np.array(told["windows"], np.int64)
     groups = [np.array(v, object if text else np.int64) for v, text in zip(told["groups"], texts, strict=True)]
     cells = np.array(told["cells"], np.int64).reshape(len(told["cells"]), len(view.cells))
-    return Part(
+    return TaskRows(
         partition=told["partition"],
         version=told["version"],
         sequence=told["sequence"],

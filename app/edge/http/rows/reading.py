@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from app.codecs.stored.changelog import Int64s
+from app.codecs.arrays import Int64s
 from app.engine.core.rows.state import Rows
 
 

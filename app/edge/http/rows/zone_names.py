@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 from app.domain.records import Value
-from app.engine.drive.kafka.held_topic import Held
+from app.engine.drive.kafka.held_topic import HeldValues
 from app.rides.zones import ZONES_TOPIC, Zone, read_zone, zone_key
 
-Names = Held[Zone]
+Names = HeldValues[Zone]
 
 
 def no_names() -> Names:
     """Before anything of the topic was read."""
-    return Held(ZONES_TOPIC, read_zone)
+    return HeldValues(ZONES_TOPIC, read_zone)
 
 
 def name_columns(names: Names, group: str, number: Value) -> dict[str, Value]:

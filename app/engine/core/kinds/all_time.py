@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from app.codecs.stored.changelog import Int64s
+from app.codecs.arrays import Int64s
 from app.domain.windows.all_time import AllTime
 from app.engine.core.kinds.contract import Kernel, Placed
 from app.engine.core.records.usable import Usable

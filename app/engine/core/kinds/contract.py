@@ -9,17 +9,17 @@ from typing import Generic, NamedTuple, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from app.codecs.stored.changelog import Int64s
+from app.codecs.arrays import Int64s
 from app.domain.view import View
 from app.domain.windows.contract import Window
 from app.engine.core.draft import Draft
+from app.engine.core.kinds.loops import FateCodes
 from app.engine.core.records.usable import Usable
 from app.engine.core.rows.state import Rows, ViewChange, ViewState
 from app.engine.core.task_state import RowsChanged
 from app.engine.core.views.merged import merge
 
-Kind = TypeVar("Kind", bound=Window)
-Fates = npt.NDArray[np.int8]
+WindowKind = TypeVar("WindowKind", bound=Window)
 
 
 class Placed(NamedTuple):
@@ -30,10 +30,10 @@ class Placed(NamedTuple):
 
     windows: Int64s
     first_windows: Int64s | None
-    fates: Fates
+    fates: FateCodes
 
 
-class Ended(NamedTuple):
+class EndedRows(NamedTuple):
     """Slots of rows, in no particular order, and the instant up to which they are all there are."""
 
     slots: Int64s
@@ -47,10 +47,10 @@ class Closed(NamedTuple):
     to_us: int
 
 
-class Kernel(ABC, Generic[Kind]):
+class Kernel(ABC, Generic[WindowKind]):
     """A view's windows over columns of records and rows. What is not abstract serves kinds whose rows stand alone."""
 
-    def __init__(self, view: View, window: Kind) -> None:
+    def __init__(self, view: View, window: WindowKind) -> None:
         self.view, self.window = view, window
 
     @abstractmethod
@@ -79,16 +79,16 @@ class Kernel(ABC, Generic[Kind]):
     def replaced(self, draft: Draft, gone: Rows, came: Rows) -> None:
         """What else must be known of rows that leave, or are set, whole."""
 
-    def next_ended(self, state: ViewState, after_us: int | None, to_us: int, most: int) -> Ended:
+    def next_ended(self, state: ViewState, after_us: int | None, to_us: int, most: int) -> EndedRows:
         """Rows whose windows end in `(after_us, to_us]`: the earliest `most`, and those that end with the last."""
         slots = self._that_may_end(state, after_us, to_us)
         ends = self.ends(state, slots)
         inside = ends <= to_us if after_us is None else (ends <= to_us) & (ends > after_us)
         slots, ends = slots[inside], ends[inside]
         if len(slots) <= most:
-            return Ended(slots, to_us)
+            return EndedRows(slots, to_us)
         last_us = int(np.partition(ends, most - 1)[most - 1])
-        return Ended(slots[ends <= last_us], last_us)
+        return EndedRows(slots[ends <= last_us], last_us)
 
     def next_closed(self, state: ViewState, after_us: int | None, to_us: int, most: int) -> Closed:
         """The rows of windows that end in `(after_us, to_us]`, bounded as `next_ended`."""

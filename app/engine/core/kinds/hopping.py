@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from app.codecs.stored.changelog import Int64s
+from app.codecs.arrays import Int64s
 from app.domain.windows.hopping import Hopping
 from app.engine.core.kinds.contract import Closed, Kernel, Placed, instants_of, windows_of
 from app.engine.core.kinds.loops import place_overlapping

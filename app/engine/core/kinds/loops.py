@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from app.codecs.arrays import Int64s
 from app.codecs.compiled import compiled
-from app.codecs.stored.changelog import Int64s
 from app.engine.core.views.grouping import APPLIED, LATE, OUT_OF_SCOPE
 
-Fates = npt.NDArray[np.int8]
+FateCodes = npt.NDArray[np.int8]
 
 
 @compiled("void(int64[::1], boolean[::1], int64[::1], int64, int64, int64, int64, int64[::1], int8[::1])")
@@ -22,7 +22,7 @@ def place(
     size_us: int,
     grace_us: int,
     windows_us: Int64s,
-    fates: Fates,
+    fates: FateCodes,
 ) -> None:
     """Windows that start at multiples of `grain_us` behind the offset, and are `size_us` long."""
     for i in range(len(instants_us)):
@@ -45,7 +45,7 @@ def place_between(
     boundaries_us: Int64s,
     grace_us: int,
     windows_us: Int64s,
-    fates: Fates,
+    fates: FateCodes,
 ) -> None:
     """Windows from each boundary to the next; instants lie between the first and the last of them."""
     at, last = 0, len(boundaries_us) - 1
@@ -70,7 +70,7 @@ def place_overlapping(
     grace_us: int,
     panes_us: Int64s,
     first_windows_us: Int64s,
-    fates: Fates,
+    fates: FateCodes,
 ) -> None:
     """Panes of windows that start at multiples of `step_us` behind the offset, and the first open one they are in."""
     cut_us = size_us % step_us

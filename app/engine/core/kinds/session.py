@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from app.codecs.stored.changelog import Int64s
+from app.codecs.arrays import Int64s
 from app.domain.windows.session import SESSION_END, Session
 from app.engine.core.draft import Draft
 from app.engine.core.kinds.contract import Kernel, Placed, instants_of

@@ -10,14 +10,14 @@ from app.codecs.stored.halves import StoredHalf
 from app.domain.pairs.join import Side
 from app.domain.records import Value
 
-Place = tuple[Side, int]
+HalfPlace = tuple[Side, int]
 
 
 class Halves:
     """Halves by place and by id, and in order of time: those that wait apart from those that are only remembered."""
 
     def __init__(self) -> None:
-        self._held: dict[Place, StoredHalf] = {}
+        self._held: dict[HalfPlace, StoredHalf] = {}
         self._by_id: dict[tuple[Side, Value], list[int]] = defaultdict(list)
         self._in_time: dict[tuple[Side, bool], list[tuple[int, int]]] = defaultdict(list)
 
@@ -27,10 +27,10 @@ class Halves:
     def __iter__(self) -> Iterator[StoredHalf]:
         return iter(self._held.values())
 
-    def __contains__(self, place: Place) -> bool:
+    def __contains__(self, place: HalfPlace) -> bool:
         return place in self._held
 
-    def at(self, place: Place) -> StoredHalf | None:
+    def at(self, place: HalfPlace) -> StoredHalf | None:
         """The half of a place, if there is one."""
         return self._held.get(place)
 
@@ -59,7 +59,7 @@ class Halves:
             self._in_time[which] += places
             self._in_time[which].sort()  # of what is in order already but for its end: one pass
 
-    def remove(self, places: Iterable[Place]) -> None:
+    def remove(self, places: Iterable[HalfPlace]) -> None:
         """Forget halves; places where none is are passed over."""
         gone: dict[tuple[Side, bool], set[tuple[int, int]]] = defaultdict(set)
         for place in places:

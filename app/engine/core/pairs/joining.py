@@ -12,7 +12,7 @@ import numpy as np
 
 from app.codecs.avro.record import encode_record
 from app.codecs.batches.carrying import WAITING_BYTES, carried
-from app.codecs.stored.halves import StoredHalf, Waiting
+from app.codecs.stored.halves import StoredHalf, WaitingHalf
 from app.domain.errors import StateError
 from app.domain.fingerprint import signed
 from app.domain.measures.parts import INT64_MAX
@@ -73,7 +73,7 @@ def settled(half: StoredHalf) -> StoredHalf:
 def stored_half(batch: Batch, at: int, arrived: Arrived) -> StoredHalf:
     """A half that waits, with its record as it came, or the beginning of a large one."""
     record = carried(batch.keys[at], batch.values[at], batch.headers[at], whole_bytes=WAITING_BYTES)
-    waiting = Waiting(int(batch.timestamps_ms[at]), *record, arrived.columns)
+    waiting = WaitingHalf(int(batch.timestamps_ms[at]), *record, arrived.columns)
     return StoredHalf(arrived.side, int(batch.offsets[at]), arrived.id, arrived.at_us, waiting)
 
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from app.codecs.stored.halves import StoredHalf, Waiting
+from app.codecs.stored.halves import StoredHalf, WaitingHalf
 from app.domain.pairs.alert import END, START, Alert
 from app.domain.pairs.join import Side
 from app.engine.core.batch import Batch
@@ -82,7 +82,7 @@ class _Watching:
 
     def apply(self, half: Arrived, offset: int, watermark_us: int) -> None:
         """Let a beginning or an end that counts find the other."""
-        waiting = Waiting(0, None, None, (), half.columns) if half.side is START else None
+        waiting = WaitingHalf(0, None, None, (), half.columns) if half.side is START else None
         now = StoredHalf(half.side, offset, half.id, half.at_us, waiting)
         self.halves.come(now)
         for other in self._held(END if half.side is START else START, half, watermark_us):

@@ -11,7 +11,7 @@ from app.domain.pairs.joined import Side
 from app.domain.pairs.pairing import Pairing
 from app.domain.records import Value
 from app.engine.core.draft import Draft
-from app.engine.core.pairs.halves import Halves, Place
+from app.engine.core.pairs.halves import HalfPlace, Halves
 from app.engine.core.task_state import TaskState
 
 _SIDES = (Side.LEFT, Side.RIGHT)
@@ -22,7 +22,7 @@ class WorkingHalves:
 
     def __init__(self, held: Halves) -> None:
         self._held = held
-        self.changed: dict[Place, StoredHalf | None] = {}
+        self.changed: dict[HalfPlace, StoredHalf | None] = {}
         self._new: dict[Side, dict[Value, tuple[int, ...]]] = {side: {} for side in _SIDES}
         self._stored = [held.in_time(side) for side in _SIDES]
         # (time, number of the side, offset, which of the stored ones; -1: of this batch): the next of each side. Tuples
@@ -38,7 +38,7 @@ class WorkingHalves:
         now = [self.at((side, offset)) for offset in (*stored, *new)]
         return [half for half in now if half is not None]
 
-    def at(self, place: Place) -> StoredHalf | None:
+    def at(self, place: HalfPlace) -> StoredHalf | None:
         """The half of a place as it is by now."""
         return self.changed[place] if place in self.changed else self._held.at(place)
 
@@ -85,7 +85,7 @@ class HalvesChanged:
 
     of: str
     put: list[StoredHalf]
-    removed: list[Place]
+    removed: list[HalfPlace]
 
     def swap_in(self, state: TaskState) -> None:
         state.halves[self.of].put(self.put)

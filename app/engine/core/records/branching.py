@@ -8,9 +8,9 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
+from app.codecs.arrays import Int64s
 from app.codecs.batches.carrying import carried
 from app.codecs.batches.origin_headers import stood
-from app.codecs.stored.changelog import Int64s
 from app.domain.branch import Branch
 from app.domain.corrections.correction import Place
 from app.engine.core.batch import Batch, MadeOutputs, Output

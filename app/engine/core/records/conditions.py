@@ -7,11 +7,11 @@ from functools import reduce
 
 import numpy as np
 
-from app.codecs.avro.column_arrays import Cells, Present
-from app.domain.rules.condition import COMPARISONS, AllOf, AnyOf, Comparison, Condition, Missing
+from app.codecs.avro.column_arrays import ColumnCells, Present
+from app.domain.rules.condition import COMPARISONS, AllOf, AnyOf, Condition, Inequality, Missing
 
 
-def held(condition: Condition, column: Callable[[str], Cells]) -> Present:
+def held(condition: Condition, column: Callable[[str], ColumnCells]) -> Present:
     """Of which records it holds. What it says of one that is out of bounds means nothing."""
     match condition:
         case AllOf(of):
@@ -21,11 +21,11 @@ def held(condition: Condition, column: Callable[[str], Cells]) -> Present:
         case Missing(name, is_null):
             present = column(name).present
             return ~present if is_null else present.copy()
-        case Comparison():
+        case Inequality():
             return _compared(condition, column)
 
 
-def _compared(comparison: Comparison, column: Callable[[str], Cells]) -> Present:
+def _compared(comparison: Inequality, column: Callable[[str], ColumnCells]) -> Present:
     total, known = None, None
     for name, factor, or_zero in comparison.terms:
         cells = column(name)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from app.codecs.arrays import Int64s
 from app.codecs.compiled import compiled
-from app.codecs.stored.changelog import Int64s
 from app.domain.fingerprint import FOLD_SHIFT, LOW_32, OFFSET_BITS, PARTITION_BITS, ROUNDS
 
 _U = np.uint64

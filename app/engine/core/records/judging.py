@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from app.codecs.arrays import Int64s
 from app.codecs.avro.column_arrays import Present
 from app.codecs.avro.walk import SOUND
 from app.codecs.compiled import compiled
-from app.codecs.stored.changelog import Int64s
 
 USABLE, UNDECODED, OUT_OF_BOUNDS, NO_TIMESTAMP, SKEWED, UNCLEAN = range(6)
 """Verdicts on a record: the first that applies, from the second on."""

@@ -16,7 +16,7 @@ from app.engine.core.definition import TaskDefinition
 from app.engine.core.records.usable import Usable, usable_records
 
 
-class Records(NamedTuple):
+class UsableRecords(NamedTuple):
     """A batch's usable records, and (index in the batch, reason) of the others."""
 
     source: Source
@@ -32,7 +32,7 @@ class Read(NamedTuple):
 
     batch: Batch
     position: InputPosition
-    records: Records | None
+    records: UsableRecords | None
     schemas: Mapping[str, str] = MappingProxyType({})
 
 
@@ -46,7 +46,7 @@ def read_batch(definition: TaskDefinition, batch: Batch, position: InputPosition
         return Read(new, position, None)
     usable, refused = usable_records(source, new, position.watermark_us, schemas, definition.columns_of(source))
     met = {str(number): schema.fingerprint for number in new.packed.schema_ids if (schema := schemas[number])}
-    return Read(new, position, Records(source, usable, refused), met)
+    return Read(new, position, UsableRecords(source, usable, refused), met)
 
 
 def passed(

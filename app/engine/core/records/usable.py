@@ -10,7 +10,8 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from app.codecs.avro.column_arrays import Cells, ColumnArrays, Int64s, Layout, Present
+from app.codecs.arrays import Int64s
+from app.codecs.avro.column_arrays import ColumnArrays, ColumnCells, Layout, Present
 from app.codecs.avro.decode import BlockDecoder, Decoded
 from app.codecs.avro.schema import Schemas
 from app.domain.records import TOO_LARGE, Reason
@@ -38,7 +39,7 @@ class Usable:
     mixes: Int64s
     watermarks_us: Int64s
     arrays: ColumnArrays
-    derived: Mapping[str, Cells]
+    derived: Mapping[str, ColumnCells]
     rows: npt.NDArray[np.intp] | None
     """Where they stand in `arrays`, if not all of them can be used."""
 
@@ -62,11 +63,11 @@ class Usable:
             mixes=np.concatenate([part.mixes for part in parts]),
             watermarks_us=np.concatenate([part.watermarks_us for part in parts]),
             arrays=ColumnArrays.joined(arrays),
-            derived={name: Cells.joined([part.derived[name] for part in parts]) for name in parts[0].derived},
+            derived={name: ColumnCells.joined([part.derived[name] for part in parts]) for name in parts[0].derived},
             rows=None if all(part.rows is None for part in parts) else np.concatenate(rows),
         )
 
-    def column(self, name: str) -> Cells:
+    def column(self, name: str) -> ColumnCells:
         """A column, derived ones among them; KeyError if it was not read."""
         cells = self.derived.get(name) or self.arrays.column(name)
         return cells if self.rows is None else cells.at(self.rows)
@@ -149,17 +150,18 @@ def _decoder(source: Source, read: frozenset[str] | None) -> BlockDecoder:
     return BlockDecoder(Layout(source.columns, read))
 
 
-def _derived_columns(source: Source, columns: ColumnArrays, read: frozenset[str] | None) -> dict[str, Cells]:
+def _derived_columns(source: Source, columns: ColumnArrays, read: frozenset[str] | None) -> dict[str, ColumnCells]:
     """All derived columns, and those of the rules that are read."""
     derived = {derived.column.name: made(derived, columns) for derived in source.derived}
     rules = source.rules if read is None else source.rules_in(read)
     column, always = _reader(derived, columns), np.ones(columns.height, np.bool_)
     return derived | {
-        rule.name: Cells(Kind.INTEGER, held(rule.condition, column).astype(np.int64)[None], always) for rule in rules
+        rule.name: ColumnCells(Kind.INTEGER, held(rule.condition, column).astype(np.int64)[None], always)
+        for rule in rules
     }
 
 
-def _reader(derived: Mapping[str, Cells], columns: ColumnArrays) -> Callable[[str], Cells]:
+def _reader(derived: Mapping[str, ColumnCells], columns: ColumnArrays) -> Callable[[str], ColumnCells]:
     """A column by its name, whether it is derived or not."""
     return lambda name: derived.get(name) or columns.column(name)
 

@@ -25,7 +25,7 @@ from app.engine.core.completing import begun_again, built_so_far, is_built
 from app.engine.core.draft import Draft
 from app.engine.core.kinds.kernels import kernel_of
 from app.engine.core.results.revising import tell_replaced
-from app.engine.core.rows.state import Groups, Rows, ViewChange
+from app.engine.core.rows.state import GroupColumns, Rows, ViewChange
 from app.engine.core.task_state import RowsChanged
 
 
@@ -156,7 +156,7 @@ def _windows_of(view: View, key: RowKey) -> Iterator[RowKey]:
 
 def _row(view: View, key: RowKey, cells: Cells) -> Rows:
     windows = None if key.window_start_us is None else np.array([key.window_start_us], np.int64)
-    groups: Groups = []
+    groups: GroupColumns = []
     for text, value in zip(view.texts, key.group, strict=True):
         if text:
             groups.append(np.array([value], object))

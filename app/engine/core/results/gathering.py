@@ -9,8 +9,9 @@ from typing import cast
 import numpy as np
 import numpy.typing as npt
 
+from app.codecs.arrays import Int64s
 from app.codecs.blobs import NULL, Blobs
-from app.codecs.stored.changelog import Int64s, decode_rows, encode_rows
+from app.codecs.stored.changelog import decode_rows, encode_rows
 from app.codecs.stored.closings import (
     Mark,
     as_closed_row_key,

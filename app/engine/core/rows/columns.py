@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from app.codecs.stored.changelog import Int64s
+from app.codecs.arrays import Int64s
 
-Groups = list[npt.NDArray[Any]]
+GroupColumns = list[npt.NDArray[Any]]
 """One array per group column: int64 with NULL_INTEGER for null, or objects (str, None) for text."""
 
 
@@ -18,7 +18,7 @@ class Rows(NamedTuple):
     """Some rows of a view: `windows` is None for all-time views; `cells` is (rows, cells) int64."""
 
     windows: Int64s | None
-    groups: Groups
+    groups: GroupColumns
     cells: Int64s
 
     def __len__(self) -> int:  # rows, not fields

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from app.codecs.stored.changelog import Int64s
+from app.codecs.arrays import Int64s
 
 PIECE_SLOTS = 1 << 16
 _LAST, _FIRST = np.iinfo(np.int64).max, np.iinfo(np.int64).min

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from app.codecs.stored.changelog import Int64s
+from app.codecs.arrays import Int64s
 from app.domain.errors import StateError
 from app.engine.core.rows import slot_loops as loops
-from app.engine.core.rows.slot_loops import Table
+from app.engine.core.rows.slot_loops import HashTable
 
 _FIRST_CAPACITY = 1024
 _FULLEST, _GROWTH, _EMPTIEST = 0.8, 1.4, 0.3
@@ -24,8 +24,8 @@ class SlotIndex:
     """Finds rows of a (slots, key columns) array, which is handed to each call, by their keys."""
 
     def __init__(self) -> None:
-        self._table: Table = np.zeros(_FIRST_CAPACITY, np.uint64)
-        self._old: Table | None = None
+        self._table: HashTable = np.zeros(_FIRST_CAPACITY, np.uint64)
+        self._old: HashTable | None = None
         self._copied = 0
         self._count = 0
 

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from app.codecs.arrays import Int64s
 from app.codecs.compiled import compiled
-from app.codecs.stored.changelog import Int64s
 
 _SLOT = np.uint64(0xFFFFFFFF)
 _HIGH = np.uint64(32)
@@ -23,7 +23,7 @@ _EMPTY = np.uint64(0)
 _GONE = np.uint64(0xFFFFFFFFFFFFFFFF)
 """Stands in an old table, which is only copied from, for an entry that was removed."""
 
-Table = npt.NDArray[np.uint64]
+HashTable = npt.NDArray[np.uint64]
 
 
 @compiled("uint64(int64[:,::1], int64)")
@@ -57,7 +57,7 @@ def _same(left: Any, i: int, right: Any, j: int) -> Any:
 
 
 @compiled("int64[::1](uint64[::1], int64[:,::1], int64[:,::1])")
-def find(table: Table, held: Int64s, keys: Int64s) -> Int64s:
+def find(table: HashTable, held: Int64s, keys: Int64s) -> Int64s:
     """The slot of each key, -1 where there is none."""
     capacity = len(table)
     slots = np.empty(len(keys), np.int64)

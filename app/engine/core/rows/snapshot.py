@@ -6,9 +6,8 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from app.codecs.stored.changelog import Int64s
-from app.engine.core.rows.columns import Groups, Rows
-from app.engine.core.rows.table import Mask
+from app.codecs.arrays import Int64s, Mask
+from app.engine.core.rows.columns import GroupColumns, Rows
 
 
 class Snapshot:
@@ -65,5 +64,5 @@ class Snapshot:
 
 def empty_rows(count: int, *, windowed: bool, texts: list[bool], cells: int) -> Rows:
     """So many rows without values, to be filled."""
-    groups: Groups = [np.empty(count, object if text else np.int64) for text in texts]
+    groups: GroupColumns = [np.empty(count, object if text else np.int64) for text in texts]
     return Rows(np.empty(count, np.int64) if windowed else None, groups, np.empty((count, cells), np.int64))

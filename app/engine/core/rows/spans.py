@@ -11,10 +11,10 @@ from app.domain.view import View
 from app.domain.windows.session import SESSION_END
 from app.engine.core.rows.state import Rows
 
-Group = tuple[object, ...]
+SessionGroup = tuple[object, ...]
 
 
-class Span(NamedTuple):
+class SessionSpan(NamedTuple):
     """First and last record of a session, both inclusive."""
 
     start_us: int
@@ -25,9 +25,9 @@ class Spans:
     """Disjoint spans per group, more than a gap apart, in order."""
 
     def __init__(self) -> None:
-        self._held: dict[Group, list[Span]] = defaultdict(list)
+        self._held: dict[SessionGroup, list[SessionSpan]] = defaultdict(list)
 
-    def touching(self, group: Group, start_us: int, end_us: int) -> list[Span]:
+    def touching(self, group: SessionGroup, start_us: int, end_us: int) -> list[SessionSpan]:
         """Spans that share an instant with `[start_us, end_us]`."""
         held = self._held.get(group, [])
         at = bisect_left(held, (start_us,))
@@ -38,11 +38,11 @@ class Spans:
             until += 1
         return held[at:until]
 
-    def add(self, spans: Iterable[tuple[Group, Span]]) -> None:
+    def add(self, spans: Iterable[tuple[SessionGroup, SessionSpan]]) -> None:
         for group, span in spans:
             insort(self._held[group], span)
 
-    def remove(self, spans: Iterable[tuple[Group, Span]]) -> None:
+    def remove(self, spans: Iterable[tuple[SessionGroup, SessionSpan]]) -> None:
         """ValueError for one that is not here."""
         for group, span in spans:
             held = self._held[group]
@@ -54,15 +54,15 @@ class Spans:
                 del self._held[group]
 
 
-def spans_of(view: View, rows: Rows) -> Iterator[tuple[Group, Span]]:
+def spans_of(view: View, rows: Rows) -> Iterator[tuple[SessionGroup, SessionSpan]]:
     """Group and span of each row of a session view."""
     if rows.windows is None:
         raise TypeError(f"{view.name} has no sessions")
     starts, ends = rows.windows.tolist(), rows.cells[:, view.cells.index(SESSION_END)].tolist()
     for group, start, end in zip(groups_of(rows), starts, ends, strict=True):
-        yield group, Span(start, end)
+        yield group, SessionSpan(start, end)
 
 
-def groups_of(rows: Rows) -> list[Group]:
+def groups_of(rows: Rows) -> list[SessionGroup]:
     """Each row's group as a tuple, numbers as they are held."""
     return list(zip(*(held.tolist() for held in rows.groups), strict=True)) if rows.groups else [()] * len(rows)

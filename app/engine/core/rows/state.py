@@ -11,17 +11,18 @@ from contextlib import contextmanager
 
 import numpy as np
 
-from app.codecs.stored.changelog import NULL_INTEGER, Int64s, encode_rows
+from app.codecs.arrays import Int64s
+from app.codecs.stored.changelog import NULL_INTEGER, encode_rows
 from app.codecs.stored.row_keys import encode_keys
 from app.domain.records import Value
 from app.domain.view import View
 from app.engine.core.rows.asked_keys import keys_of, window_starts
-from app.engine.core.rows.columns import Groups, Rows, ViewChange
+from app.engine.core.rows.columns import GroupColumns, Rows, ViewChange
 from app.engine.core.rows.snapshot import Snapshot, empty_rows
 from app.engine.core.rows.table import Table
 from app.engine.core.rows.texts import TextCodes
 
-__all__ = ["Groups", "Rows", "ViewChange", "ViewState"]
+__all__ = ["GroupColumns", "Rows", "ViewChange", "ViewState"]
 
 
 class ViewState:
@@ -133,7 +134,7 @@ class ViewState:
     def rows_at(self, slots: Int64s) -> Rows:
         """A copy of the rows of some slots."""
         keys = self._table.keys(slots)
-        groups: Groups = []
+        groups: GroupColumns = []
         for at, codes in enumerate(self._texts, start=self._windowed):
             held = np.ascontiguousarray(keys[:, at])
             groups.append(held if codes is None else codes.texts(held))

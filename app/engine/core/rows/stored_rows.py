@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from app.codecs.arrays import Int64s
 from app.codecs.blobs import NULL, Blobs
-from app.codecs.stored.changelog import Int64s, decode_row_matrix, odd_row, row_width
+from app.codecs.stored.changelog import decode_row_matrix, odd_row, row_width
 from app.codecs.stored.row_keys import decode_key_matrix, decode_keys, key_width, row_prefix
 from app.domain.view import View
-from app.engine.core.rows.columns import Groups, Rows, ViewChange
+from app.engine.core.rows.columns import GroupColumns, Rows, ViewChange
 from app.engine.core.rows.slot_index import last_of_each
 from app.engine.core.rows.spans import Spans, spans_of
 from app.engine.core.rows.state import ViewState
@@ -41,7 +42,7 @@ def take_rows(state: ViewState, keys: Blobs, values: Blobs, spans: Spans | None 
     state.pack()
 
 
-def _keys(view: View, keys: Blobs) -> tuple[Int64s | None, Groups]:
+def _keys(view: View, keys: Blobs) -> tuple[Int64s | None, GroupColumns]:
     width, prefix = key_width(view), row_prefix(view)
     if width is not None and (keys.lengths == width).all():
         return decode_key_matrix(view, keys.matrix(width))

@@ -6,9 +6,8 @@ All is one event loop's. No view of an array ever leaves this module: they are m
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
-from app.codecs.stored.changelog import Int64s
+from app.codecs.arrays import Int64s, Mask
 from app.engine.core.rows.piece_bounds import PIECE_SLOTS, PieceBounds
 from app.engine.core.rows.slot_index import SlotIndex
 
@@ -18,8 +17,6 @@ _MOST_GROWTH = 1 << 19
 """Slots: new ones are filled with zeros, some 30 MB at a time."""
 _MOVED_ROWS = 1 << 16
 """Rows moved with one change while a table shrinks: about 15 ms."""
-
-Mask = npt.NDArray[np.bool_]
 
 
 class Table:

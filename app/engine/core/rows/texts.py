@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from app.codecs.stored.changelog import Int64s
+from app.codecs.arrays import Int64s
 
 UNKNOWN = -1
 """The code of a text that no row holds."""

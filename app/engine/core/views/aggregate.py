@@ -10,13 +10,14 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from app.codecs.arrays import Int64s
 from app.codecs.avro.column_arrays import INLINE_TEXT_BYTES
-from app.codecs.stored.changelog import NULL_INTEGER, Int64s
+from app.codecs.stored.changelog import NULL_INTEGER
 from app.domain.source import Kind
 from app.domain.view import View
 from app.engine.core.kinds.kernels import kernel_of
 from app.engine.core.records.usable import Usable
-from app.engine.core.rows.columns import Groups, Rows
+from app.engine.core.rows.columns import GroupColumns, Rows
 from app.engine.core.views import grouping as g
 from app.engine.core.views.merged import program, read_by
 from app.engine.core.views.placing import placed
@@ -71,9 +72,9 @@ def _columns(view: View, usable: Usable) -> tuple[Int64s, npt.NDArray[np.bool_]]
     return columns, np.stack([always, always, always, *(cells.present for cells in read)])
 
 
-def _groups(view: View, usable: Usable, first: Int64s) -> Groups:
+def _groups(view: View, usable: Usable, first: Int64s) -> GroupColumns:
     """The groups' values, from the first record of each row."""
-    groups: Groups = []
+    groups: GroupColumns = []
     for group in view.groups:
         if view.source.by_name[group.column].kind is Kind.TEXT:
             groups.append(usable.texts(group.column, first))

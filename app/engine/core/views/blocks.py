@@ -12,9 +12,8 @@ from app.domain.fingerprint import signed
 from app.domain.view import View
 from app.engine.core.batch import Batch
 from app.engine.core.records.usable import Usable
+from app.engine.core.task_state import Total
 from app.engine.core.views.grouping import APPLIED
-
-Total = tuple[int, int]
 
 
 def changed_blocks(

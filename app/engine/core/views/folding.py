@@ -24,14 +24,14 @@ LateFor = dict[int, list[str]]
 """Index in the batch to the names of the views and joins that a record was late for."""
 
 
-class Part(NamedTuple):
+class UsableBatch(NamedTuple):
     """A batch, and what of it is usable."""
 
     batch: Batch
     usable: Usable
 
 
-def fold_views(draft: Draft, views: Sequence[View], parts: Sequence[Part]) -> list[LateFor]:
+def fold_views(draft: Draft, views: Sequence[View], parts: Sequence[UsableBatch]) -> list[LateFor]:
     """Put batches of one source into these views, all at once; gives for each batch what was late in it."""
     late_for: list[LateFor] = [{} for _ in parts]
     if not views:

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from app.codecs.arrays import Int64s
 from app.codecs.compiled import compiled, inlined
-from app.codecs.stored.changelog import Int64s
 from app.domain.measures.parts import INT64_MAX, INT64_MIN
 
 APPLIED, LATE, OUT_OF_SCOPE, DUPLICATE = 0, 1, 2, 3

@@ -6,7 +6,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from app.codecs.stored.changelog import Int64s
+from app.codecs.arrays import Int64s
 from app.domain.measures.parts import Op, Take
 from app.domain.view import View
 from app.engine.core.views import grouping as g

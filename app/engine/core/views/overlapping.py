@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from app.codecs.stored.changelog import Int64s
+from app.codecs.arrays import Int64s
 from app.domain.view import View
 from app.domain.windows.panes import Overlap
 from app.engine.core.rows.columns import Rows

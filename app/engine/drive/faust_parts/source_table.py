@@ -25,13 +25,13 @@ from app.engine.drive.kafka.connections import Connections
 from app.engine.drive.kafka.refetch import Refetch
 from app.engine.drive.kafka.rereading import Rereader
 from app.engine.drive.kafka.writer import Fenced, TaskWriter
-from app.engine.drive.ownership.directory import Directory, Standing
+from app.engine.drive.ownership.directory import Directory, GroupStanding
 from app.engine.drive.ownership.retaking import Retaking
 from app.engine.drive.ownership.standby import Standby
 from app.engine.drive.ownership.take_over import TakeOver, listed
 from app.engine.drive.runner import TaskRunner
 from app.engine.drive.watch.failures import Failures
-from app.engine.drive.watch.progress import Look
+from app.engine.drive.watch.progress import ProgressSample
 
 log = logging.getLogger(__name__)
 
@@ -105,11 +105,11 @@ class SourceTable(faust.Table):
         """Where each input of each owned task goes on."""
         return self._positions_of(self._runners)
 
-    def look(self) -> Look:
+    def look(self) -> ProgressSample:
         """The group as it is now, for the watch on its progress."""
         runners = self._runners
         positions = {TopicPartition(tp.topic, tp.partition): at for tp, at in self.positions().items()}
-        return Look(
+        return ProgressSample(
             self.name,
             self.directory.standing_now,
             self._taking.records_read,
@@ -120,7 +120,7 @@ class SourceTable(faust.Table):
 
     async def quiesce(self) -> None:
         """Stop every task at a transaction's end; states that are sure to equal their log are kept for a while."""
-        self.directory.standing = Standing.REBALANCING
+        self.directory.standing = GroupStanding.REBALANCING
         await self._retaking.stop()
         runners, self._runners = self._runners, {}
         if runners:
@@ -136,7 +136,7 @@ class SourceTable(faust.Table):
         """Fence the former owners of these tasks, restore their states, and start them. Others are given up."""
         self._assigned = set(partitions)
         await self.quiesce()  # another rebalance may have come while the last take-over went on
-        self.directory.standing = Standing.RECOVERING
+        self.directory.standing = GroupStanding.RECOVERING
         self.directory.owners = self.app.task_owners(self.changelog_name)
         kept, self._kept = self._kept, {}
         if self.standby is not None:
@@ -147,7 +147,7 @@ class SourceTable(faust.Table):
     async def on_stop(self) -> None:
         """Faust stops tables before the consumer: what is under way is committed, the rest is the next owner's."""
         await self.quiesce()
-        self.directory.standing = Standing.STOPPING
+        self.directory.standing = GroupStanding.STOPPING
         await super().on_stop()
 
     async def _take(self, wanted: Iterable[int], kept: Mapping[int, TaskState]) -> None:
@@ -184,7 +184,7 @@ class SourceTable(faust.Table):
         self.directory.tasks.pop(partition, None)
         if isinstance(error, Fenced):
             log.warning("%s; this worker drops task %d", error, partition)
-            self.directory.standing = Standing.REBALANCING
+            self.directory.standing = GroupStanding.REBALANCING
             self._retaking.begin(runner)
             return
         trace = None if isinstance(error, FlagfallError) else error  # else its words follow with the worker's end
@@ -202,7 +202,7 @@ class SourceTable(faust.Table):
     def _tell_if_whole(self) -> None:
         """A task may have been fenced while others were still being taken over: the last to come tells."""
         if self._runners.keys() == self._assigned:
-            self.directory.standing = Standing.READY
+            self.directory.standing = GroupStanding.READY
             here = listed(self._assigned) or "none"
             log.info("%s: ready: %s of %d tasks here", self.name, here, self.directory.partitions)
 

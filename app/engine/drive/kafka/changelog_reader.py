@@ -11,7 +11,7 @@ from aiokafka import AIOKafkaConsumer
 from aiokafka.structs import TopicPartition
 
 from app.domain.errors import StateError
-from app.engine.drive.callbacks import Take
+from app.engine.drive.callbacks import TakeChanges
 from app.engine.drive.kafka.fetch import next_fetch
 from app.engine.drive.kafka.kept_batches import STEP_RECORDS
 
@@ -27,7 +27,7 @@ async def read_to_end(
     topic: str,
     starts: Mapping[int, int],
     ends: Mapping[int, int],
-    take: Take,
+    take: TakeChanges,
     done: Callable[[int], None] = lambda partition: None,
     *,
     step_records: int = STEP_RECORDS,
@@ -68,7 +68,7 @@ async def _read(
     topic: str,
     reading: dict[int, int],
     ends: Mapping[int, int],
-    take: Take,
+    take: TakeChanges,
     done: Callable[[int], None],
     step_records: int,
 ) -> None:

@@ -26,19 +26,19 @@ PARTITION = 0
 AGAIN_SECONDS = 2.0
 POLL_MS = 500
 
-Value = TypeVar("Value")
+HeldValue = TypeVar("HeldValue")
 
 
 @dataclass
-class Held(Generic[Value]):
+class HeldValues(Generic[HeldValue]):
     """What a worker holds of a topic: `values` by key, as of `next_offset`; None before it was read to its end.
 
     `read` makes a value of a record's bytes, or raises ValueError. `why`: what is in the way of knowing more.
     """
 
     topic: str
-    read: Callable[[bytes], Value]
-    values: dict[bytes, Value] = field(default_factory=dict)
+    read: Callable[[bytes], HeldValue]
+    values: dict[bytes, HeldValue] = field(default_factory=dict)
     next_offset: int | None = None
     why: str | None = "it has not been read yet"
 
@@ -55,7 +55,7 @@ class Held(Generic[Value]):
 class HeldTopic(mode.Service):
     """Keeps `held` up to date for as long as the worker runs. What cannot be read is told in the log, and left out."""
 
-    def __init__(self, held: Held[Any], connections: Connections, **options: Any) -> None:
+    def __init__(self, held: HeldValues[Any], connections: Connections, **options: Any) -> None:
         super().__init__(**options)
         self.held, self._connections = held, connections
 
@@ -76,7 +76,7 @@ class HeldTopic(mode.Service):
         """From the log's start, into new values, which replace the old ones when its end is reached."""
         topic, place = self.held.topic, TopicPartition(self.held.topic, PARTITION)
         await asyncio.to_thread(self._connections.cluster.topics, [topic])  # in words, if there is none
-        fresh = Held(topic, self.held.read)
+        fresh = HeldValues(topic, self.held.read)
         consumer = AIOKafkaConsumer(
             **self._connections.client, group_id=None, enable_auto_commit=False, auto_offset_reset="none"
         )
@@ -99,7 +99,7 @@ class HeldTopic(mode.Service):
             await consumer.stop()
 
 
-def take_record(held: Held[Any], record: ConsumerRecord[bytes | None, bytes | None]) -> None:
+def take_record(held: HeldValues[Any], record: ConsumerRecord[bytes | None, bytes | None]) -> None:
     """Take a record of the topic; one that cannot be read is told in the log, and changes nothing."""
     try:
         held.take(record.key, record.value)

@@ -7,13 +7,13 @@ from collections.abc import Iterator
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 from aiokafka import codec
 from aiokafka.consumer.fetcher import READ_COMMITTED, PartitionRecords
 from aiokafka.record.default_records import DefaultRecordBatch
 from aiokafka.record.memory_records import MemoryRecords
 from aiokafka.record.util import calc_crc32c
 
+from app.codecs.arrays import Int64s, Mask
 from app.codecs.batches.bare_records import without_content
 from app.codecs.batches.inflating import INTO, MAX_BYTES, inflated, most_bytes
 from app.codecs.batches.record_batches import (
@@ -24,8 +24,7 @@ from app.codecs.batches.record_batches import (
     TRANSACTIONAL,
     UNCOUNTED_BYTES,
     Batches,
-    Int64s,
-    Run,
+    Uncompressed,
     batches_in,
 )
 
@@ -39,8 +38,6 @@ MOST_UNREAD = 1_000_000
 """So many records of one record batch may be refused unread."""
 _TOGETHER = (0, 4)
 """Not compressed, and zstd: strings one behind the other are uncompressed as one, in half the time for small ones."""
-
-Mask = npt.NDArray[np.bool_]
 
 
 class KeptBatches(MemoryRecords):
@@ -68,7 +65,7 @@ class KeptBatches(MemoryRecords):
         """Behind all of them. The last record of a batch may have been compacted away: its header still knows it."""
         return _next_offset(self._whole[1])
 
-    def next_runs(self, reader: PartitionRecords) -> list[Run]:
+    def next_runs(self, reader: PartitionRecords) -> list[Uncompressed]:
         """About STEP_RECORDS records, uncompressed; moves the reader's offset to fetch next behind them.
 
         Of a record batch of more than MAX_BYTES they are nulls, and `unread`. ValueError for a wrong checksum or
@@ -100,17 +97,17 @@ class KeptBatches(MemoryRecords):
         codecs = (batches["attributes"] & CODEC_MASK).astype(np.int64)
         return most_bytes(np.frombuffer(self._fetched, np.uint8), starts + HEADER_BYTES, ends, codecs)
 
-    def _large(self, start: int, end: int, batch: Batches) -> Run:
+    def _large(self, start: int, end: int, batch: Batches) -> Uncompressed:
         """One record batch that may be too large. ValueError if it is, and it is not known where its records stand."""
         way, compressed = int(batch["attributes"][0]) & CODEC_MASK, self._fetched[start + HEADER_BYTES : end]
         payload = inflated(compressed, way) if way in INTO else _UNCOMPRESS[way](compressed)
         if payload is not None:
-            return Run(payload, batch)
+            return Uncompressed(payload, batch)
         base, count = int(batch["base_offset"][0]), int(batch["record_count"][0])
         if count > MOST_UNREAD or count != batch["last_offset_delta"][0] + 1:
             raise ValueError(f"the record batch at offset {base} is of more than {MAX_BYTES} bytes, uncompressed")
         self.unread = range(base, base + count)
-        return Run(without_content(count), batch)
+        return Uncompressed(without_content(count), batch)
 
     def _check_sums(self, starts: Int64s, ends: Int64s, batches: Batches) -> None:
         sums = batches["checksum"].tolist()
@@ -133,14 +130,14 @@ class KeptBatches(MemoryRecords):
                 wanted[at] = False
         return wanted
 
-    def _uncompressed(self, starts: Int64s, ends: Int64s, batches: Batches) -> Iterator[Run]:
+    def _uncompressed(self, starts: Int64s, ends: Int64s, batches: Batches) -> Iterator[Uncompressed]:
         codecs = (batches["attributes"] & CODEC_MASK).tolist()
         places = list(zip((starts + HEADER_BYTES).tolist(), ends.tolist(), strict=True))
         for kind, numbers in itertools.groupby(range(len(places)), codecs.__getitem__):
             run = list(numbers)
             for some in [run] if kind in _TOGETHER else [[at] for at in run]:
                 compressed = b"".join(self._fetched[start:end] for start, end in places[some[0] : some[-1] + 1])
-                yield Run(_UNCOMPRESS[kind](compressed), batches[some[0] : some[-1] + 1])
+                yield Uncompressed(_UNCOMPRESS[kind](compressed), batches[some[0] : some[-1] + 1])
 
 
 def _next_offset(batches: Batches) -> int:

@@ -33,11 +33,11 @@ STEP_RECORDS = 500
 """So many are put into batches before others have their turn on the event loop: a final takes 10 to 20 µs."""
 _BY_KEY = DefaultPartitioner()
 
-Record = tuple[int, bytes | None, bytes | None, list[tuple[str, bytes]]]
+ProducedRecord = tuple[int, bytes | None, bytes | None, list[tuple[str, bytes]]]
 """Timestamp in milliseconds, key, value, headers."""
 
 
-class Sent(NamedTuple):
+class SentBatch(NamedTuple):
     """A batch on its way: the broker's answer when it comes, and how many records it holds."""
 
     future: asyncio.Future[Any]
@@ -148,7 +148,7 @@ class TaskWriter:
         half = replace(transaction, changelog=transaction.changelog[: max(1, len(transaction.changelog) // 2)])
         await asyncio.gather(*(sent.future for sent in await self._send_changelog(half)))
 
-    async def _send_changelog(self, transaction: Transaction) -> list[Sent]:
+    async def _send_changelog(self, transaction: Transaction) -> list[SentBatch]:
         keys, values, now_ms = transaction.changelog.keys, transaction.changelog.values, _now_ms()
         sent = []
         for piece in pieces(keys, values, BATCH_BYTES):
@@ -157,9 +157,9 @@ class TaskWriter:
             await asyncio.sleep(0)
         return sent
 
-    async def _send_outputs(self, outputs: Sequence[Output]) -> list[Sent]:
+    async def _send_outputs(self, outputs: Sequence[Output]) -> list[SentBatch]:
         """What goes to other topics, in whole batches: a send of its own for each record takes ten times as long."""
-        places: dict[tuple[str, int], list[Record]] = {}
+        places: dict[tuple[str, int], list[ProducedRecord]] = {}
         counts, chosen, now_ms = dict[str, int](), dict[tuple[str, bytes | None], int](), _now_ms()
         for nth, output in enumerate(outputs):
             partition = output.partition
@@ -182,7 +182,7 @@ class TaskWriter:
         chosen: int = self._partition % count if key is None else _BY_KEY(key, range(count), range(count))
         return chosen
 
-    async def _send(self, topic: str, partition: int, records: Iterable[Record]) -> list[Sent]:
+    async def _send(self, topic: str, partition: int, records: Iterable[ProducedRecord]) -> list[SentBatch]:
         """Records of one topic-partition in order, in as many batches as they need."""
         sent, batch = [], self._producer.create_batch()
         for nth, (timestamp_ms, key, value, headers) in enumerate(records):
@@ -196,11 +196,11 @@ class TaskWriter:
         sent.append(await self._send_batch(batch, topic, partition))
         return sent
 
-    async def _send_batch(self, batch: Any, topic: str, partition: int) -> Sent:
+    async def _send_batch(self, batch: Any, topic: str, partition: int) -> SentBatch:
         count = batch.record_count()
         future = await self._producer.send_batch(batch, topic, partition=partition)
         future.add_done_callback(_seen)
-        return Sent(future, count)
+        return SentBatch(future, count)
 
 
 def _seen(future: asyncio.Future[Any]) -> None:

@@ -15,7 +15,7 @@ from app.domain.marker import InputPosition
 from app.engine.core.task_state import TaskState
 
 
-class Standing(StrEnum):
+class GroupStanding(StrEnum):
     """Whether answers from a task group can be trusted now."""
 
     STARTING = "starting"  # no assignment yet
@@ -61,7 +61,7 @@ class Directory:
 
     url: str
     partitions: int = 0
-    standing: Standing = Standing.STARTING
+    standing: GroupStanding = GroupStanding.STARTING
     tasks: dict[int, TaskState] = field(default_factory=dict)
     owners: Mapping[int, str] = field(default_factory=dict)
     log_end: dict[tuple[str, int], int] = field(default_factory=dict)
@@ -70,13 +70,13 @@ class Directory:
     standby: dict[int, int] = field(default_factory=dict)
 
     @property
-    def standing_now(self) -> Standing:
+    def standing_now(self) -> GroupStanding:
         """The standing; a ready group whose worker lost its heartbeat, or that has no partitions, is not ready."""
-        if self.standing is not Standing.READY:
+        if self.standing is not GroupStanding.READY:
             return self.standing
         if self.membership.lost:
-            return Standing.LOST
-        return Standing.READY if self.partitions > 0 else Standing.STARTING
+            return GroupStanding.LOST
+        return GroupStanding.READY if self.partitions > 0 else GroupStanding.STARTING
 
     def lag_records(self, topic: str, partition: int, position: InputPosition) -> int | None:
         """How many offsets of a topic-partition a task has not read; None where the log's end is not known."""
@@ -86,9 +86,11 @@ class Directory:
     @property
     def ready(self) -> bool:
         """Whether every task that is owned here is taken over."""
-        return self.standing_now is Standing.READY
+        return self.standing_now is GroupStanding.READY
 
     @property
     def answers(self) -> bool:
         """Whether queries may be answered from `tasks`: all of them, or those that are taken over already."""
-        return self.ready or (self.standing is Standing.RECOVERING and not self.membership.lost and bool(self.tasks))
+        return self.ready or (
+            self.standing is GroupStanding.RECOVERING and not self.membership.lost and bool(self.tasks)
+        )

@@ -29,7 +29,7 @@ def log_of(given: Input) -> LogNow:
     return LogNow(given.topic_id, given.start, given.end)
 
 
-class Standing(NamedTuple):
+class MendableTask(NamedTuple):
     """A task as its changelog and the cluster tell of it now."""
 
     marker: Marker
@@ -65,7 +65,7 @@ class StoppedGroup:
         self.definition, self.connections = definition, connections
         self._members, self._count = members, count
 
-    async def standings(self) -> dict[int, Standing]:
+    async def standings(self) -> dict[int, MendableTask]:
         """By partition; without tasks that have committed nothing, which begin where their topics do.
 
         StateError if what they had stored is gone.
@@ -76,7 +76,7 @@ class StoppedGroup:
         outcomes = await inputs_of(self.connections.cluster, [corrected], partitions, self._count)
         markers = await last_markers(self.definition, self.connections, partitions)
         await self._require_same_changelog(markers)
-        return {p: Standing(markers[p], inputs[p], outcomes[p][corrected]) for p in sorted(markers)}
+        return {p: MendableTask(markers[p], inputs[p], outcomes[p][corrected]) for p in sorted(markers)}
 
     async def _require_same_changelog(self, markers: Mapping[int, Marker]) -> None:
         changelog = names.changelog_topic(self.definition.application, self.definition.name)

@@ -6,10 +6,10 @@ from collections.abc import Callable
 
 from app.engine.core.mending.rebuilding import Rebuild
 from app.engine.drive.kafka.rereading import Rereader
-from app.engine.drive.ownership.mending import Standing, StoppedGroup, log_of
+from app.engine.drive.ownership.mending import MendableTask, StoppedGroup, log_of
 
 
-async def planned(group: StoppedGroup) -> dict[int, tuple[Standing, Rebuild]]:
+async def planned(group: StoppedGroup) -> dict[int, tuple[MendableTask, Rebuild]]:
     """What would be done now, by task; nothing is read of the topics, and nothing is written."""
     rereader = Rereader(group.definition.application, group.connections)
     return {
@@ -18,7 +18,7 @@ async def planned(group: StoppedGroup) -> dict[int, tuple[Standing, Rebuild]]:
     }
 
 
-async def rebuild(group: StoppedGroup, advanced: Callable[[int, int], None]) -> dict[int, tuple[Standing, Rebuild]]:
+async def rebuild(group: StoppedGroup, advanced: Callable[[int, int], None]) -> dict[int, tuple[MendableTask, Rebuild]]:
     """Do it; `advanced` is told how many offsets have been read, and how many there are in all.
 
     WorkersRun if the group has members. Records are read by the schemas by which the tasks read them: it waits for a
@@ -38,6 +38,6 @@ async def rebuild(group: StoppedGroup, advanced: Callable[[int, int], None]) -> 
     return plan
 
 
-async def _begun(group: StoppedGroup, rereader: Rereader, partition: int, at: Standing) -> Rebuild:
+async def _begun(group: StoppedGroup, rereader: Rereader, partition: int, at: MendableTask) -> Rebuild:
     advances = {topic: await rereader.advances(topic, partition) for topic in group.definition.by_topic}
     return Rebuild(group.definition, at.marker, at.logs, advances, log_of(at.outcomes))

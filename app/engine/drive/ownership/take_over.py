@@ -13,7 +13,7 @@ from app.engine.core.task_state import TaskState
 from app.engine.drive.callbacks import Heartbeat, Start
 from app.engine.drive.kafka.connections import Connections
 from app.engine.drive.kafka.writer import TaskWriter
-from app.engine.drive.ownership.directory import Directory, Standing
+from app.engine.drive.ownership.directory import Directory, GroupStanding
 from app.engine.drive.ownership.state_reader import Progress, StateReader
 
 log = logging.getLogger(__name__)
@@ -50,7 +50,7 @@ class TakeOver:
             return
         began = time.monotonic()
         await self._accepted_by_group()
-        self._directory.standing = Standing.RECOVERING
+        self._directory.standing = GroupStanding.RECOVERING
         writers = {partition: self._new_writer(partition) for partition in wanted}
 
         def ready(partition: int, state: TaskState) -> None:

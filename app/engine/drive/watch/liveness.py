@@ -22,7 +22,7 @@ from app.domain.records import TopicPartition
 from app.engine.drive import background
 from app.engine.drive.callbacks import EndWorker
 from app.engine.drive.ending import Stalled
-from app.engine.drive.watch.progress import Cause, Ends, GroupProgress, Look, Stall, worst
+from app.engine.drive.watch.progress import Cause, Ends, GroupProgress, ProgressSample, Stall, worst
 
 log = logging.getLogger(__name__)
 
@@ -35,7 +35,7 @@ class Liveness(mode.Service):
 
     def __init__(
         self,
-        looks: Callable[[], Iterable[Look]],
+        looks: Callable[[], Iterable[ProgressSample]],
         cluster: Cluster,
         registry: CollectorRegistry,
         *,
@@ -84,7 +84,7 @@ class Liveness(mode.Service):
                 await self._end(Stalled(f"{last}; the worker ends to be started again"))
                 return
 
-    def _stall(self, look: Look, ends: Ends | None, now_seconds: float) -> Stall | None:
+    def _stall(self, look: ProgressSample, ends: Ends | None, now_seconds: float) -> Stall | None:
         return worst(self._progress.setdefault(look.group, GroupProgress()).stalls(look, ends, now_seconds))
 
     def _tell(self) -> None:
@@ -98,7 +98,7 @@ class Liveness(mode.Service):
             log.info("%s: gets on again", group)
         self._told = {group: stall for group, stall in self._told.items() if group in unseen} | long
 
-    async def _ends(self, looks: Iterable[Look]) -> Ends | None:
+    async def _ends(self, looks: Iterable[ProgressSample]) -> Ends | None:
         """Ends of all logs, and for those that end above a position how much of them may be read."""
         positions = {place: at for look in looks for place, at in look.positions.items()}
         try:

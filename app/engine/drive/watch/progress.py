@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from app.domain.records import TopicPartition
-from app.engine.drive.ownership.directory import Standing
+from app.engine.drive.ownership.directory import GroupStanding
 
 
 class Doing(StrEnum):
@@ -54,14 +54,14 @@ _BY_DOING = {
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class ProgressSample:
     """A task group as it was seen once. `recovered` grows while changelogs are read.
 
     `not_due`: where the next record must wait for records of other topics, which may not have been written yet.
     """
 
     group: str
-    standing: Standing
+    standing: GroupStanding
     recovered: int = 0
     positions: Mapping[TopicPartition, int] = field(default_factory=dict)
     doing: Mapping[TopicPartition, Doing] = field(default_factory=dict)
@@ -99,15 +99,15 @@ class GroupProgress:
         self._seen: dict[object, object] = {}
         self._since: dict[object, float] = {}
 
-    def stalls(self, look: Look, ends: Ends | None, now_seconds: float) -> list[Stall]:
+    def stalls(self, look: ProgressSample, ends: Ends | None, now_seconds: float) -> list[Stall]:
         """What does not get on as of now, and for how long. `ends` None: the cluster did not answer."""
-        if look.standing is Standing.STOPPING:
+        if look.standing is GroupStanding.STOPPING:
             return []
         if ends is None:
             self._forget_all_but([*look.positions, "broker"])
             seconds = self._unchanged("broker", (look.recovered, *sorted(look.positions.items())), now_seconds)
             return [Stall(look.group, Cause.BROKER_SILENT, seconds)]
-        if look.standing is not Standing.READY:
+        if look.standing is not GroupStanding.READY:
             self._forget_all_but(["standing"])
             seconds = self._unchanged("standing", (look.standing, look.recovered), now_seconds)
             return [Stall(look.group, Cause.NOT_READY, seconds, detail=f"it is {look.standing}")]
@@ -115,7 +115,7 @@ class GroupProgress:
         self._forget_all_but(behind)
         return [self._stall(look, place, ends, now_seconds) for place in behind]
 
-    def _stall(self, look: Look, place: TopicPartition, ends: Ends, now_seconds: float) -> Stall:
+    def _stall(self, look: ProgressSample, place: TopicPartition, ends: Ends, now_seconds: float) -> Stall:
         at, end = look.positions[place], ends.written[place]
         seconds = self._unchanged(place, at, now_seconds)
         detail = f"position {at}, the log ends at {end}"

@@ -14,7 +14,7 @@ from app.domain.source import Source
 from app.domain.view import View
 from app.engine.core.rows.state import Rows, ViewState
 from app.engine.core.task_state import TaskState
-from app.engine.drive.ownership.directory import Directory, Standing
+from app.engine.drive.ownership.directory import Directory, GroupStanding
 
 TableRows = Mapping[RowKey, Cells]
 
@@ -66,7 +66,7 @@ def ready_directory(tasks: Sequence[TaskState], *, url: str = "http://here", par
     """A directory of a ready worker that owns these tasks."""
     here = {task.partition: task for task in tasks}
     count = partitions or len(here)
-    return Directory(url, count, Standing.READY, here, dict.fromkeys(here, url))
+    return Directory(url, count, GroupStanding.READY, here, dict.fromkeys(here, url))
 
 
 def cells_of(view: View, seed: int) -> Cells:
