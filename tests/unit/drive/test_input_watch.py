@@ -12,7 +12,7 @@ import pytest
 
 from app.base.kafka.cluster import ClusterError, TopicFacts, TopicGone
 from app.domain.errors import FlagfallError, StateError
-from app.domain.marker import InputPosition
+from app.domain.marker import InputPosition, Marker
 from app.engine.drive.watch import input_watch
 from app.engine.drive.watch.input_watch import InputWatch
 
@@ -39,10 +39,9 @@ def facts(**changed: TopicFacts) -> dict[str, TopicFacts]:
     return {topic: changed.get(topic.rpartition(".")[2], TopicFacts(name, 4)) for topic, name in ALL.items()}
 
 
-def runners() -> Any:
+def begun() -> dict[int, Marker]:
     inputs = {topic: InputPosition(name, 0, 7) for topic, name in OURS.items()}
-    marker = SimpleNamespace(inputs=inputs, changelog_id="c")
-    return {2: SimpleNamespace(core=SimpleNamespace(state=SimpleNamespace(marker=marker)))}
+    return {2: Marker("app", 1, 2, 1, inputs, {}, changelog_id="c")}
 
 
 @pytest.fixture(autouse=True)
@@ -61,7 +60,7 @@ def soon(monkeypatch: pytest.MonkeyPatch) -> None:
 async def test_what_has_become_of_a_topic_ends_the_worker_once(found: dict[str, TopicFacts], words: str) -> None:
     ended: asyncio.Queue[FlagfallError] = asyncio.Queue()
     cluster: Any = FakeCluster(facts(), None, facts(**found))
-    async with InputWatch(cluster, [*OURS], CHANGELOG, runners, partitions=4, end=ended.put), asyncio.timeout(60):
+    async with InputWatch(cluster, [*OURS], CHANGELOG, begun, partitions=4, end=ended.put), asyncio.timeout(60):
         with pytest.raises(StateError, match=words):
             raise await ended.get()
     assert (ended.empty(), cluster.asked) == (True, 3)
@@ -78,7 +77,7 @@ async def test_a_topic_that_is_gone_ends_the_worker_though_its_tasks_have_been_h
 async def test_topics_that_are_as_they_were_and_a_cluster_that_is_away_end_nothing() -> None:
     ended: asyncio.Queue[FlagfallError] = asyncio.Queue()
     cluster: Any = FakeCluster(facts(), None, facts())
-    async with InputWatch(cluster, [*OURS], CHANGELOG, runners, partitions=4, end=ended.put), asyncio.timeout(60):
+    async with InputWatch(cluster, [*OURS], CHANGELOG, begun, partitions=4, end=ended.put), asyncio.timeout(60):
         while cluster.asked < 5:
             await asyncio.sleep(0.001)
     assert ended.empty()
@@ -88,7 +87,7 @@ async def test_a_topic_that_one_broker_does_not_know_for_a_moment_ends_nothing()
     ended: asyncio.Queue[FlagfallError] = asyncio.Queue()
     looks = Mock(side_effect=[TopicGone("gone"), facts(), TopicGone("gone"), *[facts()] * 1000])
     cluster: Any = SimpleNamespace(topics=looks)
-    async with InputWatch(cluster, [*OURS], CHANGELOG, runners, partitions=4, end=ended.put), asyncio.timeout(60):
+    async with InputWatch(cluster, [*OURS], CHANGELOG, begun, partitions=4, end=ended.put), asyncio.timeout(60):
         while looks.call_count < 5:
             await asyncio.sleep(0.001)
     assert ended.empty()

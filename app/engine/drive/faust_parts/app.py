@@ -166,7 +166,7 @@ class FlagfallApp(faust.App):
                 watched,
                 definition.topics,
                 table.changelog_name,
-                lambda: table.runners,
+                lambda: table.begun,
                 partitions=partitions,
                 end=self.fail,
             )

@@ -12,6 +12,7 @@ from faust.types import TP
 
 from app.base import names
 from app.domain.errors import FlagfallError
+from app.domain.marker import Marker
 from app.domain.records import TopicPartition
 from app.engine.core.batch import Batch
 from app.engine.core.definition import TaskDefinition
@@ -74,6 +75,7 @@ class SourceTable(faust.Table):
         self.standby: Standby | None = None
         self._assigned: set[int] = set()
         self._runners: dict[int, TaskRunner] = {}
+        self._begun: dict[int, Marker] = {}
         self._kept: dict[int, TaskState] = {}
 
     @property
@@ -90,6 +92,11 @@ class SourceTable(faust.Table):
     def runners(self) -> Mapping[int, TaskRunner]:
         """The tasks that run here now, by partition."""
         return self._runners
+
+    @property
+    def begun(self) -> Mapping[int, Marker]:
+        """The marker with which each task last began here, whether it still runs here or not, by partition."""
+        return self._begun
 
     def offer(self, event: Any) -> None:
         """Hand an agent's event (whose value is a batch) to its task; it is acknowledged after its commit.
@@ -154,6 +161,7 @@ class SourceTable(faust.Table):
         await self._taking.take(sorted(wanted), kept, self._start)
 
     def _start(self, partition: int, state: TaskState, writer: TaskWriter) -> None:
+        self._begun[partition] = state.marker
         self._connections.schemas.expect(state.marker.schemas)
         runner = TaskRunner(
             TaskCore(self.definition, state),

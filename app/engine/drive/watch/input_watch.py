@@ -15,20 +15,21 @@ import mode
 
 from app.base.kafka.cluster import Cluster, ClusterError, TopicFacts, TopicGone
 from app.domain.errors import FlagfallError
+from app.domain.marker import Marker
 from app.domain.records import TopicPartition
 from app.engine.core.begun import changelog_anew
 from app.engine.drive.callbacks import EndWorker
 from app.engine.drive.kafka.inputs import created_anew, other_count
-from app.engine.drive.runner import TaskRunner
 
 LOOK_SECONDS = 2.0
 """So long at most may a task go on with another topic's records; its marker is refused from then on."""
 
 
 class InputWatch(mode.Service):
-    """`topics` are the inputs of a group, `changelog` holds what its tasks stored, `runners` gives those that run here.
+    """`topics` are the inputs of a group, `changelog` holds what its tasks stored.
 
-    `end` is called once, in words.
+    `begun` gives the marker with which each task last began here, also once it has been handed over: a rebalance over
+    a topic that is gone may leave the worker without tasks, and come to no other. `end` is called once, in words.
     """
 
     def __init__(
@@ -36,18 +37,16 @@ class InputWatch(mode.Service):
         cluster: Cluster,
         topics: Sequence[str],
         changelog: str,
-        runners: Callable[[], Mapping[int, TaskRunner]],
+        begun: Callable[[], Mapping[int, Marker]],
         *,
         partitions: int,
         end: EndWorker,
         **options: Any,
     ) -> None:
         super().__init__(**options)
-        self._cluster, self._changelog, self._runners = cluster, changelog, runners
+        self._cluster, self._changelog, self._begun = cluster, changelog, begun
         self._topics = (*topics, changelog)
         self._partitions, self._end = partitions, end
-        self._remembered: dict[str, tuple[TopicPartition, str]] = {}
-        """By topic, one place of it and the topic's id in that task's marker."""
         self._is_gone = False
 
     async def on_start(self) -> None:
@@ -62,7 +61,6 @@ class InputWatch(mode.Service):
                 return
 
     async def _look(self) -> FlagfallError | None:
-        self._remember()
         try:
             facts = await asyncio.to_thread(self._cluster.topics, self._topics)
         except TopicGone as error:  # one broker may not know yet of a topic that was just made: two in a row
@@ -73,17 +71,17 @@ class InputWatch(mode.Service):
         self._is_gone = False
         return next(filter(None, (self._difference(topic, fact) for topic, fact in facts.items())), None)
 
-    def _remember(self) -> None:
-        """Also while no task runs, as a rebalance that goes over a topic that is gone may not come to its end."""
-        for partition, runner in self._runners().items():
-            for topic, position in runner.core.state.marker.inputs.items():
-                self._remembered[topic] = TopicPartition(topic, partition), position.topic_id
-            place = TopicPartition(self._changelog, partition)
-            self._remembered[self._changelog] = place, runner.core.state.marker.changelog_id
+    def _of_begun(self, topic: str) -> tuple[TopicPartition, str] | None:
+        """One place of the topic, and the topic's id in that task's marker."""
+        for partition, marker in self._begun().items():
+            topic_id = marker.changelog_id if topic == self._changelog else marker.inputs[topic].topic_id
+            return TopicPartition(topic, partition), topic_id
+        return None
 
     def _difference(self, topic: str, facts: TopicFacts) -> FlagfallError | None:
-        place, topic_id = self._remembered.get(topic, (None, ""))
-        if place is not None and facts.id != topic_id:
+        known = self._of_begun(topic)
+        if known is not None and facts.id != known[1]:
+            place, topic_id = known
             anew = changelog_anew if topic == self._changelog else created_anew
             return anew(place, facts.id, topic_id)
         if facts.partitions != self._partitions:
