@@ -79,6 +79,18 @@ def test_wrong_usage_is_exit_2(capsys: pytest.CaptureFixture[str]) -> None:
     assert "60x" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("command", [["generate", "--start"], ["advance", "--to"], ["late", "show", "--from"]])
+@pytest.mark.parametrize(
+    ("instant", "words"), [("noon", "'noon' is no instant; give one"), ("2026-01-05T08:00", "has no time zone")]
+)
+def test_what_is_no_instant_is_refused_alike_by_every_command(
+    command: list[str], instant: str, words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run([*command, instant]) == 2
+    told = capsys.readouterr().err
+    assert (words in told, command[-1] in told) == (True, True), told
+
+
 def test_a_setting_that_cannot_be_used_is_named(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

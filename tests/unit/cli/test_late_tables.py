@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 import pytest
 from click.testing import CliRunner
 
@@ -97,7 +99,7 @@ def test_a_selection_that_cannot_be_read_is_wrong_usage(arguments: list[str], to
 
 def test_offsets_and_times_are_half_open_and_either_end_may_lack() -> None:
     nothing: dict[str, tuple[str, ...]] = {"reasons": (), "views": (), "topics": (), "partitions": ()}
-    chosen = selection_of(**nothing, offsets="5:", from_=None, to="1970-01-01T00:00:01+00:00")  # type: ignore[arg-type]
+    chosen = selection_of(**nothing, offsets="5:", from_=None, to=datetime.fromtimestamp(1, UTC))  # type: ignore[arg-type]
     assert (chosen.offsets, chosen.times_ms) == ((5, None), (None, 1000))
     whole = selection_of(**nothing, offsets=":9", from_=None, to=None)  # type: ignore[arg-type]
     assert whole.offsets == (None, 9)

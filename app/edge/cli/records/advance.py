@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from app.edge.cli.common import bootstrap_option, echo_json, json_option, load_catalogue, load_settings
+from app.edge.cli.instant import INSTANT
 from app.edge.cli.records.sending import close_windows
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     "--to",
     "instant",
     required=True,
+    type=INSTANT,
     metavar="TIME",
     help="With zone, such as 2026-01-06T05:00+00:00: windows that a ride up to then can be in are closed.",
 )
@@ -28,7 +30,7 @@ if TYPE_CHECKING:
 )
 @bootstrap_option
 @json_option
-def command(instant: str, groups: tuple[str, ...], bootstrap_server: str | None, as_json: bool) -> None:
+def command(instant: dt.datetime, groups: tuple[str, ...], bootstrap_server: str | None, as_json: bool) -> None:
     """Ask the workers to raise every watermark, so that windows close without a further ride.
 
     What comes later and belongs to a closed window is late. The workers write what they did, and from which offset
@@ -38,14 +40,8 @@ def command(instant: str, groups: tuple[str, ...], bootstrap_server: str | None,
     flagfall advance --to 2026-01-06T05:00+00:00
     flagfall advance --to 2026-01-06T05:00+00:00 --group rides
     """
-    try:
-        to = dt.datetime.fromisoformat(instant)
-    except ValueError as error:
-        raise click.BadParameter(str(error), param_hint="--to") from error
-    if to.tzinfo is None:
-        raise click.BadParameter(f"{instant} has no time zone; add one, e.g. +00:00", param_hint="--to")
     settings = load_settings(bootstrap_server)
-    clock_ms = round(to.timestamp() * 1000)
+    clock_ms = round(instant.timestamp() * 1000)
     asked = {group.name: close_windows(settings, group, clock_ms) for group in _groups(settings, groups)}
     if as_json:
         return echo_json({"closing_watermark_us": asked})

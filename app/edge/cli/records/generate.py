@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, TypeVar
 import click
 
 from app.edge.cli.common import bootstrap_option, echo_json, json_option, load_catalogue, load_settings
+from app.edge.cli.instant import INSTANT
 from app.edge.cli.records.lifecycle_sending import echo_recorded, send_lifecycle
 from app.edge.cli.records.sending import close_option, close_windows, echo_summary, send, speed_option, summary
 
@@ -31,7 +32,7 @@ FRAME_RIDES = 50_000
 @click.option("--rides", default=200_000, show_default=True, type=click.IntRange(min=1), help="How many.")
 @click.option("--first", default=0, show_default=True, type=click.IntRange(min=0), help="Number of the first one.")
 @click.option("--seed", default=7, show_default=True, type=click.IntRange(min=0), help="Same seed, same rides.")
-@click.option("--start", metavar="TIME", help="When ride 0 is reported, such as 2026-01-05T05:00+00:00.")
+@click.option("--start", type=INSTANT, metavar="TIME", help="When ride 0 is reported, such as 2026-01-05T05:00+00:00.")
 @click.option("--rides-per-day", type=click.IntRange(min=1), help="Mean of a week. Default: 400000.")
 @click.option("--dirt/--no-dirt", default=True, show_default=True, help="The dirt of real data, every kind.")
 @click.option(
@@ -51,7 +52,7 @@ def command(
     rides: int,
     first: int,
     seed: int,
-    start: str | None,
+    start: dt.datetime | None,
     rides_per_day: int | None,
     dirt: bool,
     shares: tuple[str, ...],
@@ -99,7 +100,7 @@ def generated(generator: Generator, first: int, rides: int) -> Iterator[pl.DataF
 
 
 def _generator(
-    seed: int, start: str | None, rides_per_day: int | None, dirt: bool, shares: tuple[str, ...]
+    seed: int, start: dt.datetime | None, rides_per_day: int | None, dirt: bool, shares: tuple[str, ...]
 ) -> Generator:
     from app.rides.generator.dirt import Dirt
     from app.rides.generator.generator import Generator
@@ -109,7 +110,7 @@ def _generator(
 
 
 def _lifecycle(
-    seed: int, start: str | None, rides_per_day: int | None, dirt: bool, shares: tuple[str, ...]
+    seed: int, start: dt.datetime | None, rides_per_day: int | None, dirt: bool, shares: tuple[str, ...]
 ) -> Lifecycle:
     from app.rides.lifecycle.dirt import LifecycleDirt
     from app.rides.lifecycle.lifecycle import Lifecycle
@@ -118,12 +119,15 @@ def _lifecycle(
     return _made(Lifecycle, seed, start, rides_per_day, soiled)
 
 
-def _made(kind: Callable[..., Made], seed: int, start: str | None, rides_per_day: int | None, dirt: object) -> Made:
+def _made(
+    kind: Callable[..., Made], seed: int, start: dt.datetime | None, rides_per_day: int | None, dirt: object
+) -> Made:
     from app.rides.generator.generator import DEFAULT_START
 
     try:
-        begins = dt.datetime.fromisoformat(start) if start else DEFAULT_START
-        return kind(seed, begins, dirt=dirt, **({"rides_per_day": rides_per_day} if rides_per_day else {}))
+        return kind(
+            seed, start or DEFAULT_START, dirt=dirt, **({"rides_per_day": rides_per_day} if rides_per_day else {})
+        )
     except ValueError as error:
         raise click.UsageError(str(error)) from error
 

@@ -10,6 +10,7 @@ import click
 
 from app.domain.errors import did_you_mean
 from app.edge.cli.common import Command
+from app.edge.cli.instant import INSTANT
 
 if TYPE_CHECKING:
     from app.edge.late.refused import Selection
@@ -36,8 +37,10 @@ selecting = _options(
     click.option("--topic", "topics", multiple=True, metavar="TOPIC", help="From this source topic."),
     click.option("--partition", "partitions", multiple=True, type=int, metavar="N", help="From this partition."),
     click.option("--offsets", metavar="FIRST:END", help="Source offsets from FIRST up to, without, END; one may lack."),
-    click.option("--from", "from_", metavar="TIME", help="Kafka timestamps from here on, as 2026-01-05T08:00Z."),
-    click.option("--to", metavar="TIME", help="Kafka timestamps before this."),
+    click.option(
+        "--from", "from_", type=INSTANT, metavar="TIME", help="Kafka timestamps from here on, as 2026-01-05T08:00Z."
+    ),
+    click.option("--to", type=INSTANT, metavar="TIME", help="Kafka timestamps before this."),
 )
 
 
@@ -48,14 +51,14 @@ def selection_of(
     topics: Sequence[str],
     partitions: Sequence[int],
     offsets: str | None,
-    from_: str | None,
-    to: str | None,
+    from_: dt.datetime | None,
+    to: dt.datetime | None,
     **more: Any,
 ) -> Selection:
     from app.edge.late.refused import Selection
 
     _require_reasons(reasons)
-    times_ms = (_instant_ms("--from", from_), _instant_ms("--to", to))
+    times_ms = (_milliseconds(from_), _milliseconds(to))
     return Selection(
         frozenset(reasons),
         frozenset(views),
@@ -92,13 +95,5 @@ def _range(text: str | None) -> tuple[int | None, int | None]:
         raise click.BadParameter(f"{text!r} is not FIRST:END, as 5000:6000", param_hint="--offsets") from None
 
 
-def _instant_ms(option: str, text: str | None) -> int | None:
-    if text is None:
-        return None
-    try:
-        instant = dt.datetime.fromisoformat(text)
-    except ValueError as error:
-        raise click.BadParameter(str(error), param_hint=option) from error
-    if instant.tzinfo is None:
-        raise click.BadParameter(f"{text} has no time zone; add one, e.g. Z", param_hint=option)
-    return round(instant.timestamp() * 1000)
+def _milliseconds(instant: dt.datetime | None) -> int | None:
+    return None if instant is None else round(instant.timestamp() * 1000)
