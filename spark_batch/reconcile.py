@@ -32,6 +32,7 @@ from spark_batch.findings.ledgers import accepted_losses, entries, not_adding_up
 from spark_batch.findings.report import Report, ViewReport, new_run_id, write_report
 from spark_batch.folds.corrections import ToldCorrections, read_told
 from spark_batch.folds.recount import Recount, counted, epoch_floors, recount
+from spark_batch.java_end import lives, telling_of_its_end
 from spark_batch.run import Progressing, Reconciliation
 from spark_batch.source.kafka_range import check_spans
 from spark_batch.source.watermark import with_watermark
@@ -64,13 +65,15 @@ def reconcile(
     verdicts.write_begun([view.name for view in views], report.begun)
     try:
         _require_cluster(settings)
-        for source, of_source in _by_source(views):
-            report.views += _reconcile_source(run, source, of_source)
+        with telling_of_its_end(settings.spark.memory_mb):
+            for source, of_source in _by_source(views):
+                report.views += _reconcile_source(run, source, of_source)
         report.verdict = Verdict.MATCH if all(view.is_right for view in report.views) else Verdict.MISMATCH
     except (NoVerdict, LogSilent, LogRefused, RegistryUnavailable) as error:
         report.verdict = Verdict.INVALID if isinstance(error, Invalid | LogRefused) else Verdict.INCONCLUSIVE
         report.reason = str(error)
-    spark.catalog.clearCache()
+    if lives():
+        spark.catalog.clearCache()
     report.finished_at = datetime.now(UTC)
     write_report(report, output / report.run_id)
     verdicts.write_finished(report.found(views))

@@ -5,18 +5,15 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
-from ipaddress import IPv6Address, ip_address
 from pathlib import Path
-from socket import inet_aton
 from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator, model_validator
 
+from app.base.addresses import LOOPBACK, in_url, is_every_address, reaches_itself_by
+
 PREFIX = "FLAGFALL_"
-LOOPBACK = "127.0.0.1"
-LOOPBACK_V6 = "::1"
 
 Port = Annotated[int, Field(ge=1, le=65535)]
 SecurityProtocol = Literal["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"]
@@ -26,26 +23,6 @@ SaslMechanism = Literal["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"]
 def variable(name: str) -> str:
     """The environment variable of a field: ``variable("services_kafka_port")``."""
     return (PREFIX + name).upper()
-
-
-def _in_url(host: str) -> str:
-    return f"[{host}]" if ":" in host else host
-
-
-def _reaches_itself_by(host: str) -> str:
-    """By which address a machine reaches itself where it listens on `host`: another one if that means all it has."""
-    return (LOOPBACK_V6 if ":" in host else LOOPBACK) if _is_every_address(host) else host
-
-
-def _is_every_address(host: str) -> bool:
-    """However it is spelled: what listens takes `0` and `0x0` for 0.0.0.0, as the C library does."""
-    with suppress(ValueError):
-        address = ip_address(host)
-        mapped = address.ipv4_mapped if isinstance(address, IPv6Address) else None
-        return (mapped or address).is_unspecified
-    with suppress(OSError):
-        return not any(inet_aton(host))
-    return not host
 
 
 class SettingsGroup(BaseModel):
@@ -137,17 +114,17 @@ class WorkerSettings(SettingsGroup):
     @property
     def url(self) -> str:
         """What others are told: in redirects, and by the group's leader as the owner of this worker's tasks."""
-        return (self.advertised_url or f"http://{_in_url(self.http_host)}:{self.http_port}").rstrip("/")
+        return (self.advertised_url or f"http://{in_url(self.http_host)}:{self.http_port}").rstrip("/")
 
     @property
     def local_host(self) -> str:
         """By which address a process on this machine reaches the worker."""
-        return _reaches_itself_by(self.http_host)
+        return reaches_itself_by(self.http_host)
 
     @property
     def local_url(self) -> str:
         """Where a process on this machine finds the worker, whatever others are told."""
-        return f"http://{_in_url(self.local_host)}:{self.http_port}"
+        return f"http://{in_url(self.local_host)}:{self.http_port}"
 
     @model_validator(mode="after")
     def _can_be_reached(self) -> WorkerSettings:
@@ -157,7 +134,7 @@ class WorkerSettings(SettingsGroup):
                 f"{variable('worker_advertised_url')} has a user before its host, and everybody would be told it: "
                 "leave it out, as http://worker-1:18081"
             )
-        if _is_every_address(told.hostname or "") or told.port == 0:
+        if is_every_address(told.hostname or "") or told.port == 0:
             raise ValueError(
                 f"others would be told {self.url}, where nobody can be reached: set "
                 f"{variable('worker_advertised_url')} to where they reach this worker, as http://worker-1:18081"
@@ -204,6 +181,13 @@ class TopicSettings(SettingsGroup):
     """Partitions of each ride topic: the number of tasks, and the most workers that can share them."""
     replication_factor: int = Field(default=1, ge=1)
     """1 fits the single local broker; 3 is usual on a real cluster."""
+
+
+class SparkSettings(SettingsGroup):
+    """The Spark that a reconciliation starts."""
+
+    memory_mb: int = Field(default=2048, ge=512)
+    """Java's heap."""
 
 
 class ServicesSettings(SettingsGroup):

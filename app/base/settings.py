@@ -23,13 +23,14 @@ from pydantic import (
 from pydantic_settings import BaseSettings, SettingsConfigDict
 from pydantic_settings import SettingsError as NotJson
 
+from app.base.addresses import LOOPBACK
 from app.base.setting_groups import (
-    LOOPBACK,
     PREFIX,
     HttpSettings,
     KafkaSettings,
     ServicesSettings,
     SettingsGroup,
+    SparkSettings,
     TopicSettings,
     WorkerSettings,
     variable,
@@ -70,6 +71,7 @@ class Settings(BaseSettings):
     worker: WorkerSettings = WorkerSettings()
     http: HttpSettings = HttpSettings()
     topics: TopicSettings = TopicSettings()
+    spark: SparkSettings = SparkSettings()
     services: ServicesSettings = ServicesSettings()
 
     @classmethod

@@ -20,8 +20,9 @@ from time import monotonic
 
 import psutil
 
+from app.base.addresses import LOOPBACK
 from app.base.services.errors import PortInUse, StartFailed
-from app.base.setting_groups import LOOPBACK, variable
+from app.base.setting_groups import variable
 
 KEEPER = Path(__file__).with_name("keeper.py")
 POLL_SECONDS = 0.1

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from app.base.addresses import LOOPBACK
 from app.base.asking import Unanswered, get, put
 from app.base.services.errors import StartFailed
 from app.base.services.jars import fetch
 from app.base.services.java import find_java
 from app.base.services.processes import Daemon
-from app.base.setting_groups import LOOPBACK, ServicesSettings
+from app.base.setting_groups import ServicesSettings
 from app.base.settings import Settings
 
 NAME = "registry"

@@ -8,9 +8,10 @@ import random
 from collections.abc import Iterator
 from pathlib import Path
 
+from app.base.addresses import LOOPBACK
 from app.base.files.own_directory import claim, empty
 from app.base.services.processes import port_is_free
-from app.base.setting_groups import LOOPBACK, PORT_FIELDS
+from app.base.setting_groups import PORT_FIELDS
 from app.base.settings import Settings
 from app.domain.errors import FlagfallError
 

@@ -15,12 +15,13 @@ from pathlib import Path
 
 from confluent_kafka.admin import AdminClient
 
+from app.base.addresses import LOOPBACK
 from app.base.kafka.clients import as_properties, librdkafka_options
 from app.base.services import kafka, processes, registry
 from app.base.services.jars import fetch
 from app.base.services.java import find_java
 from app.base.services.processes import Daemon
-from app.base.setting_groups import LOOPBACK, KafkaSettings, TopicSettings
+from app.base.setting_groups import KafkaSettings, TopicSettings
 from app.base.settings import Settings
 from tests.support.machine.services import local_settings
 from tests.support.machine.waiting import wait_for

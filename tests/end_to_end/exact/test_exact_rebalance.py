@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import httpx
 
 from app.base import names
-from app.base.setting_groups import LOOPBACK
+from app.base.addresses import LOOPBACK
 from app.base.settings import Settings
 from app.domain.records import TopicPartition
 from app.rides.ride import RIDES

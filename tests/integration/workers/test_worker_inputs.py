@@ -19,8 +19,8 @@ import orjson
 import psutil
 
 from app.base import names
+from app.base.addresses import LOOPBACK
 from app.base.kafka.producer import Producer
-from app.base.setting_groups import LOOPBACK
 from app.base.settings import Settings
 from app.codecs.stored.advance_requests import encode_request
 from app.domain.advance import Advance, AdvanceRequest

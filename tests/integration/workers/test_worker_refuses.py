@@ -16,11 +16,11 @@ from confluent_kafka import Consumer, Producer
 from confluent_kafka.admin import NewPartitions
 
 from app.base import names
+from app.base.addresses import LOOPBACK
 from app.base.kafka.clients import librdkafka_options
 from app.base.kafka.cluster import Cluster
 from app.base.kafka.group_members import Members
 from app.base.kafka.topic_admin import admin_client, create_topics
-from app.base.setting_groups import LOOPBACK
 from app.base.settings import Settings
 from app.codecs.stored.changelog import marker_key
 from app.codecs.stored.marker import encode_marker

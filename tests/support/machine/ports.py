@@ -8,7 +8,7 @@ import itertools
 import socket
 from collections.abc import Iterator
 
-from app.base.setting_groups import LOOPBACK
+from app.base.addresses import LOOPBACK
 
 BLOCK = 400
 BLOCKS = range(10_000, 18_000, BLOCK)

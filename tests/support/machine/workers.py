@@ -13,7 +13,7 @@ from typing import Any
 
 import httpx
 
-from app.base.setting_groups import LOOPBACK
+from app.base.addresses import LOOPBACK
 from app.base.settings import Settings
 from tests.support.machine.ports import free_ports
 from tests.support.machine.waiting import NotInTime, last_words, patient, wait_for

@@ -6,7 +6,7 @@ import socket
 import subprocess
 import sys
 
-from app.base.setting_groups import LOOPBACK
+from app.base.addresses import LOOPBACK
 from tests.support.machine.ports import BLOCKS, free_ports
 
 ASK = (

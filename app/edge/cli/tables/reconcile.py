@@ -98,7 +98,8 @@ def _spark(settings: Settings, scratch: Path, progress: Any) -> Iterator[Any]:
     with contextlib.ExitStack() as session:
         with progress("starting Spark"):
             jars, log = fetch("spark", settings.cache_dir), settings.data_dir / "logs" / "spark.log"
-            spark = session.enter_context(spark_session(jars, scratch, log, java_home=find_java().home))
+            begun = spark_session(jars, scratch, log, java_home=find_java().home, memory_mb=settings.spark.memory_mb)
+            spark = session.enter_context(begun)
         yield spark
 
 
