@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from app.base.files.bounded import read_bounded
 from app.definitions.shapes import Problems, tables
 from app.definitions.sources import ReadSource, read_source
 from app.definitions.views import read_view
@@ -45,7 +46,7 @@ def defined(document: Mapping[str, Any], shipped: Catalogue, origin: str) -> Cat
 
 def _parsed(path: Path) -> dict[str, Any]:
     try:
-        return tomllib.loads(path.read_text("utf-8"))
+        return tomllib.loads(read_bounded(path))
     except OSError as error:
         said = f"it cannot be read ({error.strerror}); FLAGFALL_DEFINITIONS names it"
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:

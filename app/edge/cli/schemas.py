@@ -84,8 +84,10 @@ def check(file: BinaryIO | None, topic: str | None, as_json: bool) -> int:
 
 
 def _text_of(file: BinaryIO) -> str:
+    from app.base.files.bounded import read_bounded
+
     try:
-        return file.read().decode()
+        return read_bounded(file)
     except UnicodeDecodeError as error:
         told = f"{file.name} is no text in UTF-8 (at byte {error.start:,}), as a schema's JSON must be"
         raise click.ClickException(told) from None

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from app.base.files.bounded import LARGE_BYTES, read_bounded
 from app.codecs.avro.schema import Schemas
 from app.codecs.avro.strict import StrictDecoder, Unreadable
 from app.domain.corrections.correction import Place
@@ -73,7 +74,7 @@ def read_mended(file: Path, sources: Mapping[str, Source]) -> dict[Place, Mended
     `sources`: by topic. Columns that are left out are null; records without values are left alone. Raises NotMended.
     """
     try:
-        told = json.loads(file.read_text())
+        told = json.loads(read_bounded(file, LARGE_BYTES))
         listed = told["records"] if isinstance(told, dict) else told
         records = [one for one in listed if one.get("values") is not None]
         places = [Place(str(one["topic"]), int(one["partition"]), int(one["offset"])) for one in records]

@@ -91,6 +91,16 @@ def test_what_is_no_instant_is_refused_alike_by_every_command(
     assert (words in told, command[-1] in told) == (True, True), told
 
 
+@pytest.mark.parametrize(
+    "command", [["views", "check"], ["schemas", "check", "--topic", "rides.yellow"], ["zones", "publish", "--csv"]]
+)
+def test_a_file_without_end_is_read_no_further_than_one_can_be_long(
+    command: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run([*command, "/dev/zero"]) == 1
+    assert "/dev/zero has more than 4 MiB" in capsys.readouterr().err
+
+
 def test_a_setting_that_cannot_be_used_is_named(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

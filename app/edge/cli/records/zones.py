@@ -37,10 +37,11 @@ def command() -> None:
 @json_option
 def publish(path: Path | None, if_empty: bool, bootstrap_server: str | None, as_json: bool) -> None:
     """Write every zone of a list. Zones that the list does not have stay as they are."""
+    from app.base.files.bounded import read_bounded
     from app.rides.zones import ZONES_TOPIC, read_zones, zones
 
     try:
-        listed = zones() if path is None else read_zones(path.read_text("utf-8-sig"))
+        listed = zones() if path is None else read_zones(read_bounded(path))
     except ValueError as error:
         raise click.UsageError(f"{path}: {error}") from error
     written = publish_zones(load_settings(bootstrap_server), listed.values(), if_empty=if_empty)
