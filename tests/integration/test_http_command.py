@@ -6,24 +6,15 @@ import asyncio
 import csv
 import io
 import json
-from collections.abc import AsyncIterator
-from pathlib import Path
 
-import pytest
 from click.testing import CliRunner, Result
 
 from app.domain.rows import RowKey
 from app.edge.cli.tables.query import command
 from app.engine.drive.ownership.directory import GroupStanding
 from app.rides.views import VENDOR_TRIPS, ZONE_DEMAND
-from tests.support.http import BY_BASE, NOON_US, Serve, server_of, url_of, zone_table
+from tests.support.http import BY_BASE, NOON_US, Serve, url_of, zone_table
 from tests.support.material.stored.tables import cells_of, ready_directory, task_of
-
-
-@pytest.fixture
-async def serve(tmp_path: Path) -> AsyncIterator[Serve]:
-    async with server_of(tmp_path) as start:
-        yield start
 
 
 async def run(*arguments: str) -> Result:

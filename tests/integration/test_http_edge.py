@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
@@ -16,12 +15,6 @@ from tests.support.material.stored.tables import ready_directory, task_of
 from tests.support.material.views import TIDY
 
 DESCRIBED = ("/v1/views", "/v1/views/zone_demand", "/v1/views/zone_demand/rows", "/v1/tasks", "/livez", "/readyz")
-
-
-@pytest.fixture
-async def serve(tmp_path: Path) -> AsyncIterator[Serve]:
-    async with server_of(tmp_path) as start:
-        yield start
 
 
 @pytest.mark.parametrize(

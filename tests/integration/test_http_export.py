@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,14 +13,8 @@ from app.edge.http import long_work
 from app.edge.http.rows import export_handler
 from app.engine.core.rows.state import ViewChange
 from app.rides.views import ZONE_DEMAND
-from tests.support.http import NOON_US, PANE_US, Serve, one_task, server_of, url_of, zone_table
+from tests.support.http import NOON_US, PANE_US, Serve, one_task, url_of, zone_table
 from tests.support.material.stored.tables import cells_of, ready_directory, task_of
-
-
-@pytest.fixture
-async def serve(tmp_path: Path) -> AsyncIterator[Serve]:
-    async with server_of(tmp_path) as start:
-        yield start
 
 
 async def test_an_export_is_the_task_its_marker_and_nothing_else(serve: Serve) -> None:

@@ -2,24 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from datetime import timedelta
 from pathlib import Path
 
-import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from app.domain.rows import RowKey
 from app.rides.views import CLEANLINESS, VENDOR_TRIPS, ZONE_DEMAND
-from tests.support.http import BY_BASE, NOON_US, Serve, one_task, server_of, zone_table
+from tests.support.http import BY_BASE, NOON_US, Serve, one_task, zone_table
 from tests.support.material.stored.runs import NOON, wrote
 from tests.support.material.stored.tables import cells_of, ready_directory, task_of
-
-
-@pytest.fixture
-async def serve(tmp_path: Path) -> AsyncIterator[Serve]:
-    async with server_of(tmp_path) as start:
-        yield start
 
 
 async def test_metrics_tell_positions_rows_ledgers_and_the_last_verdicts(serve: Serve, tmp_path: Path) -> None:

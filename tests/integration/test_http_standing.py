@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -21,15 +20,9 @@ from app.engine.drive.ownership.directory import GroupStanding, Membership
 from app.engine.drive.watch.progress import Cause, Stall
 from app.rides.ride import RIDES
 from app.rides.views import VENDOR_TRIPS, ZONE_DEMAND
-from tests.support.http import ANSWERS_ALWAYS, NEEDS_TABLES, VIEWS, Serve, one_task, server_of, zone_table
+from tests.support.http import ANSWERS_ALWAYS, NEEDS_TABLES, VIEWS, Serve, one_task, zone_table
 from tests.support.material.stored.runs import verdicts_in
 from tests.support.material.stored.tables import ready_directory, task_of
-
-
-@pytest.fixture
-async def serve(tmp_path: Path) -> AsyncIterator[Serve]:
-    async with server_of(tmp_path) as start:
-        yield start
 
 
 @pytest.mark.parametrize("standing", [s for s in GroupStanding if s is not GroupStanding.READY])
