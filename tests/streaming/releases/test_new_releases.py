@@ -8,10 +8,7 @@ from dataclasses import replace
 import pytest
 
 from app.codecs.stored.row_keys import row_prefix
-from app.domain.errors import StateError
 from app.domain.marker import BUILDING, CLEARING, LIVE, ViewPosition
-from app.domain.pairs.alert import Alert
-from app.domain.records import TopicPartition
 from app.domain.rows import RowKey
 from app.domain.view import View
 from app.edge.http.rows.own_parts import serves
@@ -19,22 +16,11 @@ from app.engine.core import clearing
 from app.engine.core.definition import TaskDefinition
 from app.engine.core.task_state import TaskState
 from app.testkit.cluster.broker import Broker
-from app.testkit.cluster.partition_log import SentRecord
 from app.testkit.cluster.simulated_task import SimulatedTask
 from app.testkit.cluster.until_idle import run_until_idle
-from app.testkit.encoding import encode
-from app.testkit.received import stored_rows
-from app.testkit.releases import alert_over
-from app.testkit.simulation.parcels import CARRIERS, HUB_LOAD, MINUTE_US, PARCELS, ROUNDS, SKEW_SECONDS
-from app.testkit.simulation.samples import SCHEMA_IDS, SCHEMAS, START_US, WRITTEN_IDS
-from app.testkit.simulation.sent_on import STUCK
-
-
-def send(broker: Broker, minute: int) -> None:
-    at_us = START_US + minute * MINUTE_US
-    parcel = {"parcel_id": "p", "hub": 1, "scanned_at_us": at_us, "delivered_at_us": at_us}
-    value = encode(PARCELS, SCHEMA_IDS[PARCELS.name], parcel)
-    broker.produce(TopicPartition("parcels.air", 0), SentRecord(None, value, (), at_us // 1000))
+from app.testkit.simulation.parcels import CARRIERS, HUB_LOAD, MINUTE_US, PARCELS, ROUNDS
+from app.testkit.simulation.samples import SCHEMAS, START_US
+from tests.support.tasks.mended import counts, send
 
 
 def take_over(broker: Broker, *views: View) -> SimulatedTask:
@@ -42,11 +28,6 @@ def take_over(broker: Broker, *views: View) -> SimulatedTask:
     task = SimulatedTask(broker, TaskDefinition("app", (PARCELS,), views), 0, SCHEMAS, random.Random(1))
     run_until_idle([task])
     return task
-
-
-def counts(task: SimulatedTask, view: View) -> dict[RowKey, int]:
-    assert task.core is not None
-    return {key: cells[0] for key, cells in stored_rows(task.core.state.views[view.name]).items()}
 
 
 def test_a_new_view_reads_again_what_its_task_has_read(broker: Broker) -> None:
@@ -119,61 +100,6 @@ def test_a_view_that_comes_back_is_live_where_the_log_was_deleted_meanwhile(brok
     broker.log("parcels.air", 0).delete_below(1)
     task = take_over(broker, CARRIERS, HUB_LOAD)
     assert (position(task, HUB_LOAD).state, counts(task, HUB_LOAD)) == (LIVE, {RowKey(START_US, (1,)): 1})
-
-
-def watch(broker: Broker, *alerts: Alert) -> SimulatedTask:
-    """A worker of a release that has these alerts."""
-    definition = TaskDefinition("app", (PARCELS,), (CARRIERS,), schema_ids=WRITTEN_IDS, alerts=alerts)
-    task = SimulatedTask(broker, definition, 0, SCHEMAS, random.Random(1))
-    run_until_idle([task])
-    return task
-
-
-def test_a_new_alert_begins_where_its_task_is(broker: Broker) -> None:
-    send(broker, 0)
-    watch(broker)
-    send(broker, 1)
-    core = watch(broker, STUCK).core
-    assert core is not None
-    position = core.state.marker.alerts[STUCK.name]
-    assert position.start == {"parcels.air": 1}
-    assert sum(fates.total for fates in position.fates.values()) == 1
-
-
-def test_an_alert_that_a_release_did_not_keep_is_refused_in_words(broker: Broker) -> None:
-    send(broker, 0)
-    watch(broker, STUCK)
-    watch(broker)
-    watch(broker, STUCK)  # nothing was missed
-    send(broker, 1)
-    watch(broker)
-    with pytest.raises(StateError, match=r"alert 'stuck_hubs' was not kept from .* an alert cannot be built anew"):
-        watch(broker, STUCK)
-
-
-def test_an_alert_whose_grace_changed_is_refused_in_words_unless_it_is_another(broker: Broker) -> None:
-    send(broker, 0)
-    watch(broker, STUCK)
-    patient = replace(STUCK, grace_seconds=STUCK.grace_seconds + 1)
-    with pytest.raises(StateError, match=r"alert 'stuck_hubs' was .* and is .* now: its bound, grace, halves"):
-        watch(broker, patient)
-    core = watch(broker, replace(patient, number=STUCK.number + 1)).core
-    assert core is not None
-    assert core.state.marker.alerts[STUCK.name].start == {"parcels.air": 1}
-
-
-def test_an_alert_goes_on_when_its_source_s_skew_changes(broker: Broker) -> None:
-    send(broker, 0)
-    watch(broker, STUCK)
-    lenient = replace(PARCELS, skew_seconds=2 * SKEW_SECONDS)
-    alerts = (alert_over(STUCK, {lenient.name: lenient}),)
-    definition = TaskDefinition("app", (lenient,), (), schema_ids=WRITTEN_IDS, alerts=alerts)
-    task = SimulatedTask(broker, definition, 0, SCHEMAS, random.Random(1))
-    run_until_idle([task])
-    assert task.core is not None
-    marker = task.core.state.marker
-    assert marker.alerts[STUCK.name].version == STUCK.version
-    assert [epoch.skew_seconds for epoch in marker.inputs["parcels.air"].skews] == [SKEW_SECONDS, 2 * SKEW_SECONDS]
 
 
 LIGHT = replace(HUB_LOAD, measures=HUB_LOAD.measures[:1])
