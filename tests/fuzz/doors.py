@@ -37,8 +37,8 @@ from app.testkit.simulation.samples import START_US as SAMPLE_US
 from tests.fuzz.door import Door, one_by_one
 from tests.fuzz.mutated import DEEP, as_text, mutated_bytes, mutated_document
 from tests.fuzz.records import draw_record, fates, fates_under
-from tests.support.material.foreign_schemas import FOREIGN
 from tests.support.material.histories import START_US
+from tests.support.material.schemas.foreign import FOREIGN
 from tests.support.material.views import DAYS, HOPPING
 
 EXAMPLE = Path(__file__).parents[2] / "docs" / "definitions.example.toml"

@@ -22,9 +22,9 @@ from app.engine.core.records.usable import Usable, usable_records
 from app.rides.ride import RIDES
 from tests.fuzz.door import Differs
 from tests.fuzz.mutated import ODD_NUMBERS, mutated_bytes
-from tests.support.material.foreign_schemas import FOREIGN, encode_as
 from tests.support.material.histories import POISON, START_US, random_ride
-from tests.support.material.ride_versions import RIDE_VERSIONS
+from tests.support.material.schemas.foreign import FOREIGN, encode_as
+from tests.support.material.schemas.versions import RIDE_VERSIONS
 
 TOPIC = RIDES.topics[0].name
 _FOREIGN = [json.loads(schema.schema_str or "") for schema in FOREIGN.values() if schema.schema_type == "AVRO"]

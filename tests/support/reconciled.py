@@ -18,9 +18,9 @@ from app.domain.records import Record, with_derived
 from app.domain.rows import Cells, RowKey
 from spark_batch.findings.report import Report
 from spark_batch.reconcile import reconcile
-from tests.support.material.foreign_schemas import encode_as, foreign_ids
 from tests.support.material.histories import START_US, encode
-from tests.support.material.ride_versions import RIDE_VERSIONS
+from tests.support.material.schemas.foreign import encode_as, foreign_ids
+from tests.support.material.schemas.versions import RIDE_VERSIONS
 from tests.support.material.stored.world import Table, World, read_report, serving
 
 SEED = 5

@@ -20,9 +20,9 @@ from app.rides.ride import RIDES, avro_schema
 from spark_batch.source import decode_avro
 from spark_batch.source.decode_avro import MOST_LAYOUTS, layouts
 from spark_batch.source.read_source import kept_columns, read_source
-from tests.support.material.foreign_schemas import FOREIGN, encode_as, with_type
 from tests.support.material.histories import START_US, TOPIC_NAMES, Log, random_ride
-from tests.support.material.ride_versions import RIDE_VERSIONS
+from tests.support.material.schemas.foreign import FOREIGN, encode_as, with_type
+from tests.support.material.schemas.versions import RIDE_VERSIONS
 from tests.support.material.views import ALL_VIEWS
 from tests.support.spark_logs import as_kafka
 

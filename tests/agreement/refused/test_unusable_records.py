@@ -18,8 +18,8 @@ from app.domain.records import Value
 from app.rides.ride import RIDES, avro_schema
 from spark_batch.source.read_source import read_source
 from tests.fuzz.records import Sent, naive, told_by_worker
-from tests.support.material.foreign_schemas import encode_as, with_type
 from tests.support.material.histories import START_US, TOPIC_NAMES, Log, random_ride
+from tests.support.material.schemas.foreign import encode_as, with_type
 from tests.support.material.views import ALL_VIEWS
 from tests.support.spark_logs import as_kafka
 

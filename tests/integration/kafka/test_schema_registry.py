@@ -18,7 +18,7 @@ from app.edge.cli.main import run
 from app.rides.ride import avro_schema
 from tests.support.fake_registry import CONTRACT, contract
 from tests.support.machine.workers import environment_of
-from tests.support.material.ride_versions import RIDE_VERSIONS
+from tests.support.material.schemas.versions import RIDE_VERSIONS
 
 
 def _with_field(field: dict[str, Any]) -> dict[str, Any]:

@@ -39,7 +39,7 @@ from tests.support.machine.world import (
     ready_worker,
     worker,
 )
-from tests.support.material.foreign_schemas import FOREIGN, foreign_ids
+from tests.support.material.schemas.foreign import FOREIGN, foreign_ids
 from tests.support.truth import log_ends, read, records_of
 
 UNKNOWN_ID = 987_654

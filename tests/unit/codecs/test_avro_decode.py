@@ -13,7 +13,7 @@ from app.codecs.avro.strict import Unreadable
 from app.codecs.avro.walk import SOUND
 from app.domain.records import Reason
 from app.domain.source import Column, Kind
-from tests.support.material.plain_schemas import (
+from tests.support.material.schemas.plain import (
     COLUMNS,
     GOOD,
     ID,

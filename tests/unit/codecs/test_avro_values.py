@@ -9,7 +9,7 @@ from app.codecs.avro.decode import BlockDecoder, Packed
 from app.codecs.avro.schema import WriterSchema
 from app.codecs.avro.strict import StrictDecoder, Unreadable
 from app.domain.records import Reason
-from tests.support.material.plain_schemas import (
+from tests.support.material.schemas.plain import (
     COLUMNS,
     GOOD,
     NOW,

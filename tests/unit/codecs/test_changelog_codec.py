@@ -21,7 +21,7 @@ from app.domain.source import MAX_TEXT_BYTES, Column, Kind
 from app.domain.view import Group, View
 from app.domain.windows.all_time import AllTime
 from app.domain.windows.tumbling import Tumbling
-from tests.support.material.row_keys import encode_key
+from tests.support.material.stored.row_keys import encode_key
 from tests.support.material.trips import TRIPS
 from tests.support.material.views import UNGROUPED
 

@@ -29,7 +29,7 @@ from app.domain.view import Group, View
 from app.domain.windows.all_time import AllTime
 from app.rides.ride import RIDES
 from app.rides.views import ZONE_DEMAND
-from tests.support.material.row_keys import encode_key
+from tests.support.material.stored.row_keys import encode_key
 
 MARKER = Marker(
     "flagfall",

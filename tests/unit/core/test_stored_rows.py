@@ -18,7 +18,7 @@ from app.domain.windows.session import SESSION_END, Session
 from app.engine.core.rows.spans import SessionGroup, SessionSpan, Spans, spans_of
 from app.engine.core.rows.state import ViewState
 from app.engine.core.rows.stored_rows import take_rows
-from tests.support.material.row_keys import encode_key
+from tests.support.material.stored.row_keys import encode_key
 from tests.support.material.zone_rows import PANE_US, TOTAL, VIEW
 
 INTEGERS = replace(VIEW, groups=VIEW.groups[:1])

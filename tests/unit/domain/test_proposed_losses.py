@@ -17,7 +17,7 @@ from app.domain.source import Source
 from app.edge.cli.main import run
 from app.rides.lifecycle.sources import FARES, RIDE_EVENTS
 from app.rides.ride import RIDES
-from tests.support.material.ride_schemas import OWN, with_type, without
+from tests.support.material.schemas.ride import OWN, with_type, without
 
 RENAMED = without("vendor") | {"fields": [*without("vendor")["fields"], {"name": "supplier", "type": "string"}]}
 

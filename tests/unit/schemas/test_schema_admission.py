@@ -11,7 +11,7 @@ from app.codecs.avro.admission import MAX_PARTS, is_readable
 from app.codecs.avro.record_schema import record_schema
 from app.codecs.avro.schema import WriterSchema
 from app.rides.ride import RIDES
-from tests.support.material.ride_schemas import OWN, with_type, without
+from tests.support.material.schemas.ride import OWN, with_type, without
 
 
 def readable(schema: Any, kind: str = "AVRO") -> bool:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from app.codecs.avro.evolution import obstacles
 from app.rides.ride import avro_schema
-from tests.support.material.ride_versions import RIDE_VERSIONS
+from tests.support.material.schemas.versions import RIDE_VERSIONS
 
 
 def record(*fields: dict[str, Any], name: str = "R", **more: Any) -> dict[str, Any]:

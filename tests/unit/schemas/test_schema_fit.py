@@ -10,7 +10,7 @@ from app.codecs.avro.fit import misfits
 from app.codecs.avro.record_schema import record_schema
 from app.rides.ride import RIDES
 from app.testkit.simulation.parcels import PARCELS
-from tests.support.material.ride_schemas import OWN, with_type, without
+from tests.support.material.schemas.ride import OWN, with_type, without
 
 
 @pytest.mark.parametrize("source", [RIDES, PARCELS])

@@ -44,7 +44,7 @@ from app.rides.ride import RIDES, avro_schema
 from app.rides.views import VIEWS
 from tests.support.machine.waiting import patient, wait_for
 from tests.support.material.histories import SCHEMA, random_log
-from tests.support.material.row_keys import encode_key
+from tests.support.material.stored.row_keys import encode_key
 
 PARTITIONS = 2
 ABORTED_AT_ONCE = 3

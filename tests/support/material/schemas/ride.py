@@ -1,4 +1,4 @@
-"""The ride's own schema, and the same with one field otherwise."""
+"""The ride's own schema, and the same with a field otherwise or less."""
 
 from __future__ import annotations
 
@@ -14,5 +14,5 @@ def with_type(name: str, avro_type: Any) -> dict[str, Any]:
     return {**OWN, "fields": [f | {"type": avro_type} if f["name"] == name else f for f in OWN["fields"]]}
 
 
-def without(name: str) -> dict[str, Any]:
-    return {**OWN, "fields": [field for field in OWN["fields"] if field["name"] != name]}
+def without(*names: str) -> dict[str, Any]:
+    return {**OWN, "fields": [field for field in OWN["fields"] if field["name"] not in names]}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from app.rides.ride import avro_schema
+from tests.support.material.schemas.ride import without
 
 ADDED = (
     frozenset({"congestion_surcharge_cents"}),  # 2019
@@ -13,13 +13,7 @@ ADDED = (
 )
 """Columns that are new in version 2, 3 and 4."""
 
-
-def _without(names: frozenset[str]) -> dict[str, Any]:
-    schema = avro_schema()
-    return {**schema, "fields": [field for field in schema["fields"] if field["name"] not in names]}
-
-
 RIDE_VERSIONS: tuple[dict[str, Any], ...] = tuple(
-    _without(frozenset().union(*ADDED[version:])) for version in range(len(ADDED) + 1)
+    without(*frozenset().union(*ADDED[version:])) for version in range(len(ADDED) + 1)
 )
 """Version 1 to 4, each with its parts of our schema; the last is ours."""
