@@ -9,7 +9,9 @@ import pytest
 from app.base.settings import Settings
 from tests.support.machine.services import running_services
 from tests.support.machine.spark import spark
+from tests.support.material.stored.folded import fold_tasks
 from tests.support.material.stored.world import World, new_world
+from tests.support.material.stored.written import write_random_rides
 from tests.support.reconciled import SEED
 
 __all__ = ["services", "small_world", "spark"]
@@ -25,6 +27,6 @@ def services(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Settings]:
 def small_world(services: Settings) -> Iterator[World]:
     """A few rides written and folded; nothing stored yet."""
     with new_world(services, topics=1) as made:
-        made.write_rides(SEED, 10)
-        made.fold()
+        write_random_rides(made, SEED, 10)
+        fold_tasks(made)
         yield made

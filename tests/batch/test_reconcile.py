@@ -14,7 +14,9 @@ from app.domain.advance import Advance
 from app.domain.oracle.view_fold import fold
 from app.domain.records import Reason
 from tests.support.material.histories import START_US
+from tests.support.material.stored.folded import fold_tasks
 from tests.support.material.stored.world import new_world
+from tests.support.material.stored.written import write_advance, write_poison, write_random_rides, write_refused
 from tests.support.material.views import DAYS, HOPPING, SHIFTED, UNEVEN
 from tests.support.reconciled import (
     COUNT,
@@ -40,12 +42,12 @@ LEDGER = ("decoded", "quarantined", "not_records", "applied", "late")
 def right(services: Settings, spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Spoilt]:
     """Nothing is wrong, but everything odd has happened: poison of every kind, aborted transactions, an advance."""
     with new_world(services) as world:
-        world.write_rides(SEED, COUNT)
-        world.write_poison(poison(world), START_US // 1000)
-        world.write_refused(world.write_poison(known_too_late(world), START_US // 1000), Reason.UNKNOWN_SCHEMA)
-        world.write_advance(Advance(world.source.topics[0].name, 0, 40, START_US + 2 * DAY_US))
-        world.write_advance(Advance(world.source.topics[0].name, 1, 40, BEYOND_US), obeyed=False)
-        world.fold()
+        write_random_rides(world, SEED, COUNT)
+        write_poison(world, poison(world), START_US // 1000)
+        write_refused(world, write_poison(world, known_too_late(world), START_US // 1000), Reason.UNKNOWN_SCHEMA)
+        write_advance(world, Advance(world.source.topics[0].name, 0, 40, START_US + 2 * DAY_US))
+        write_advance(world, Advance(world.source.topics[0].name, 1, 40, BEYOND_US), obeyed=False)
+        fold_tasks(world)
         yield Spoilt(world, {}, check(world, spark, tmp_path_factory.mktemp("right")))
 
 
@@ -53,8 +55,8 @@ def right(services: Settings, spark: SparkSession, tmp_path_factory: pytest.Temp
 def spoilt(services: Settings, spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Spoilt]:
     """One fault of each kind, each in a row of its own, and one ledger that is off."""
     with new_world(services) as world:
-        world.write_rides(SEED, COUNT)
-        world.fold()
+        write_random_rides(world, SEED, COUNT)
+        fold_tasks(world)
         places = spoil(world)
         shift_ledger(world, world.source.topics[0].name, decoded=-1, quarantined=+1)
         shift_fates(world, world.source.topics[0].name, -1)
@@ -161,8 +163,8 @@ def test_a_record_that_a_hopping_row_lost_is_named_with_its_pane_and_first_windo
 ) -> None:
     """Beside it calendar and shifted windows that are right."""
     with new_world(services, topics=1, views=(UNEVEN, DAYS, SHIFTED, HOPPING)) as world:
-        world.write_rides(SEED, 60)
-        world.fold()
+        write_random_rides(world, SEED, 60)
+        fold_tasks(world)
         rows = world.tasks[0].changelog[UNEVEN.name]
         key = min(key for key, cells in rows.items() if cells[0] == 1)
         world.spoil_both(0, world.view, lambda table: table.pop(key))

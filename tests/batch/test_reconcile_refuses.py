@@ -27,6 +27,7 @@ from spark_batch.reconcile import reconcile
 from tests.support.machine.left_running import await_nothing_left
 from tests.support.machine.ports import free_ports
 from tests.support.machine.waiting import patient, wait_for
+from tests.support.material.stored.exports import export_of
 from tests.support.material.stored.world import World
 from tests.support.reconciled import (
     check,
@@ -115,7 +116,7 @@ def test_a_marker_that_is_not_where_the_export_says_is_invalid(
 
     def elsewhere(view: View, partition: int) -> bytes:
         world.tasks[partition].changelog_offset -= 1
-        return world.export(view, partition)
+        return export_of(world, view, partition)
 
     found = check(world, spark, tmp_path, answer=elsewhere)
     assert found.report.verdict is Verdict.INVALID
@@ -124,7 +125,7 @@ def test_a_marker_that_is_not_where_the_export_says_is_invalid(
 
 def test_an_export_that_is_cut_short_is_inconclusive(small_world: World, spark: SparkSession, tmp_path: Path) -> None:
     world = small_world
-    found = check(world, spark, tmp_path, answer=lambda view, p: world.export(view, p)[:-40])
+    found = check(world, spark, tmp_path, answer=lambda view, p: export_of(world, view, p)[:-40])
     assert (found.report.verdict, found.report.verdict.exit_code) == (Verdict.INCONCLUSIVE, 11)
 
 

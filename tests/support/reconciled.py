@@ -21,7 +21,10 @@ from spark_batch.reconcile import reconcile
 from tests.support.material.histories import START_US, encode
 from tests.support.material.schemas.foreign import encode_as, foreign_ids
 from tests.support.material.schemas.versions import RIDE_VERSIONS
-from tests.support.material.stored.world import Table, World, read_report, serving
+from tests.support.material.stored.changelog import write_changelog
+from tests.support.material.stored.exports import serving
+from tests.support.material.stored.runs import read_report
+from tests.support.material.stored.world import Table, World
 
 SEED = 5
 COUNT = 120
@@ -97,7 +100,7 @@ class Spoilt:
 
 
 def check(world: World, spark: SparkSession, folder: Path, **options: Any) -> Checked:
-    world.write_changelog()
+    write_changelog(world)
     with serving(world, **options) as url:
         report = reconcile(world.settings, spark, world.views, worker_url=url, output=folder, work=folder / "work")
     return Checked(report, read_report(folder, world.settings.app_id))

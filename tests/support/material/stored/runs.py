@@ -1,10 +1,12 @@
-"""Runs of the reconciliation, as it writes them, without Spark."""
+"""Runs of the reconciliation: written as it writes them, without Spark, and read."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 from app.base.files.verdicts import RUNS, LastVerdicts, Verdict
 from app.domain.view import View
@@ -45,3 +47,11 @@ def wrote(
     if ends:
         end()
     return end
+
+
+def read_report(output: Path, application: str) -> dict[str, Any]:
+    """The report of the application's newest run."""
+    ended = [checked.finished for checked in LastVerdicts(output, application).read().values() if checked.finished]
+    newest = max(ended, key=lambda finished: finished.finished_at)
+    found: dict[str, Any] = json.loads((output / newest.report).read_text())
+    return found
