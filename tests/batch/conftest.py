@@ -1,4 +1,4 @@
-"""Fixtures of this level: Spark, and one broker and registry for all reconciliations."""
+"""Fixtures of this level: Spark, and the broker and registry that other levels use, too."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from app.base.settings import Settings
-from tests.support.machine.services import running_services
+from tests.support.machine.fixtures import services
 from tests.support.machine.spark import spark
 from tests.support.material.stored.folded import fold_tasks
 from tests.support.material.stored.world import World, new_world
@@ -15,12 +15,6 @@ from tests.support.material.stored.written import write_random_rides
 from tests.support.reconciled import SEED
 
 __all__ = ["services", "small_world", "spark"]
-
-
-@pytest.fixture(scope="session")
-def services(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Settings]:
-    with running_services(tmp_path_factory.mktemp("services")) as settings:
-        yield settings
 
 
 @pytest.fixture
