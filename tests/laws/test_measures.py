@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import random
 
 import numpy as np
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 
 from app.domain.contribution import contribution
 from app.domain.measures.kinds import MEASURES
-from app.domain.measures.parts import INT64_MAX, INT64_MIN, Op, merge_part
+from app.domain.measures.parts import INT64_MAX, INT64_MIN, MERGERS, Merger, Op, merge_part
 from app.domain.rows import merge_rows
 from app.domain.view import View
 from app.edge.http.documents import schemas
@@ -22,6 +23,9 @@ from tests.support.material.views import ALL_VIEWS, EVERYTHING
 INT64 = st.integers(INT64_MIN, INT64_MAX)
 SMALL = st.integers(-2, 2)
 """Values that tie often."""
+
+UNTOLD = Merger((0,), lambda left, right: (left[0] | right[0],))
+"""Bits: what one gives up may be another's. It does not say what becomes of a value that is replaced."""
 
 OPS = pytest.mark.parametrize("op", list(Op), ids=lambda op: op.value)
 VIEWS = pytest.mark.parametrize("view", ALL_VIEWS, ids=lambda view: view.name)
@@ -50,6 +54,31 @@ def test_merging_is_associative_and_commutative_with_a_neutral_element(op: Op, d
     assert merge_part(op, one, merge_part(op, two, three)) == merge_part(op, merge_part(op, one, two), three)
     assert merge_part(op, one, two) == merge_part(op, two, one)
     assert merge_part(op, one, op.neutral) == one
+
+
+@pytest.mark.parametrize("merger", [*MERGERS.values(), UNTOLD], ids=[*(op.value for op in MERGERS), "untold"])
+@given(data=st.data())
+def test_a_replaced_part_is_what_merging_all_anew_gives_or_is_not_told(merger: Merger, data: st.DataObject) -> None:
+    """A correction in one task revises the final of all: whoever merges otherwise must not be guessed at."""
+    cell = st.one_of(SMALL, st.sampled_from(merger.neutral[:1]))
+    old, new, *others = (tuple(data.draw(cell) for _ in merger.neutral) for _ in range(data.draw(st.integers(2, 5))))
+    merged, anew = (functools.reduce(merger.merge, [one, *others], merger.neutral) for one in (old, new))
+    assert merger.replaced(merged, old, new) in (anew, None)
+
+
+@given(*[st.tuples(INT64)] * 3)
+def test_what_adds_up_is_always_told(old: tuple[int], new: tuple[int], other: tuple[int]) -> None:
+    adding = MERGERS[Op.ADD]
+    assert adding.replaced(adding.merge(old, other), old, new) == adding.merge(new, other)
+
+
+@pytest.mark.parametrize("op", [Op.MIN, Op.MAX, Op.FIRST, Op.LAST])
+def test_a_choice_is_told_unless_the_chosen_one_is_given_up(op: Op) -> None:
+    low, mid, high = ((cell,) * op.width for cell in (1, 2, 3))
+    best, worst = (low, high) if op in (Op.MIN, Op.FIRST) else (high, low)
+    chosen = MERGERS[op]
+    assert (chosen.replaced(mid, worst, best), chosen.replaced(best, mid, worst)) == (best, best)
+    assert (chosen.replaced(best, best, mid), chosen.replaced(best, op.neutral, mid)) == (None, best)
 
 
 @OPS

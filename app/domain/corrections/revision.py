@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from app.domain.fingerprint import signed
-from app.domain.measures.parts import Op, merge_part
+from app.domain.measures.parts import MERGERS
 from app.domain.rows import Cells
 from app.domain.view import View
 
@@ -19,7 +16,7 @@ def revise(view: View, merged: Cells, old: Cells | None, new: Cells | None) -> C
     """The merged row with one task's row replaced; None where that cannot be told from these three.
 
     What adds up always can be. A least or greatest value that the task's row gives up may be another task's as well:
-    that is told only where the merged row is this task's alone.
+    that is told only where the merged row is this task's alone. Each kind of merging says it (`Merger.replace`).
     """
     if old is not None and merged == old:
         return view.neutral if new is None else new
@@ -27,16 +24,9 @@ def revise(view: View, merged: Cells, old: Cells | None, new: Cells | None) -> C
     revised, at = list[int](), 0
     for part in view.parts:
         cells = slice(at, at + part.op.width)
-        found = _revised(part.op, merged[cells], before[cells], after[cells])
+        found = MERGERS[part.op].replaced(merged[cells], before[cells], after[cells])
         if found is None:
             return None
         revised += found
         at = cells.stop
     return tuple(revised)
-
-
-def _revised(op: Op, merged: Sequence[int], old: Sequence[int], new: Sequence[int]) -> Sequence[int] | None:
-    if op is Op.ADD:
-        return (signed(merged[0] - old[0] + new[0]),)
-    gave_up = tuple(merged) == tuple(old) and merge_part(op, old, new) != tuple(new)
-    return None if gave_up else merge_part(op, merged, new)

@@ -40,25 +40,57 @@ class Op(StrEnum):
 
 
 CellsOfPart = tuple[int, ...]
+MergeCells = Callable[[CellsOfPart, CellsOfPart], CellsOfPart]
+ReplaceCells = Callable[[CellsOfPart, CellsOfPart, CellsOfPart], CellsOfPart | None]
+"""Called with merged values, one of them, and what stands in its place."""
 
 
 def _added(left: CellsOfPart, right: CellsOfPart) -> CellsOfPart:
     return (signed(left[0] + right[0]),)
 
 
+def _added_instead(merged: CellsOfPart, old: CellsOfPart, new: CellsOfPart) -> CellsOfPart:
+    return (signed(merged[0] - old[0] + new[0]),)
+
+
+def _chosen_instead(choose: MergeCells) -> ReplaceCells:
+    """For a merge that gives one of its two values: one that was not chosen is not missed."""
+
+    def replaced(merged: CellsOfPart, old: CellsOfPart, new: CellsOfPart) -> CellsOfPart | None:
+        gave_up = merged == old and choose(old, new) != new  # another's value may be the same, or the next
+        return None if gave_up else choose(merged, new)
+
+    return replaced
+
+
+def _cannot_be_told(merged: CellsOfPart, old: CellsOfPart, new: CellsOfPart) -> CellsOfPart | None:
+    return None
+
+
 class Merger(NamedTuple):
-    """How two values of a part become one, in any order; and the element that changes nothing."""
+    """How two values of a part become one, in any order; and the element that changes nothing.
+
+    `replace` gives what merged values are with one of them, `old`, replaced: None where the three do not tell. A kind
+    that does not say it can be told nothing of: its rows are published again only where they are one task's alone.
+    """
 
     neutral: CellsOfPart
-    merge: Callable[[CellsOfPart, CellsOfPart], CellsOfPart]
+    merge: MergeCells
+    replace: ReplaceCells = _cannot_be_told
+
+    def replaced(self, merged: CellsOfPart, old: CellsOfPart, new: CellsOfPart) -> CellsOfPart | None:
+        """`merged` with `old` replaced by `new`; None where that cannot be told."""
+        if old == new:
+            return merged
+        return self.merge(merged, new) if old == self.neutral else self.replace(merged, old, new)
 
 
 MERGERS: Mapping[Op, Merger] = {
-    Op.ADD: Merger((0,), _added),
-    Op.MIN: Merger((INT64_MAX,), min),
-    Op.MAX: Merger((INT64_MIN,), max),
-    Op.FIRST: Merger((INT64_MAX, INT64_MAX, INT64_MAX), min),
-    Op.LAST: Merger((INT64_MIN, INT64_MIN, INT64_MIN), max),
+    Op.ADD: Merger((0,), _added, _added_instead),
+    Op.MIN: Merger((INT64_MAX,), min, _chosen_instead(min)),
+    Op.MAX: Merger((INT64_MIN,), max, _chosen_instead(max)),
+    Op.FIRST: Merger((INT64_MAX, INT64_MAX, INT64_MAX), min, _chosen_instead(min)),
+    Op.LAST: Merger((INT64_MIN, INT64_MIN, INT64_MIN), max, _chosen_instead(max)),
 }
 """The same for the worker's kernels: `app.engine.core.views.aggregate` and `grouping`; for answers:
 `app.edge.http.rows.mergers`; for Spark: `spark_batch.folds.mergers`. A line a kind in each."""
