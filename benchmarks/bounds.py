@@ -31,7 +31,7 @@ from app.base.services import processes
 from app.base.settings import Settings
 from app.codecs.avro.encode import encode_block
 from app.definitions.registered import register_schemas
-from app.edge.demo.lifetime import unwind_on_term
+from app.edge.local.lifetime import unwind_on_term
 from app.rides.frames import message_keys
 from app.rides.generator.demand import MAX_NUMBER
 from app.rides.generator.generator import Generator

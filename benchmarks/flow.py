@@ -23,12 +23,12 @@ from app.base.services.local import supervised
 from app.base.settings import Settings
 from app.definitions.registered import register_schemas
 from app.domain.records import TopicPartition
+from app.edge.cli.demo.place import own_place
 from app.edge.cli.records.generate import generated
 from app.edge.cli.records.sending import send
-from app.edge.demo.ask import where_tasks_stand
-from app.edge.demo.lifetime import owned, unwind_on_term
-from app.edge.demo.place import own_place
-from app.edge.demo.workers import await_ready, start_workers, stop_workers
+from app.edge.local.ask import where_tasks_stand
+from app.edge.local.lifetime import owned, unwind_on_term
+from app.edge.local.workers import await_ready, start_workers, stop_workers
 from app.rides.generator.generator import Generator
 from app.rides.ride import RIDES
 from app.rides.shipped import shipped

@@ -17,10 +17,10 @@ from app.base.services.local import supervised
 from app.base.services.processes import Daemon
 from app.base.settings import Settings
 from app.definitions.registered import register_schemas
-from app.edge.demo.ask import Worker
-from app.edge.demo.lifetime import owned
-from app.edge.demo.place import own_place
-from app.edge.demo.workers import await_ready
+from app.edge.cli.demo.place import own_place
+from app.edge.local.ask import Worker
+from app.edge.local.lifetime import owned
+from app.edge.local.workers import await_ready
 from app.rides.shipped import shipped
 from app.topics import topics
 from benchmarks.latency.committed import COMMITS

@@ -29,7 +29,7 @@ from typing import Any
 import numpy as np
 import psutil
 
-from app.edge.demo.lifetime import unwind_on_term
+from app.edge.local.lifetime import unwind_on_term
 from benchmarks.latency.committed import latencies_ms, read_commits
 from benchmarks.one_worker import commits_of, core_seconds, cpu_seconds, longest_hold_ms, place, worker
 from benchmarks.stream.place import Cores

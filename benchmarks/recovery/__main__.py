@@ -25,8 +25,8 @@ import uvloop
 from app.base.kafka.topic_admin import admin_client, create_topics
 from app.base.services.local import supervised
 from app.base.settings import Settings
-from app.edge.demo.lifetime import unwind_on_term
-from app.edge.demo.place import own_place
+from app.edge.cli.demo.place import own_place
+from app.edge.local.lifetime import unwind_on_term
 from app.rides.ride import RIDES
 from app.topics import application_topics, source_topics
 from benchmarks.compaction import compact, log_bytes

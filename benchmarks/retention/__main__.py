@@ -35,10 +35,10 @@ from app.codecs.stored.changelog import marker_key
 from app.codecs.stored.marker import encode_marker
 from app.definitions.registered import register_schemas
 from app.domain.records import TopicPartition
-from app.edge.demo.ask import Worker
-from app.edge.demo.lifetime import owned, unwind_on_term
-from app.edge.demo.place import own_place
-from app.edge.demo.workers import await_ready
+from app.edge.cli.demo.place import own_place
+from app.edge.local.ask import Worker
+from app.edge.local.lifetime import owned, unwind_on_term
+from app.edge.local.workers import await_ready
 from app.engine.core.batch import Changes, Transaction
 from app.engine.core.task_state import TaskState
 from app.engine.drive.kafka.writer import TaskWriter

@@ -26,7 +26,7 @@ import click
 import polars as pl
 
 from app.domain.errors import FlagfallError
-from app.edge.demo.lifetime import unwind_on_term
+from app.edge.local.lifetime import unwind_on_term
 from benchmarks.stream.data_sets import DATA_SETS, DataSet, ends
 from benchmarks.stream.figures import Result, Results, report, table
 from benchmarks.stream.measure import Timing, measure

@@ -24,8 +24,8 @@ from app.base.settings import Settings
 from app.definitions.registered import register_schemas
 from app.domain.errors import FlagfallError
 from app.domain.records import TopicPartition
-from app.edge.demo.lifetime import owned
-from app.edge.demo.place import BELOW_EPHEMERAL, free_port
+from app.edge.cli.demo.place import BELOW_EPHEMERAL, free_port
+from app.edge.local.lifetime import owned
 from app.rides.pace import Pace
 from app.rides.produce import write_rides
 from app.rides.ride import RIDES, SERVICES

@@ -17,7 +17,7 @@ import sys
 
 import click
 
-from app.edge.demo.lifetime import unwind_on_term
+from app.edge.local.lifetime import unwind_on_term
 from tests.drills.catalogue import DRILLS
 from tests.drills.results import RESULTS, all_runs, table_of_last
 from tests.drills.series import SUMMARY, run_series

@@ -8,7 +8,7 @@ import pytest
 
 from app.base.files.own_directory import NotOurDirectory
 from app.edge.cli import main
-from app.edge.demo.place import MARK, own_place
+from app.edge.cli.demo.place import MARK, own_place
 from benchmarks.stream.data_sets import DATA_SETS
 from benchmarks.stream.place import Cores, opened
 

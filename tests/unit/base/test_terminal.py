@@ -20,8 +20,8 @@ from app.domain import difference as d
 from app.domain.rows import RowKey
 from app.edge.cli import main
 from app.edge.cli.common import echo_table
+from app.edge.cli.demo.screens import Steps
 from app.edge.cli.tables.reconcile import _progress
-from app.edge.demo.screens import Steps
 from app.rides.views import VENDOR_TRIPS
 from spark_batch.findings.report import Report, ViewReport
 from spark_batch.findings.show import show

@@ -12,10 +12,10 @@ from app.domain.corrections.correction import Correction, Place
 from app.domain.rows import RowKey
 from app.edge.cli.main import cli
 from app.edge.cli.records.selecting import selection_of
+from app.edge.cli.records.telling import echo_costs, echo_refused, echo_run, refused_as_json, run_as_json
 from app.edge.late.cost import Compared, Cost
 from app.edge.late.mending import Reader
 from app.edge.late.refeed import APPLIED, LEFT, WOULD_APPLY, Changed, RecordOutcome, Refeeding
-from app.edge.late.telling import echo_costs, echo_refused, echo_run, refused_as_json, run_as_json
 from app.rides.shipped import SHIPPED
 from app.rides.views import VENDOR_TRIPS, ZONE_DEMAND
 from tests.support.material.refused import SCHEMAS, refused

@@ -18,9 +18,9 @@ from app.domain.event_time import NO_WATERMARK
 from app.domain.marker import BuildPosition, ViewPosition
 from app.domain.view import View
 from app.edge.cli.tables.status import command as status
-from app.edge.demo.ask import where_tasks_stand
 from app.edge.http.application import create_app
 from app.edge.http.context import ServedGroup
+from app.edge.local.ask import where_tasks_stand
 from app.engine.drive.ownership.directory import Directory, GroupStanding
 from app.rides.lifecycle.sources import FARES, RIDE_EVENTS
 from app.rides.ride import RIDES

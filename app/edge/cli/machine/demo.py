@@ -13,7 +13,7 @@ import click
 from app.edge.cli.common import Command
 
 if TYPE_CHECKING:
-    from app.edge.demo.run import Rides
+    from app.edge.cli.demo.run import Rides
 
 SEED = 7
 
@@ -52,9 +52,9 @@ def command(rides: int, replay: Path | None, data_dir: Path, report: Path | None
 
     from app.base.files.own_directory import NotOurDirectory, claim
     from app.base.terminal import Terminal
-    from app.edge.demo.lifetime import die_with_parent, unwind_on_term
-    from app.edge.demo.place import MARK
-    from app.edge.demo.run import run_demo
+    from app.edge.cli.demo.place import MARK
+    from app.edge.cli.demo.run import run_demo
+    from app.edge.local.lifetime import die_with_parent, unwind_on_term
 
     try:
         claim(data_dir, MARK)
@@ -73,7 +73,7 @@ def command(rides: int, replay: Path | None, data_dir: Path, report: Path | None
 @contextlib.contextmanager
 def _rides(count: int, replay: Path | None, data_dir: Path) -> Iterator[Rides]:
     """What to write; rides of files wait below the demo's directory meanwhile."""
-    from app.edge.demo.run import Rides
+    from app.edge.cli.demo.run import Rides
 
     if replay is None:
         from app.edge.cli.records.generate import generated

@@ -18,7 +18,7 @@ def command(as_json: bool) -> None:
     """
     from app.base.services import local
     from app.edge.cli.machine.services import tell
-    from app.edge.demo.workers import stop_workers
+    from app.edge.local.workers import stop_workers
 
     settings = load_settings()
     stopped = stop_workers(settings)

@@ -22,8 +22,8 @@ def command(as_json: bool) -> None:
     from app.definitions.registered import register_schemas
     from app.edge.cli.machine.services import LOCAL_SETS, fetch_missing, tell
     from app.edge.cli.records.zones import publish_zones
-    from app.edge.demo.lifetime import owned_until_released, unwind_on_term
-    from app.edge.demo.workers import await_ready, running_workers, start_workers, stop_workers
+    from app.edge.local.lifetime import owned_until_released, unwind_on_term
+    from app.edge.local.workers import await_ready, running_workers, start_workers, stop_workers
     from app.rides.zones import zones
     from app.topics import topics
 

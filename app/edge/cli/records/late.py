@@ -48,9 +48,9 @@ def show(*, with_values: bool, limit: int, bootstrap_server: str | None, as_json
     """
     from app.base.registry.client import Registry
     from app.base.registry.schemas import RegistrySchemas
+    from app.edge.cli.records.telling import echo_refused, refused_as_json
     from app.edge.late.mending import Reader
     from app.edge.late.originals import Originals
-    from app.edge.late.telling import echo_refused, refused_as_json
 
     settings = load_settings(bootstrap_server)
     listed: list[RefusedRecord] = []
@@ -105,9 +105,9 @@ def refeed(
     """
     from app.base.registry.client import Registry
     from app.base.registry.schemas import RegistrySchemas
+    from app.edge.cli.records.telling import echo_run, run_as_json
     from app.edge.late.mending import read_mended
     from app.edge.late.refeed import Refeeding
-    from app.edge.late.telling import echo_run, run_as_json
 
     settings = load_settings(bootstrap_server)
     catalogue = _catalogue_with(settings, views)
@@ -147,11 +147,11 @@ def cost(*, views: tuple[str, ...], worker_url: str | None, bootstrap_server: st
     """
     from app.base.registry.client import Registry
     from app.base.registry.schemas import RegistrySchemas
+    from app.edge.cli.records.telling import echo_costs
     from app.edge.late.cost import cost as cost_of
     from app.edge.late.originals import Originals
     from app.edge.late.refused import LATE, Selection
     from app.edge.late.standing import Outcomes, task
-    from app.edge.late.telling import echo_costs
 
     settings = load_settings(bootstrap_server)
     catalogue = _catalogue_with(settings, views)

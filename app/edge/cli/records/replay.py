@@ -63,7 +63,7 @@ def command(
     flagfall replay yellow_tripdata_2019-01.parquet --close
     flagfall replay trips/ --speed 600x --order reported
     """
-    from app.edge.demo.lifetime import unwind_on_term
+    from app.edge.local.lifetime import unwind_on_term
 
     unwind_on_term()
     settings = load_settings(bootstrap_server)

@@ -58,7 +58,7 @@ def command(
          11  INCONCLUSIVE  not ready or too slow: run it again
          12  INVALID       the topics do not hold what the tables claim to cover
     """
-    from app.edge.demo.lifetime import unwind_on_term
+    from app.edge.local.lifetime import unwind_on_term
 
     unwind_on_term()
     settings = load_settings(bootstrap_server)

@@ -28,7 +28,7 @@ def command(worker_url: str | None, as_json: bool) -> int:
     flagfall status
     flagfall status --worker http://127.0.0.1:18082 --json
     """
-    from app.edge.demo.ask import ask
+    from app.edge.local.ask import ask
 
     settings = load_settings()
     url = worker_url or settings.worker.local_url

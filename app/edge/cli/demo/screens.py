@@ -17,7 +17,7 @@ from rich.text import Text
 
 from app.base.printable import printable
 from app.base.terminal import Terminal
-from app.edge.demo.ask import ask
+from app.edge.local.ask import ask
 
 TOP = 5
 MOST_ROWS = 10_000

@@ -14,7 +14,7 @@ from app.base.services.errors import PortInUse, StartFailed
 from app.base.services.processes import Daemon
 from app.base.setting_groups import variable
 from app.base.settings import Settings
-from app.edge.demo.ask import Worker
+from app.edge.local.ask import Worker
 
 COUNT = 2
 STOP_SECONDS = 20.0

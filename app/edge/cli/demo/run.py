@@ -21,14 +21,14 @@ from app.definitions.load import catalogue_of
 from app.definitions.registered import register_schemas
 from app.domain.errors import FlagfallError
 from app.domain.records import TopicPartition
+from app.edge.cli.demo.place import own_place
+from app.edge.cli.demo.screens import Steps, announce, last_screen, show_answers
 from app.edge.cli.machine.services import ALL_SETS, fetch_missing
 from app.edge.cli.records.sending import close_windows, progress, send
 from app.edge.cli.records.zones import publish_zones
-from app.edge.demo.ask import await_position, await_watermark
-from app.edge.demo.lifetime import owned
-from app.edge.demo.place import own_place
-from app.edge.demo.screens import Steps, announce, last_screen, show_answers
-from app.edge.demo.workers import COUNT, await_ready, start_workers, stop_workers
+from app.edge.local.ask import await_position, await_watermark
+from app.edge.local.lifetime import owned
+from app.edge.local.workers import COUNT, await_ready, start_workers, stop_workers
 from app.rides.ride import RIDES
 from app.rides.zones import zones
 from app.topics import topics
