@@ -6,9 +6,10 @@ some milliseconds goes to a thread. What may be awaited holds up its own task on
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Mapping, Sequence
+from collections.abc import Awaitable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 
+from app.codecs.avro.schema import WriterSchema
 from app.engine.core.batch import Batch
 from app.engine.core.building import Piece
 from app.engine.core.task_state import TaskState
@@ -32,8 +33,8 @@ class Done(Protocol):
 class BackPressure(Protocol):
     """A topic of the task holds enough (`full`), or has been emptied again (`drained`).
 
-    `Waiting` calls it on the loop, inside of `offer` and of taking a batch; and `SourceTable`, for all topics, when a
-    runner has gone. It must not block: it marks the topic-partition for the fetcher, whose thread looks at the mark.
+    `WaitingBatches` calls it on the loop, inside of `offer` and of taking a batch; and `SourceTable`, for all topics,
+    when a runner has gone. It must not block: it marks the topic-partition for the fetcher, whose thread looks at it.
     """
 
     def __call__(self, topic: str) -> None: ...
@@ -113,6 +114,46 @@ class TakeChanges(Protocol):
     """
 
     def __call__(self, batch: Batch, /) -> None: ...
+
+
+class PartitionRead(Protocol):
+    """All records of this partition have been given to `TakeChanges`.
+
+    `read_to_end` calls it on the loop, once for each partition, as soon as its own end is reached; also of one that
+    holds nothing. It must not block; it may raise, which ends the reading of the others.
+    """
+
+    def __call__(self, partition: int, /) -> None: ...
+
+
+class TakeAgain(Protocol):
+    """Takes over these tasks, which another worker had fenced while the group went on giving them to this one.
+
+    `Retaking` awaits it on the loop, a while after the fence, with nothing of the former runners left; other tasks go
+    on. It asks the group and reads changelogs, so it takes as long as these do; what it raises ends the worker.
+    """
+
+    def __call__(self, partitions: Collection[int], /) -> Awaitable[None]: ...
+
+
+class OnAnswer(Protocol):
+    """The registry has told of a schema that a batch was withheld for, or cannot be asked any more.
+
+    Called on the loop by the question's end, once for each batch. It must not block: the runner is woken, and takes
+    the batch in its turn.
+    """
+
+    def __call__(self) -> None: ...
+
+
+class LookUp(Protocol):
+    """The schema of this id as the registry tells it now; None for an id that it does not have.
+
+    `SchemaCache` calls it in a thread of its own, for several ids at once, again and again while it raises what
+    the cache takes for silence. It may block for as long as the registry's time-out.
+    """
+
+    def __call__(self, schema_id: int, /) -> WriterSchema | None: ...
 
 
 class EndWorker(Protocol):

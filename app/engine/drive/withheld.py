@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence, Set
+from collections.abc import Sequence, Set
 from typing import NamedTuple
 
 from app.codecs.avro.schema import Schemas, WriterSchema
 from app.engine.core.batch import Batch
+from app.engine.drive.callbacks import OnAnswer
 from app.engine.drive.kafka.schemas import SchemaCache
 from app.engine.drive.waiting import TakenBatch
 
@@ -28,7 +29,7 @@ class Withheld:
     `on_answer` is called, on the loop, whenever `take_answered` may have more to give.
     """
 
-    def __init__(self, schemas: SchemaCache, on_answer: Callable[[], None]) -> None:
+    def __init__(self, schemas: SchemaCache, on_answer: OnAnswer) -> None:
         self._schemas, self._on_answer = schemas, on_answer
         self._asked: dict[str, _Asked] = {}
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from aiokafka import AIOKafkaConsumer
 from aiokafka.structs import TopicPartition
 
 from app.domain.errors import StateError
-from app.engine.drive.callbacks import TakeChanges
+from app.engine.drive.callbacks import PartitionRead, TakeChanges
 from app.engine.drive.kafka.fetch import next_fetch
 from app.engine.drive.kafka.kept_batches import STEP_RECORDS
 
@@ -28,7 +28,7 @@ async def read_to_end(
     starts: Mapping[int, int],
     ends: Mapping[int, int],
     take: TakeChanges,
-    done: Callable[[int], None] = lambda partition: None,
+    done: PartitionRead = lambda partition: None,
     *,
     step_records: int = STEP_RECORDS,
 ) -> None:
@@ -69,7 +69,7 @@ async def _read(
     reading: dict[int, int],
     ends: Mapping[int, int],
     take: TakeChanges,
-    done: Callable[[int], None],
+    done: PartitionRead,
     step_records: int,
 ) -> None:
     progressed = time.monotonic()

@@ -11,13 +11,14 @@ import asyncio
 import logging
 import threading
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from concurrent.futures import Future
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from weakref import WeakValueDictionary
 
 from app.codecs.avro.schema import Schemas, WriterSchema
+from app.engine.drive.callbacks import LookUp
 
 log = logging.getLogger(__name__)
 
@@ -43,7 +44,7 @@ class Awaited:
 class SchemaCache:
     """`look_up` asks the registry (blocking): the schema, None for no such id; `unavailable` when it cannot."""
 
-    def __init__(self, look_up: Callable[[int], WriterSchema | None], unavailable: type[Exception]) -> None:
+    def __init__(self, look_up: LookUp, unavailable: type[Exception]) -> None:
         self._look_up, self._unavailable = look_up, unavailable
         self._known: dict[int, WriterSchema] = {}
         self._unknown_until: dict[int, float] = {}

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Collection
+from collections.abc import Collection
 
 from app.engine.drive import background
-from app.engine.drive.callbacks import EndWorker
+from app.engine.drive.callbacks import EndWorker, TakeAgain
 from app.engine.drive.runner import TaskRunner
 
 FENCED_BACKOFF_SECONDS = 1.0
@@ -21,7 +21,7 @@ class Retaking:
     def __init__(
         self,
         name: str,
-        take: Callable[[Collection[int]], Awaitable[None]],
+        take: TakeAgain,
         fail: EndWorker,
     ) -> None:
         self._name, self._take, self._fail = name, take, fail
