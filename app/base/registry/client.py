@@ -39,7 +39,7 @@ class Version(NamedTuple):
 
 
 class Registry:
-    """A client of one registry. Ids and schemas never change, so each is asked for once.
+    """A client of one registry. The ids of what is registered never change, so each is asked for once.
 
     An answer may take `timeout_seconds`; a question is put RETRIES times more before it is given up.
     """
@@ -48,7 +48,6 @@ class Registry:
         self.url = settings.registry_url
         self._client: SchemaRegistryClient = bounded_client(_client_options(settings), timeout_seconds)
         self._ids: dict[tuple[str, str], int] = {}
-        self._schemas: dict[int, WriterSchema] = {}
 
     def register(self, subject: str, schema: Mapping[str, Any]) -> int:
         """The schema's id under the subject, registered if it was not. Raises SchemaRefused, RegistryUnavailable.
@@ -64,22 +63,21 @@ class Registry:
         """What was registered under the id. Raises RegistryUnavailable.
 
         None is the registry's own word that there is no such id, now; it may be given to a schema tomorrow. One that
-        is larger than any that can be read has no text.
+        is larger than any that can be read has no text. Asked anew each time: a registry may be given back what it had.
         """
         if schema_id not in SCHEMA_IDS:
             return None
-        if schema_id not in self._schemas:
-            try:
-                self._schemas[schema_id] = writer_schema_of(schema_id, self._client.get_schema(schema_id))
-            except TooLarge:
-                self._schemas[schema_id] = WriterSchema(schema_id, "")
-            except SchemaRegistryError as error:
-                if (error.http_status_code, error.error_code) == (NOT_FOUND, SCHEMA_NOT_FOUND):
-                    return None
-                raise self._unavailable(error) from error
-            except Exception as error:  # the client lets its HTTP library's own errors through
-                raise self._unavailable(error) from error
-        return self._schemas[schema_id]
+        self._client.clear_caches()  # what it keeps may have been refused by whoever asks again
+        try:
+            return writer_schema_of(schema_id, self._client.get_schema(schema_id))
+        except TooLarge:
+            return WriterSchema(schema_id, "")
+        except SchemaRegistryError as error:
+            if (error.http_status_code, error.error_code) == (NOT_FOUND, SCHEMA_NOT_FOUND):
+                return None
+            raise self._unavailable(error) from error
+        except Exception as error:  # the client lets its HTTP library's own errors through
+            raise self._unavailable(error) from error
 
     def state(self, subject: str, schema: Mapping[str, Any]) -> SubjectState:
         """Whether the subject holds exactly this schema. Raises RegistryUnavailable."""

@@ -71,6 +71,22 @@ async def test_an_id_waits_out_any_trouble_and_is_never_called_unknown(fake: Fak
     assert (found.text, cache.awaited) == ('"string"', [])
 
 
+async def test_a_registry_that_is_given_back_the_schemas_it_had_is_believed_again(fake: FakeRegistry) -> None:
+    """What it said meanwhile was refused, and must not be kept by anybody."""
+    before = SchemaCache(asking(fake).writer_schema, RegistryUnavailable)
+    read_by = (await before.having([NUMBER]))[NUMBER]
+    assert read_by is not None
+    cache = SchemaCache(asking(fake).writer_schema, RegistryUnavailable)
+    cache.expect({str(NUMBER): read_by.fingerprint})
+    fake.schemas[NUMBER] = '"double"'
+    waiting = asyncio.create_task(cache.having([NUMBER]))
+    async with asyncio.timeout(60):
+        while not (cache.awaited and "another schema" in cache.awaited[0].why):
+            await asyncio.sleep(0.005)
+        fake.schemas[NUMBER] = '"string"'
+        assert await waiting == {NUMBER: read_by}
+
+
 async def test_a_schema_that_is_larger_than_any_that_is_read_is_a_decision(fake: FakeRegistry) -> None:
     """It is the registry's word; waiting for another would hold the partition for ever."""
     fake.trouble = saying(200, '{"schema": "' + " " * 9_000_000 + '"}', MEDIA_TYPE)
