@@ -26,10 +26,26 @@ def begun_outputs(definition: TaskDefinition, marker: Marker) -> list[Output]:
 
 
 def begun_in(definition: TaskDefinition, batch: Batch) -> str | None:
-    """The id that this part of the task's partition of `<app>.begun` tells of last; None if it does not."""
+    """The id that this part of the task's partition of `<app>.begun` tells of last; None if it does not. StateError."""
     key = _key(_place(definition, batch.partition))
-    told = [value for its_key, value in zip(batch.keys, batch.values, strict=True) if its_key == key and value]
-    return str(orjson.loads(told[-1])["changelog_id"]) if told else None
+    told = [
+        at for at, (its_key, value) in enumerate(zip(batch.keys, batch.values, strict=True)) if its_key == key and value
+    ]
+    return _changelog_id(batch, told[-1]) if told else None
+
+
+def _changelog_id(batch: Batch, at: int) -> str:
+    try:
+        told = orjson.loads(batch.values[at] or b"")
+    except orjson.JSONDecodeError:
+        told = None
+    if not isinstance(told, dict) or not isinstance(told.get("changelog_id"), str):
+        raise StateError(
+            f"{batch.topic}-{batch.partition}: what stands at offset {batch.offsets[at]} was written by no task "
+            f"({batch.values[at]!r:.100}), so it cannot be told whether this one had begun. Delete the topic if the "
+            "application never had a record, or use another FLAGFALL_APP_ID"
+        )
+    return str(told["changelog_id"])
 
 
 def require_same(definition: TaskDefinition, partition: int, marker: Marker | None, begun: str, now: str) -> None:

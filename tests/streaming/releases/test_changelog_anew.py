@@ -56,6 +56,19 @@ def test_a_changelog_that_was_emptied_is_refused_though_it_is_the_same(broker: B
         take_over(broker)
 
 
+@pytest.mark.parametrize("value", [b"junk", b"[]", b"{}", b'{"changelog_id":7}', b"\xff"])
+def test_what_no_task_wrote_of_its_beginning_is_refused_with_its_place(broker: Broker, value: bytes) -> None:
+    broker.produce(TopicPartition(names.begun_topic("app"), 0), SentRecord(f"{CHANGELOG}-0".encode(), value))
+    with pytest.raises(StateError, match=r"app\.begun-0: what stands at offset 0 was written by no task"):
+        take_over(broker)
+
+
+def test_what_others_wrote_beside_what_tasks_tell_is_none_of_theirs(broker: Broker) -> None:
+    for key in (b"junk", None, f"{CHANGELOG}-1".encode()):
+        broker.produce(TopicPartition(names.begun_topic("app"), 0), SentRecord(key, b"junk"))
+    assert take_over(broker).core is not None
+
+
 def test_a_marker_that_names_no_changelog_is_completed_before_another_record_comes(broker: Broker) -> None:
     """As those of before layout 6."""
     send(broker, 0)
