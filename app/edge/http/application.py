@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable, Sequence
 
 from aiohttp import ClientSession, web
+from aiohttp.log import server_logger
 from prometheus_client import CollectorRegistry
 
 from app.base.files.verdicts import LastVerdicts
@@ -28,6 +29,7 @@ from app.edge.http.query.read_query import check_parameter_names
 from app.edge.http.routes import ROUTES
 from app.edge.http.rows.zone_names import Names
 from app.edge.http.security import MAX_LINE_BYTES, bounded_address, secure_headers, unread_body
+from app.edge.http.unreadable import BRIEF_OF_CALLERS
 from app.engine.drive.kafka.schemas import Awaited
 from app.engine.drive.watch.liveness import Liveness
 
@@ -73,6 +75,7 @@ def create_app(
 
 def create_runner(app: web.Application) -> web.AppRunner:
     """A runner that leaves signals to Faust and does not wait long for slow clients when the worker stops."""
+    server_logger.addFilter(BRIEF_OF_CALLERS)
     return web.AppRunner(
         app,
         handle_signals=False,

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from app.domain.errors import FlagfallError
 
-TALKATIVE = ("faust", "mode", "aiokafka", "httpx", "httpx2", "asyncio")
+TALKATIVE = ("faust", "mode", "aiokafka", "httpx", "httpx2", "asyncio", "aiohttp")
 """At info these tell every step of every rebalance, request and service; `-l debug` shows it."""
 REPEATING = ("app.engine.drive.kafka.schemas",)
 """Of ours, what may say the same any number of times: of each of thousands of ids, say."""
