@@ -14,7 +14,7 @@ from app.base.asking import bounded
 from app.codecs.avro.schema import WriterSchema
 
 MAX_ANSWER_BYTES = 8_000_000
-"""Room for any schema that is read (`schema_admission.MAX_SCHEMA_BYTES`), all its letters escaped."""
+"""Room for any schema that is read (`admission.MAX_SCHEMA_BYTES`), all its letters escaped."""
 CONNECT_SECONDS = 10.0
 
 

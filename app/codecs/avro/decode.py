@@ -1,6 +1,6 @@
 """Many Confluent-framed Avro values to columns at once: walked where they are sound, one by one where they are odd.
 
-The compiled walker (`avro_walk`) reads what an Avro writer writes, and nothing else. Whatever it calls odd goes to the
+The compiled walker (`walk`) reads what an Avro writer writes, and nothing else. Whatever it calls odd goes to the
 strict decoder, which is the rule: it names what is wrong, or accepts an unusual encoding, which is then written anew
 and walked like the others. So what becomes of a record never depends on its neighbours.
 

@@ -27,7 +27,7 @@ _PASSED_OVER = {
 def program_of(schema: WriterSchema, layout: Layout) -> Int64s | None:
     """How to walk a readable schema's bodies into these columns; None if it takes the strict decoder.
 
-    `avro_walk.FIELD_WIDTH` numbers for each field of the writer, in its order. Each must be a primitive or `fixed` or a
+    `walk.FIELD_WIDTH` numbers for each field of the writer, in its order. Each must be a primitive or `fixed` or a
     union of one with null, and be walked as its column is.
     """
     columns = {column.name: at for at, column in enumerate(layout.columns)}

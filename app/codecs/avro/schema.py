@@ -20,7 +20,7 @@ AVRO = "AVRO"
 
 @dataclass(frozen=True)
 class WriterSchema:
-    """What a registry holds under an id, whatever that is: `schema_admission` says whether it can be read."""
+    """What a registry holds under an id, whatever that is: `admission` says whether it can be read."""
 
     id: int
     text: str

@@ -24,6 +24,9 @@ CITED = re.compile(r"\b[Rr]ules? (\d+(?:(?:, | and )\d+)*)")
 NAMED = re.compile(
     r"`((?:app|agents|tables|spark_batch|tests|docs|scripts|benchmarks)/[\w/.{},-]+\.\w+|docs/decisions/\d{4})`"
 )
+MODULE = re.compile(r"`(\w+\.py)`")
+OWN_MODULE = re.compile(r"^# (\w+\.py)$", re.MULTILINE)
+"""Of a page: the code that it shows, by name."""
 LINK = re.compile(r"\]\(([^)#\s:]+)(?:#[^)]*)?\)")
 MAKE = re.compile(r"(?:`|^ {4})make ((?:[a-z-]+ ?)+)", re.MULTILINE)
 
@@ -53,6 +56,13 @@ def test_every_rule_that_is_cited_exists() -> None:
 def test_files_that_a_page_names_are_there(page: Path) -> None:
     missing = [name for found in NAMED.findall(page.read_text()) for name in _spelled_out(found) if not _exists(name)]
     assert missing == []
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if page.parent != HISTORY], ids=_name)
+def test_modules_that_a_page_names_without_their_place_are_there(page: Path) -> None:
+    text = page.read_text()
+    there = {path.name for path in CODE} | set(OWN_MODULE.findall(text))
+    assert set(MODULE.findall(text)) - there == set()
 
 
 @pytest.mark.parametrize("page", PAGES, ids=_name)
