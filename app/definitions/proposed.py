@@ -46,7 +46,7 @@ class Proposal:
         return self.is_accepted and not self.breaks and not self.unreadable
 
 
-def judge(settings: Settings, catalogue: Catalogue, topic: str, text: str) -> Proposal:
+def proposal_of(settings: Settings, catalogue: Catalogue, topic: str, text: str) -> Proposal:
     """Raises NoSchema, DefinitionError for a topic that no source has, RegistryUnavailable."""
     source, schema, subject = _source_of(catalogue, topic), parsed(text), subject_of(topic)
     registry, unreadable = Registry(settings), tuple(_unreadable(source, text))

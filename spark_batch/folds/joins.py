@@ -143,12 +143,12 @@ def _first_of_each(in_time: DataFrame, remembered_us: int) -> DataFrame:
     told = F.struct("offset", "at_us", "watermark_us", "origin")
     grouped = in_time.groupBy("task", "side", "id").agg(F.array_sort(F.collect_list(told)).alias("each"))
 
-    def judge(held: Column, now: Column) -> Column:
+    def with_next(held: Column, now: Column) -> Column:
         taken = F.exists(held, lambda h: h["counts"] & (h["at_us"] + remembered_us > now["watermark_us"]))
         names = ("offset", "at_us", "watermark_us", "origin")
         return F.array_append(held, F.struct(*(now[name].alias(name) for name in names), (~taken).alias("counts")))
 
-    folded = grouped.withColumn("one", F.explode(F.aggregate("each", F.array().cast(_HELD), judge)))
+    folded = grouped.withColumn("one", F.explode(F.aggregate("each", F.array().cast(_HELD), with_next)))
     return folded.select("task", "side", "id", "one.*")
 
 

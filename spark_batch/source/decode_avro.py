@@ -57,7 +57,7 @@ def decode(raw: DataFrame, source: s.Source, writer_schemas: Sequence[WriterSche
     return guarded.select(*raw.columns, "suspect", *(value.alias(name) for name, value in values.items()))
 
 
-def judge(decoded: DataFrame, source: s.Source, rules: Rules = AS_DECLARED) -> DataFrame:
+def with_reasons(decoded: DataFrame, source: s.Source, rules: Rules = AS_DECLARED) -> DataFrame:
     """`decoded` with the derived columns, those of rules, and `reason`: why a decoded record is unusable, null where it
     is not.
 

@@ -25,7 +25,7 @@ from app.domain.rules.admission import refusal
 from app.domain.rules.epochs import AS_DECLARED, Rules
 from app.domain.source import Source
 from app.domain.view import View
-from spark_batch.source.decode_avro import LARGE_BYTES, decode, judge
+from spark_batch.source.decode_avro import LARGE_BYTES, decode, with_reasons
 
 SUSPECTS_AT_ONCE = 20_000
 _PLACE = ("topic_number", "partition", "offset", "timestamp_ms")
@@ -59,7 +59,7 @@ def read_source(
     """
     known = [schema for schema in schemas.values() if schema is not None]
     columns = kept_columns(source, views)
-    full = judge(decode(raw, source, known), source, rules).withColumn("topic_number", _topic_number(source))
+    full = with_reasons(decode(raw, source, known), source, rules).withColumn("topic_number", _topic_number(source))
     large = F.coalesce(F.length("value") > LARGE_BYTES, F.lit(False)) if look_up else F.lit(False)
     value = F.when(F.col("suspect") & ~large, F.col("value"))
     full.select(*_PLACE, "reason", *columns, "suspect", large.alias("large"), value.alias("value")).write.parquet(

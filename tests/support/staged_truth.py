@@ -20,7 +20,7 @@ from app.codecs.avro.schema import WriterSchema
 from app.codecs.avro.strict import StrictDecoder
 from app.codecs.stored.export import read_export
 from app.domain.advance import Advance
-from app.domain.corrections.correction import Correction, judge
+from app.domain.corrections.correction import Correction, why_not_applied
 from app.domain.marker import LIVE, Marker
 from app.domain.oracle.alert_fold import ToldAlert, fold_alert
 from app.domain.oracle.join_fold import Joined, fold_join
@@ -126,7 +126,7 @@ class Truth:
     ) -> None:
         stored = rows.get((partition, correction.key))
         watermark_us = self.markers[partition].lowest_watermark_us(topic.name for topic in STAGED.topics)
-        assert judge(view, correction, stored, watermark_us, None) is None
+        assert why_not_applied(view, correction, stored, watermark_us, None) is None
         if correction.row is None:
             rows.pop((partition, correction.key), None)
         else:

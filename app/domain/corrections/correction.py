@@ -91,7 +91,7 @@ def adds_up(view: View, correction: Correction, partition: int) -> bool:
     return correction.row[:2] == (count + len(places), signed(fingerprint + added))
 
 
-def judge(
+def why_not_applied(
     view: View, correction: Correction, stored: Cells | None, watermark_us: int, expired_to_us: int | None
 ) -> Refusal | None:
     """Why the correction may not be applied to the row that stands there now, or None.

@@ -9,7 +9,7 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from app.domain.contribution import contribution, key_of
-from app.domain.corrections.correction import Correction, Place, Refusal, judge
+from app.domain.corrections.correction import Correction, Place, Refusal, why_not_applied
 from app.domain.event_time import NO_WATERMARK
 from app.domain.marker import LIVE, Fates, Marker
 from app.domain.records import Record, with_derived
@@ -145,7 +145,7 @@ def _why_not_row(view: View, standing: ViewStanding, key: RowKey) -> Left | None
     if lowest_us == NO_WATERMARK:
         return Left.OPEN
     asked = Correction("", view.name, view.version, key, row, row)
-    match judge(view, asked, row, lowest_us, marker.views[view.name].expired_to_us):
+    match why_not_applied(view, asked, row, lowest_us, marker.views[view.name].expired_to_us):
         case Refusal.OPEN:
             return Left.OPEN
         case Refusal.EXPIRED:

@@ -106,10 +106,10 @@ def _check_registered(as_json: bool) -> int:
 
 
 def _check_proposed(text: str, topic: str, as_json: bool) -> int:
-    from app.definitions.proposed import judge
+    from app.definitions.proposed import proposal_of
 
     settings = load_settings()
-    told = judge(settings, load_catalogue(settings), topic, text)
+    told = proposal_of(settings, load_catalogue(settings), topic, text)
     if as_json:
         echo_json(asdict(told) | {"is_fit": told.is_fit})
     else:

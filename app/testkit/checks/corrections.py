@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from app.base import names
-from app.domain.corrections.correction import Refusal, judge
+from app.domain.corrections.correction import Refusal, why_not_applied
 from app.testkit.checks.expected import Expected, ExpectedOutcome
 from app.testkit.simulation.parcels import ALL_VIEWS
 from app.testkit.simulation.steps import Deploy
@@ -63,8 +63,8 @@ def _allowed(
     reached = [then.seen_us(view, topic.name) for topic in view.source.topics]
     for lowest_us in (min(map(min, reached)), min(map(max, reached))):
         for expired_to_us in (None, marker.views[view.name].expired_to_us):
-            yield judge(view, outcome.correction, stored, lowest_us, expired_to_us)
+            yield why_not_applied(view, outcome.correction, stored, lowest_us, expired_to_us)
             if expired_to_us is not None:
-                yield judge(view, outcome.correction, None, lowest_us, expired_to_us)
+                yield why_not_applied(view, outcome.correction, None, lowest_us, expired_to_us)
     if any(isinstance(step, Deploy) for step in world.script.steps):  # which release had the task, nothing tells
         yield from (Refusal.NOT_LIVE, Refusal.NO_SUCH_VIEW, Refusal.OTHER_VERSION)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from app.base import names
 from app.domain.advance import Advance
-from app.domain.corrections.correction import Correction, judge
+from app.domain.corrections.correction import Correction, why_not_applied
 from app.domain.marker import BUILDING, LIVE, InputPosition
 from app.domain.oracle.view_fold import fold
 from app.domain.rows import Cells, RowKey
@@ -126,7 +126,7 @@ def test_corrections_are_judged_one_by_one_and_set_or_refused(seed: int) -> None
         view = WHOLE.by_name[correction.view]
         stored = rows[view.name].get(correction.key)
         expired_to_us = core.state.marker.views[view.name].expired_to_us
-        why = judge(view, correction, stored, lowest_us, expired_to_us)
+        why = why_not_applied(view, correction, stored, lowest_us, expired_to_us)
         assert outcome["why"] == why
         if why is None and correction.row is None:
             rows[view.name].pop(correction.key, None)

@@ -119,20 +119,20 @@ def plant_take_a_building_view_for_live(patch: pytest.MonkeyPatch) -> None:
 
 
 def plant_apply_corrections_whatever_stands_there(patch: pytest.MonkeyPatch) -> None:
-    judge = corrections.judge
+    why_not_applied = corrections.why_not_applied
 
     def lenient(*asked: Any) -> Any:
-        why = judge(*asked)
+        why = why_not_applied(*asked)
         return None if why == Refusal.MOVED_ON else why
 
-    patch.setattr(corrections, "judge", lenient)
+    patch.setattr(corrections, "why_not_applied", lenient)
 
 
 def plant_correct_open_rows(patch: pytest.MonkeyPatch) -> None:
-    judge = corrections.judge
+    why_not_applied = corrections.why_not_applied
 
     def hasty(*asked: Any) -> Any:
-        why = judge(*asked)
+        why = why_not_applied(*asked)
         return None if why == Refusal.OPEN else why
 
-    patch.setattr(corrections, "judge", hasty)
+    patch.setattr(corrections, "why_not_applied", hasty)

@@ -15,7 +15,7 @@ USABLE, UNDECODED, OUT_OF_BOUNDS, NO_TIMESTAMP, SKEWED, UNCLEAN = range(6)
 
 
 @compiled("void(int32[::1], int64[::1], boolean[::1], int64[::1], boolean[::1], int64, int64, int8[::1], int64[::1])")
-def judge(
+def write_verdicts(
     fates: npt.NDArray[np.int32],
     reported_at_us: Int64s,
     present: Present,

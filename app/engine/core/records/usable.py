@@ -22,7 +22,15 @@ from app.engine.core.batch import Batch
 from app.engine.core.records import fingerprint
 from app.engine.core.records.conditions import held
 from app.engine.core.records.derived import made
-from app.engine.core.records.judging import NO_TIMESTAMP, OUT_OF_BOUNDS, SKEWED, UNCLEAN, UNDECODED, USABLE, judge
+from app.engine.core.records.judging import (
+    NO_TIMESTAMP,
+    OUT_OF_BOUNDS,
+    SKEWED,
+    UNCLEAN,
+    UNDECODED,
+    USABLE,
+    write_verdicts,
+)
 
 _REASONS = {NO_TIMESTAMP: str(Reason.NO_TIMESTAMP), SKEWED: str(Reason.SKEWED)}
 
@@ -112,7 +120,7 @@ def usable_records(
     unclean = [held(condition, _reader(derived, decoded.columns)) for _, condition in refusing]
     reported = derived.get(source.reported_at) or decoded.columns.column(source.reported_at)
     verdicts, watermarks_us = np.empty(len(batch), np.int8), np.empty(len(batch), np.int64)
-    judge(
+    write_verdicts(
         decoded.fates,
         reported.values[0],
         reported.present,

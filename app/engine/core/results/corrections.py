@@ -15,7 +15,7 @@ from app.codecs.stored.closings import Replaced
 from app.codecs.stored.corrections import read_correction, read_outcome
 from app.codecs.stored.row_keys import encode_keys
 from app.domain.corrections.corrected import Applied, fold_corrections
-from app.domain.corrections.correction import Correction, Refusal, adds_up, fits, judge
+from app.domain.corrections.correction import Correction, Refusal, adds_up, fits, why_not_applied
 from app.domain.marker import LIVE, OffsetRange
 from app.domain.rows import Cells, RowKey
 from app.domain.rules.obeyed import lowest_seen_us
@@ -109,7 +109,7 @@ def _judged(draft: Draft, correction: Correction, now: dict[_Place, Cells | None
         return Refusal.MISCOUNTED
     place = _Place(view.name, correction.key)
     stored = now[place] if place in now else _stored(draft, view, correction.key)
-    return judge(
+    return why_not_applied(
         view, correction, stored, lowest_seen_us(view, draft.marker), draft.marker.views[view.name].expired_to_us
     )
 
