@@ -29,7 +29,7 @@ import psutil
 from app.base.kafka.producer import Producer
 from app.base.services import processes
 from app.base.settings import Settings
-from app.codecs.avro.encode import encode_block
+from app.codecs.avro.encode import encode_frame
 from app.definitions.registered import register_schemas
 from app.edge.local.lifetime import unwind_on_term
 from app.rides.frames import message_keys
@@ -104,7 +104,7 @@ def fill(settings: Settings, case: Case) -> None:
         frame = generator.rides(first, min(BLOCK_RIDES, case.rides - first))
         for (service,), part in frame.partition_by("service", as_dict=True).items():
             topic = SERVICES[str(service)]
-            values = encode_block(part, avro_schema(), ids[topic])
+            values = encode_frame(part, avro_schema(), ids[topic])
             producer.send(topic, values, message_keys(part), part["clock_ms"].to_list(), case.partition)
     producer.finish()
 

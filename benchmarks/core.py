@@ -15,7 +15,7 @@ import polars as pl
 
 from app.codecs.avro.column_arrays import Layout
 from app.codecs.avro.decode import BlockDecoder, Packed
-from app.codecs.avro.encode import encode_block
+from app.codecs.avro.encode import encode_frame
 from app.codecs.avro.schema import WriterSchema
 from app.codecs.blobs import Blobs
 from app.domain.marker import InputPosition
@@ -42,7 +42,7 @@ def frames(rides: int, size: int, dirt: Dirt | None = None) -> Iterator[pl.DataF
 def batches(rides: int, size: int, dirt: Dirt | None = None) -> Iterator[Batch]:
     """The same rides as one topic-partition would hold them."""
     for first, frame in zip(range(0, rides, size), frames(rides, size, dirt), strict=True):
-        values = encode_block(frame.select(c.name for c in RIDE_COLUMNS), avro_schema(), SCHEMA.id)
+        values = encode_frame(frame.select(c.name for c in RIDE_COLUMNS), avro_schema(), SCHEMA.id)
         yield Batch(
             topic=TOPIC,
             partition=0,

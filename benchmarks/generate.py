@@ -13,7 +13,7 @@ import sys
 from collections.abc import Callable
 from time import perf_counter, process_time
 
-from app.codecs.avro.encode import encode_block
+from app.codecs.avro.encode import encode_frame
 from app.rides.generator.generator import Generator
 from app.rides.ride import avro_schema
 
@@ -44,7 +44,7 @@ def main(rides: int = 1_000_000, block: int = 50_000) -> None:
         "machine": platform.machine(),
         "generate": measure(rides, block, lambda first: generator.rides(first, block)),
         "generate_and_encode": measure(
-            rides, block, lambda first: encode_block(generator.rides(first, block), schema, schema_id=1)
+            rides, block, lambda first: encode_frame(generator.rides(first, block), schema, schema_id=1)
         ),
     }
     print(json.dumps(figures, indent=2))

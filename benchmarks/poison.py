@@ -20,7 +20,7 @@ import numpy as np
 import polars as pl
 
 from app.base import names
-from app.codecs.avro.encode import encode_block
+from app.codecs.avro.encode import encode_frame
 from app.codecs.avro.schema import WriterSchema
 from app.codecs.blobs import Blobs
 from app.domain.marker import InputPosition
@@ -88,7 +88,7 @@ def poisoned(rides: int, size: int, share: float) -> Iterator[tuple[Batch, int]]
             if kind in IN_BYTES:
                 values[row] = IN_BYTES[kind](values[row] or b"")
             elif kind in IN_VALUES:
-                (values[row],) = encode_block(_changed(frame[row], IN_VALUES[kind]), avro_schema(), SCHEMA.id)
+                (values[row],) = encode_frame(_changed(frame[row], IN_VALUES[kind]), avro_schema(), SCHEMA.id)
             else:
                 timestamps_ms[row] = -1
         yield replace(batch, values=Blobs.of(values), timestamps_ms=timestamps_ms), len(chosen)

@@ -35,7 +35,7 @@ def obeyed(advances: Iterable[Advance], source: Source) -> list[Advance]:
     return [advance for advance in advances if source.may_reach(advance.watermark_us)]
 
 
-def refusal(request: AdvanceRequest, by_topic: Mapping[str, Source], partition: int) -> str | None:
+def refusal_of_request(request: AdvanceRequest, by_topic: Mapping[str, Source], partition: int) -> str | None:
     """Why the task of this partition, with these topics of records, refuses the request; None if it does not.
 
     That its offset can be reached is for the log to say.

@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 from app.base import names
 from app.base.kafka.producer import Producer
 from app.codecs.stored.advance_requests import encode_request
-from app.domain.advance import AdvanceRequest, refusal
+from app.domain.advance import AdvanceRequest, refusal_of_request
 from app.domain.catalogue import TaskGroup
 from app.domain.errors import FlagfallError
 from app.domain.pairs.pairing import Pairing
@@ -34,7 +34,7 @@ def group_watermark_us(group: TaskGroup, latest_clock_ms: int) -> int:
 def _refuse_unless_admitted(group: TaskGroup, watermark_us: int) -> None:
     for source in group.sources:
         by_topic = {topic.name: source for topic in source.topics}
-        reasons = [refusal(AdvanceRequest(topic, 0, watermark_us), by_topic, 0) for topic in by_topic]
+        reasons = [refusal_of_request(AdvanceRequest(topic, 0, watermark_us), by_topic, 0) for topic in by_topic]
         if any(reasons):
             low, high = (f"{_EPOCH + timedelta(microseconds=at):%Y-%m-%d %H:%M}" for at in source.instants_us)
             raise CannotClose(

@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 
 from app.base.kafka.producer import Producer
-from app.codecs.avro.encode import encode_block
+from app.codecs.avro.encode import encode_frame
 from app.rides.frames import message_keys
 from app.rides.pace import Pace
 from app.rides.ride import SERVICES, avro_schema
@@ -31,7 +31,7 @@ def write_rides(
     def encoded(block: pl.DataFrame) -> Iterator[Encoded]:
         for service, rides in block.partition_by("service", as_dict=True, maintain_order=True).items():
             topic = SERVICES[str(service[0])]
-            values = encode_block(rides, avro_schema(), schema_ids[topic])
+            values = encode_frame(rides, avro_schema(), schema_ids[topic])
             yield Encoded(topic, values, message_keys(rides), rides["clock_ms"].to_list())
 
     return send_frames(producer, frames, pace, encoded, tell)

@@ -21,7 +21,7 @@ from app.base import names
 from app.codecs.batches.origin_headers import SHORTENED
 from app.codecs.batches.record_batches import Headers
 from app.codecs.stored.advance_requests import encode_request
-from app.domain.advance import AdvanceRequest, refusal
+from app.domain.advance import AdvanceRequest, refusal_of_request
 from app.domain.branch import Branch
 from app.domain.corrections.correction import Place
 from app.domain.marker import Marker
@@ -115,7 +115,7 @@ class Harness:
     def advance_watermark(self, topic: str, watermark_us: int, *, partition: int = 0) -> None:
         """Raise a watermark without a record, as `flagfall advance` does. It never goes back."""
         source, request = self._declared.source_of(topic), AdvanceRequest(topic, partition, watermark_us)
-        if refusal(request, {topic: source}, partition):
+        if refusal_of_request(request, {topic: source}, partition):
             raise HarnessError(f"{watermark_us} is no instant of {source.name}: {source.instants_us}, both inclusive")
         self._produce(
             self._declared.definition.advance_requests, partition, [SentRecord(None, encode_request(request))]

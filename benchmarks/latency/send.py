@@ -14,7 +14,7 @@ from confluent_kafka import Producer
 
 from app.base.kafka.clients import librdkafka_options
 from app.base.settings import Settings
-from app.codecs.avro.encode import encode_block
+from app.codecs.avro.encode import encode_frame
 from app.definitions.registered import register_schemas
 from app.rides.frames import message_keys
 from app.rides.generator.demand import MAX_NUMBER
@@ -57,7 +57,7 @@ def _encoded(settings: Settings, rate: int, count: int) -> Iterator[Ride]:
         rides: dict[int, Ride] = {}
         for (service,), part in frame.partition_by("service", as_dict=True).items():
             topic = SERVICES[str(service)]
-            values = encode_block(part.drop("nth"), avro_schema(), ids[topic])
+            values = encode_frame(part.drop("nth"), avro_schema(), ids[topic])
             rides |= zip(part["nth"], zip([topic] * len(values), message_keys(part), values, strict=True), strict=True)
         yield from (rides[nth] for nth in range(len(frame)))
 

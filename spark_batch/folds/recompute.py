@@ -17,7 +17,7 @@ from app.domain.measures.parts import Part, Take
 from app.domain.view import FIRST_WINDOW, View
 from spark_batch.folds.mergers import MERGERS
 from spark_batch.folds.mix import fingerprint, mixed_halves, packed_origin
-from spark_batch.folds.windows import KERNELS, WINDOW_END, WINDOW_START, kernel_of
+from spark_batch.folds.windows import KERNELS, WINDOW_END, WINDOW_START, columns_of_window
 
 
 def is_recomputed(view: View) -> bool:
@@ -45,7 +45,7 @@ def row_schema(view: View) -> str:
 
 def judged(view: View, records: DataFrame) -> DataFrame:
     """Records (with `watermark_us`) with the key of their row in this view and their `fate`."""
-    kernel = kernel_of(view)
+    kernel = columns_of_window(view)
     key = {"task": F.col("partition"), "window_start_us": kernel.start()}
     keyed = kernel.prepared(records).withColumns(key | _groups(view))
     return keyed.withColumn("fate", _fate(view)).drop(WINDOW_START, WINDOW_END)
@@ -63,13 +63,15 @@ def rows(view: View, applied: DataFrame) -> DataFrame:
 def _groups(view: View) -> dict[str, Column]:
     """Flags group as 0 and 1, as they are stored."""
     types = ["string" if text else "bigint" for text in view.texts]
-    columns = [kernel_of(view).first_window() if g is FIRST_WINDOW else F.col(g.column) for g in view.stored_groups]
+    columns = [
+        columns_of_window(view).first_window() if g is FIRST_WINDOW else F.col(g.column) for g in view.stored_groups
+    ]
     return {f"group_{i}": column.cast(types[i]) for i, column in enumerate(columns)}
 
 
 def _fate(view: View) -> Column:
     left_out = reduce(or_, (F.col(rule) != 0 for rule in view.leaves_out), F.lit(False))
-    last_end = kernel_of(view).last_end()
+    last_end = columns_of_window(view).last_end()
     if last_end is None:
         return F.when(left_out, Fate.OUT_OF_SCOPE.value).otherwise(Fate.APPLIED.value)
     closes = last_end + view.grace_us

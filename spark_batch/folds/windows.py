@@ -113,7 +113,7 @@ KERNELS: Mapping[type[Window], type[WindowColumns[Any]]] = {
 """Kinds that are recomputed; sessions are not."""
 
 
-def kernel_of(view: View) -> WindowColumns[Any]:
+def columns_of_window(view: View) -> WindowColumns[Any]:
     """What Spark does for the view's kind of window; KeyError for one that it does not know."""
     return KERNELS[type(view.window)](view, view.window)
 

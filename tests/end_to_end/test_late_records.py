@@ -13,7 +13,7 @@ from confluent_kafka import Producer
 from app.base import names
 from app.base.kafka.clients import librdkafka_options
 from app.base.settings import Settings
-from app.codecs.avro.encode import encode_block
+from app.codecs.avro.encode import encode_frame
 from app.definitions.registered import register_schemas
 from app.domain.oracle.view_fold import fold
 from app.edge.cli.records.sending import close_windows
@@ -121,7 +121,7 @@ def damage(world: Settings) -> None:
     schema_id = register_schemas(world, (RIDES,))["rides.yellow"]
     columns = [column.name for column in RIDE_COLUMNS]
     wrong = ride.with_columns(pickup_zone=pl.lit(9_999, pl.Int64)).select(columns)
-    (nowhere,), (good,) = (encode_block(r, avro_schema(), schema_id) for r in (wrong, ride.select(columns)))
+    (nowhere,), (good,) = (encode_frame(r, avro_schema(), schema_id) for r in (wrong, ride.select(columns)))
     producer = Producer(librdkafka_options(world.kafka))
     for value in (bytes(nowhere), bytes(good)[:-3]):
         producer.produce("rides.yellow", value, partition=0, timestamp=int(ride["clock_ms"][0]))

@@ -24,7 +24,7 @@ from app.codecs.stored.advance_requests import decode_request, encode_request
 from app.codecs.stored.corrections import read_correction
 from app.definitions.proposed import NoSchema, parsed
 from app.definitions.read import defined, read_definitions
-from app.domain.advance import AdvanceRequest, refusal
+from app.domain.advance import AdvanceRequest, refusal_of_request
 from app.domain.errors import DefinitionError
 from app.edge.http.problems import Problem
 from app.edge.http.query.read_query import RESERVED, read_query
@@ -83,7 +83,7 @@ def _draw_advance(rng: random.Random) -> bytes:
 
 def _admit_advance(value: bytes) -> str:
     request = decode_request(value)
-    return "undecodable" if request is None else refusal(request, TOPICS, 0) or "admitted"
+    return "undecodable" if request is None else refusal_of_request(request, TOPICS, 0) or "admitted"
 
 
 def _draw_correction(rng: random.Random) -> bytes:

@@ -75,7 +75,7 @@ def test_an_origin_that_would_share_its_bits_with_another_is_refused(origin: Ori
 
 @given(st.lists(st.integers(0, 2**63 - 1), max_size=50))
 def test_numpy_mixes_to_the_same_bits_as_python(packed: list[int]) -> None:
-    mixed = by_array.mix(np.array(packed, np.int64))
+    mixed = by_array.mix_all(np.array(packed, np.int64))
     assert mixed.dtype == np.int64
     assert mixed.tolist() == [mix(p) for p in packed]
 

@@ -29,7 +29,7 @@ def framing(schema_id: int) -> bytes:
     return MAGIC + schema_id.to_bytes(SCHEMA_ID_BYTES, "big")
 
 
-def encode_block(frame: pl.DataFrame, schema: Mapping[str, Any], schema_id: int) -> list[bytes]:
+def encode_frame(frame: pl.DataFrame, schema: Mapping[str, Any], schema_id: int) -> list[bytes]:
     """One framed value per row of `frame`, in order, ready to be produced.
 
     `schema` is an Avro record of longs, strings and booleans, each plain or `["null", type]`; each field is

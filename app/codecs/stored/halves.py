@@ -59,7 +59,7 @@ def half_key(of: Pairing, side: Side, offset: int) -> bytes:
     return _KEY.pack(LAYOUT, _KINDS[type(of)], of.number, bytes.fromhex(of.version), _SIDES.index(side), offset)
 
 
-def place_of(key: bytes) -> tuple[Side, int]:
+def side_and_offset(key: bytes) -> tuple[Side, int]:
     """Side and offset that a half's key names."""
     *_, side, offset = _KEY.unpack(key)
     return _SIDES[side], offset
@@ -77,7 +77,7 @@ def encode_half(half: StoredHalf) -> bytes:
 
 def decode_half(key: bytes, value: bytes) -> StoredHalf:
     """Inverse of `half_key` and `encode_half`; LayoutError if they are no half of this layout."""
-    side, offset = place_of(key)
+    side, offset = side_and_offset(key)
     layout, waits, at_us = _HEAD.unpack_from(value)
     if layout != LAYOUT:
         raise LayoutError(f"half {key.hex()} of layout {layout}, this version reads {LAYOUT}")

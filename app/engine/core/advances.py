@@ -14,7 +14,7 @@ import orjson
 
 from app.base import names
 from app.codecs.stored.advance_requests import decode_request
-from app.domain.advance import Advance, AdvanceRequest, refusal
+from app.domain.advance import Advance, AdvanceRequest, refusal_of_request
 from app.domain.marker import InputPosition, Marker
 from app.domain.records import Reason
 from app.engine.core.batch import Batch, Output
@@ -95,7 +95,7 @@ def _request_or_reason(
     request = decode_request(value)
     if request is None:
         return str(Reason.UNDECODABLE)
-    reason = refusal(request, definition.by_topic, partition)
+    reason = refusal_of_request(request, definition.by_topic, partition)
     if reason is not None:
         return reason
     told = offset < log_ends.requests_below

@@ -12,7 +12,7 @@ from app.codecs.arrays import Int64s
 from app.codecs.blobs import NULL, Blobs
 from app.codecs.stored import changelog
 from app.codecs.stored.closings import Mark, as_closed_row_key, as_final_key, decode_mark, mark_head, task_of
-from app.codecs.stored.halves import decode_half, half_head, place_of
+from app.codecs.stored.halves import decode_half, half_head, side_and_offset
 from app.codecs.stored.marker import decode_marker
 from app.codecs.stored.row_keys import row_prefix
 from app.domain.errors import LayoutError, StateError
@@ -207,7 +207,7 @@ def _mark_taker(view: View, marks: dict[int, Mark]) -> Taker:
 def _half_taker(halves: Halves) -> Taker:
     def take(keys: Blobs, values: Blobs, _: Int64s) -> None:
         latest = _latest(keys, values)
-        halves.remove(place_of(key) for key, value in latest if value is None)
+        halves.remove(side_and_offset(key) for key, value in latest if value is None)
         halves.put([decode_half(key, value) for key, value in latest if value is not None])
 
     return take

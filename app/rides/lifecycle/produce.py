@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 
 from app.base.kafka.producer import Producer
-from app.codecs.avro.encode import encode_block
+from app.codecs.avro.encode import encode_frame
 from app.codecs.avro.record_schema import record_schema
 from app.rides.lifecycle.sources import FARES, RIDE_EVENTS
 from app.rides.pace import Pace
@@ -32,7 +32,7 @@ def write_lifecycle(
     def encoded(block: pl.DataFrame) -> Iterator[Encoded]:
         for (name,), records in block.partition_by("topic", as_dict=True, maintain_order=True).items():
             topic = str(name)
-            values = encode_block(records, _SCHEMAS[topic], schema_ids[topic])
+            values = encode_frame(records, _SCHEMAS[topic], schema_ids[topic])
             yield Encoded(topic, values, records["ride_id"].cast(pl.Binary).to_list(), records["clock_ms"].to_list())
 
     return send_frames(producer, frames, pace, encoded, tell)

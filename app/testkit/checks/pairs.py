@@ -23,7 +23,7 @@ from app.domain.pairs.join import LEFT_ORIGIN, RIGHT_ORIGIN, Join, Side
 from app.domain.pairs.pairing import Pairing
 from app.domain.records import Value, with_derived
 from app.testkit.checks.expected import Expected
-from app.testkit.checks.written import Settled, as_refused, multiset_problems, place_of, written
+from app.testkit.checks.written import Settled, as_refused, fact_place, multiset_problems, written
 from app.testkit.simulation.world import APPLICATION, World
 
 
@@ -38,7 +38,7 @@ def join_problems(world: World, settled: Settled, join: Join) -> Iterator[str]:
         if join.kind.may_lack(Side.LEFT):
             joined.update(_joined_values(expected, join, None, origin) for origin in wanted.unmatched[Side.RIGHT])
         for side in Side:
-            facts = (expected.inside[place_of(expected, origin)] for origin in wanted.unmatched[side])
+            facts = (expected.inside[fact_place(expected, origin)] for origin in wanted.unmatched[side])
             unmatched.update(as_refused(fact, (JOIN, join.name), (SIDE, str(side))) for fact in facts)
         position = state.marker.joins[join.name]
         if position.joined != len(wanted.pairs):
@@ -67,7 +67,7 @@ def _fate_problems(
     expected: Expected, topic: str, wanted: Joined | Alerted, fates: Mapping[str, Fates]
 ) -> Iterator[str]:
     by_fate = (wanted.applied, wanted.late, wanted.out_of_scope, wanted.duplicates)
-    counts = Fates(*(sum(place_of(expected, origin)[0] == topic for origin in each) for each in by_fate))
+    counts = Fates(*(sum(fact_place(expected, origin)[0] == topic for origin in each) for each in by_fate))
     if fates.get(topic, Fates()) != counts:
         yield f"{topic}: {fates.get(topic)} in the ledger, not {counts}"
 
@@ -98,7 +98,7 @@ def _alert_values(expected: Expected, alert: Alert, told: ToldAlert) -> Any:
 
 
 def _values_of(expected: Expected, origin: int) -> dict[str, Value]:
-    sample = expected.inside[place_of(expected, origin)].sample
+    sample = expected.inside[fact_place(expected, origin)].sample
     return with_derived(sample.source, sample.values or {})
 
 

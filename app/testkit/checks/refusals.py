@@ -15,7 +15,7 @@ from app.codecs.batches.origin_headers import (
 from app.domain.records import Reason, TopicPartition
 from app.engine.core.task_state import TaskState
 from app.testkit.checks.expected import Expected, RecordPlace
-from app.testkit.checks.written import Settled, as_refused, multiset_problems, place_of, refusal, written
+from app.testkit.checks.written import Settled, as_refused, fact_place, multiset_problems, refused_output, written
 from app.testkit.simulation.parcels import ALL_VIEWS, changed
 from app.testkit.simulation.steps import Deploy
 from app.testkit.simulation.world import APPLICATION, World
@@ -47,10 +47,10 @@ def _late(world: World, state: TaskState, expected: Expected) -> Iterator[tuple[
                 yield (record.topic, record.offset), (view.name, view.version)
     for join in world.definition.joins:
         for origin in expected.joined(join).late:
-            yield place_of(expected, origin), (join.name, join.version)
+            yield fact_place(expected, origin), (join.name, join.version)
     for alert in world.definition.alerts:
         for origin in expected.alerted(alert).late:
-            yield place_of(expected, origin), (alert.name, alert.version)
+            yield fact_place(expected, origin), (alert.name, alert.version)
 
 
 def _began_anew(world: World) -> set[str]:
@@ -73,11 +73,11 @@ def _refused_requests(world: World, partition: int) -> Iterator[Any]:
     place = TopicPartition(world.definition.advance_requests, partition)
     for asked in world.inputs.asked:
         if asked.request.place.partition == partition and asked.request.flaw is not None:
-            yield refusal(place, asked.offset, asked.sent, (REASON, str(asked.request.flaw)))
+            yield refused_output(place, asked.offset, asked.sent, (REASON, str(asked.request.flaw)))
 
 
 def _unreadable_corrections(world: World, partition: int) -> Iterator[Any]:
     place = TopicPartition(names.corrections_topic(APPLICATION, world.definition.name), partition)
     for sent in world.inputs.corrected:
         if sent.partition == partition and sent.correction is None:
-            yield refusal(place, sent.offset, sent.sent, (REASON, str(Reason.UNDECODABLE)))
+            yield refused_output(place, sent.offset, sent.sent, (REASON, str(Reason.UNDECODABLE)))

@@ -26,17 +26,17 @@ Settled = Sequence[tuple[TaskState, Expected]]
 """All tasks at the end of a history, and what is expected of each."""
 
 
-def place_of(expected: Expected, packed: int) -> RecordPlace:
+def fact_place(expected: Expected, packed: int) -> RecordPlace:
     origin = unpack(packed)
     topics = {topic.number: topic.name for f in expected.facts for topic in f.sample.source.topics}
     return topics[origin.topic_number], origin.offset
 
 
 def as_refused(fact: Fact, *why: tuple[str, str]) -> Any:
-    return refusal(fact.place, fact.offset, fact.sample.sent, *why)
+    return refused_output(fact.place, fact.offset, fact.sample.sent, *why)
 
 
-def refusal(place: TopicPartition, offset: int, sent: SentRecord, *why: tuple[str, str]) -> Any:
+def refused_output(place: TopicPartition, offset: int, sent: SentRecord, *why: tuple[str, str]) -> Any:
     """Key, value and headers of a refused record as its output must hold them."""
     told = (
         (TOPIC, place.topic),

@@ -16,7 +16,7 @@ from app.base.kafka.clients import librdkafka_options
 from app.base.kafka.producer import OPTIONS, Producer
 from app.base.registry.client import Registry
 from app.base.settings import Settings
-from app.codecs.avro.encode import encode_block
+from app.codecs.avro.encode import encode_frame
 from app.rides.generator.dirt import Dirt
 from app.rides.generator.generator import Generator
 from app.rides.pace import Pace
@@ -169,7 +169,7 @@ class Load:
         return self._rng.choice(kinds)
 
     def _encoded(self, ride: pl.DataFrame, topic: str) -> bytes:
-        (value,) = encode_block(ride.select(c.name for c in RIDE_COLUMNS), avro_schema(), self._ids[0][topic])
+        (value,) = encode_frame(ride.select(c.name for c in RIDE_COLUMNS), avro_schema(), self._ids[0][topic])
         return bytes(value)
 
     def _note(self, error: KafkaError | None, message: Message) -> None:

@@ -13,7 +13,7 @@ from aiokafka import AIOKafkaProducer
 from app.base import names
 from app.base.kafka.clients import aiokafka_options
 from app.base.settings import Settings
-from app.codecs.avro.encode import encode_block
+from app.codecs.avro.encode import encode_frame
 from app.codecs.batches.carrying import KEPT_BYTES, original_of
 from app.codecs.batches.origin_headers import OFFSET, PARTITION, REASON, TIMESTAMP_MS, TOPIC, VIEWS
 from app.definitions.registered import register_schemas
@@ -174,7 +174,7 @@ def _naming(schema_id: int, value: bytes) -> bytes:
 
 def _encoded(world: Settings, ride: pl.DataFrame) -> bytes:
     schema_id = register_schemas(world, (RIDES,))["rides.yellow"]
-    (value,) = encode_block(ride.select(c.name for c in RIDE_COLUMNS), avro_schema(), schema_id)
+    (value,) = encode_frame(ride.select(c.name for c in RIDE_COLUMNS), avro_schema(), schema_id)
     return bytes(value)
 
 

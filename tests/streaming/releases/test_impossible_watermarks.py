@@ -76,7 +76,7 @@ def test_a_mark_that_says_so_is_not_believed_either(broker: Broker) -> None:
 def closed_for_ever(broker: Broker) -> None:
     """By a worker of a release that took any request to advance."""
     with pytest.MonkeyPatch.context() as former:
-        former.setattr("app.engine.core.advances.refusal", lambda *_: None)
+        former.setattr("app.engine.core.advances.refusal_of_request", lambda *_: None)
         former.setattr("app.engine.core.restore.require_possible", lambda *_: None)
         former.setattr("app.engine.core.results.gathering.is_possible", lambda *_: True)
         ask_to_close(broker, NANOSECONDS_MINUTE)

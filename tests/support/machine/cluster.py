@@ -11,7 +11,7 @@ from confluent_kafka.admin import AdminClient
 from app.base.kafka.clients import librdkafka_options
 from app.base.kafka.topic_admin import create_topics
 from app.base.settings import Settings
-from app.codecs.avro.encode import encode_block
+from app.codecs.avro.encode import encode_frame
 from app.definitions.registered import register_schemas
 from app.rides.generator.dirt import Dirt
 from app.rides.generator.generator import Generator
@@ -50,7 +50,7 @@ def write_rides(
         {**librdkafka_options(settings.kafka), "partitioner": "murmur2_random", "enable.idempotence": True}
     )
     for (service,), part in rides.group_by("service", maintain_order=True):
-        values = encode_block(part.select(c.name for c in RIDE_COLUMNS), avro_schema(), schema_id)
+        values = encode_frame(part.select(c.name for c in RIDE_COLUMNS), avro_schema(), schema_id)
         rows = zip(values, part["pickup_zone"], part["clock_ms"], strict=True)
         for value, zone, clock_ms in rows:
             key = str(264 if zone is None else zone)

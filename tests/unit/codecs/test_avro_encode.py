@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.codecs.avro.encode import encode_block
+from app.codecs.avro.encode import encode_frame
 from app.rides.generator.generator import Generator
 from app.rides.ride import avro_schema
 
@@ -57,36 +57,36 @@ def by_fastavro(rows: list[dict[str, Any]], schema: dict[str, Any], schema_id: i
 
 @given(ROWS, st.integers(0, 2**32 - 1))
 def test_every_value_is_what_fastavro_writes_behind_the_framing(rows: list[dict[str, Any]], schema_id: int) -> None:
-    assert encode_block(pl.DataFrame(rows, DTYPES), SCHEMA, schema_id) == by_fastavro(rows, SCHEMA, schema_id)
+    assert encode_frame(pl.DataFrame(rows, DTYPES), SCHEMA, schema_id) == by_fastavro(rows, SCHEMA, schema_id)
 
 
 def test_generated_rides_are_encoded_as_fastavro_would() -> None:
     rides = Generator(seed=3).rides(0, 2_000)
-    assert encode_block(rides, avro_schema(), 7) == by_fastavro(rides.to_dicts(), avro_schema(), 7)
+    assert encode_frame(rides, avro_schema(), 7) == by_fastavro(rides.to_dicts(), avro_schema(), 7)
 
 
 def test_a_slice_of_a_frame_in_several_chunks_is_encoded_as_one() -> None:
     generator = Generator(seed=3)
     chunks = pl.concat([generator.rides(0, 10), generator.rides(10, 10)], rechunk=False)
-    assert encode_block(chunks[7:15], avro_schema(), 7) == encode_block(generator.rides(7, 8), avro_schema(), 7)
+    assert encode_frame(chunks[7:15], avro_schema(), 7) == encode_frame(generator.rides(7, 8), avro_schema(), 7)
 
 
 def test_no_rows_are_no_values() -> None:
-    assert encode_block(pl.DataFrame(schema=DTYPES), SCHEMA, 1) == []
+    assert encode_frame(pl.DataFrame(schema=DTYPES), SCHEMA, 1) == []
 
 
 def test_a_missing_column_is_named() -> None:
     with pytest.raises(ValueError, match=r"Sample.flag: the frame has no such column"):
-        encode_block(pl.DataFrame(schema=DTYPES).drop("flag"), SCHEMA, 1)
+        encode_frame(pl.DataFrame(schema=DTYPES).drop("flag"), SCHEMA, 1)
 
 
 def test_a_null_where_none_may_be_is_named() -> None:
     frame = pl.DataFrame([{"id": None, "count": 1, "sure": True}], DTYPES)
     with pytest.raises(ValueError, match=r"Sample.id: 1 rows are null"):
-        encode_block(frame, SCHEMA, 1)
+        encode_frame(frame, SCHEMA, 1)
 
 
 def test_a_type_that_is_not_encoded_is_named() -> None:
     schema = {**SCHEMA, "fields": [{"name": "id", "type": "bytes"}]}
     with pytest.raises(ValueError, match=r"Sample.id: cannot encode bytes"):
-        encode_block(pl.DataFrame(schema=DTYPES), schema, 1)
+        encode_frame(pl.DataFrame(schema=DTYPES), schema, 1)

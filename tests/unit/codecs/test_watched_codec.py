@@ -5,7 +5,15 @@ from __future__ import annotations
 import pytest
 
 from app.codecs.stored.changelog import WATCHED, kind_of
-from app.codecs.stored.halves import StoredHalf, WaitingHalf, decode_half, encode_half, half_head, half_key, place_of
+from app.codecs.stored.halves import (
+    StoredHalf,
+    WaitingHalf,
+    decode_half,
+    encode_half,
+    half_head,
+    half_key,
+    side_and_offset,
+)
 from app.domain.errors import LayoutError
 from app.domain.pairs.alert import END, START
 from tests.support.material.pairing.calls import LONG, WHOLE
@@ -18,7 +26,7 @@ def test_its_keys_are_told_from_those_of_joins_by_kind() -> None:
     assert kind_of(KEY) == WATCHED
     assert KEY.startswith(half_head(LONG))
     assert not KEY.startswith(half_head(WHOLE))
-    assert place_of(half_key(LONG, END, 7)) == (END, 7)
+    assert side_and_offset(half_key(LONG, END, 7)) == (END, 7)
 
 
 def test_a_beginning_that_waits_keeps_what_its_alert_will_say() -> None:

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from app.base.settings import Settings
-from app.codecs.avro.encode import encode_block
+from app.codecs.avro.encode import encode_frame
 from app.codecs.avro.schema import WriterSchema
 from app.codecs.avro.strict import StrictDecoder, Unreadable
 from app.domain.records import out_of_bounds
@@ -90,7 +90,7 @@ def test_every_record_is_one_that_its_source_takes() -> None:
     for source, frame in ((RIDE_EVENTS, events), (FARES, fares)):
         (topic,) = source.topics
         schema = value_schemas(Settings.load(lifecycle=True))[f"{topic.name}-value"]
-        for value, row in zip(encode_block(frame, schema, 5), frame.to_dicts(), strict=True):
+        for value, row in zip(encode_frame(frame, schema, 5), frame.to_dicts(), strict=True):
             decoded = StrictDecoder(source.columns).decode(value, {5: WriterSchema(5, json.dumps(schema))})
             assert not isinstance(decoded, Unreadable)
             assert decoded == {name: row[name] for name in decoded}

@@ -18,7 +18,7 @@ def origins(topic_number: int, partition: int, offsets: Int64s) -> Int64s:
 
 
 @compiled("int64[::1](int64[::1])")
-def mix(packed: Int64s) -> Int64s:
+def mix_all(packed: Int64s) -> Int64s:
     """Mixed origins."""
     mixed = np.empty_like(packed)
     for i in range(len(packed)):

@@ -137,7 +137,7 @@ def usable_records(
     usable = Usable(
         index=np.arange(len(batch)) if rows is None else rows,
         origins=origins,
-        mixes=fingerprint.mix(origins),
+        mixes=fingerprint.mix_all(origins),
         watermarks_us=watermarks_us if rows is None else watermarks_us[rows],
         arrays=decoded.columns,
         derived=derived,
