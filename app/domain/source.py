@@ -12,6 +12,7 @@ from functools import cached_property
 
 from app.domain.column import MAX_TEXT_BYTES, Coalesce, Column, Derived, Difference, Kind
 from app.domain.errors import DefinitionError, did_you_mean
+from app.domain.measures.parts import INT64_MAX
 from app.domain.rules.condition import Condition
 from app.domain.rules.rule import Action, Refusing, Rule, condition_of, refusing, rule_problems
 from app.domain.windows.boundaries import EARLIEST_US, LATEST_US
@@ -42,8 +43,6 @@ PLACE_NAMES = re.compile(
     re.IGNORECASE,
 )
 """What a record's place and fate are called beside its columns, so that no column may be; SQL minds no case."""
-
-INT64_MAX = (1 << 63) - 1
 
 FIRST_INSTANT_US, LAST_INSTANT_US = -62_072_524_800_000_000, 253_339_228_799_999_999
 """The years 3 to 9997: so far an instant, and a window of a year around it, can be written by ISO 8601."""

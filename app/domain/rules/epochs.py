@@ -16,8 +16,7 @@ from app.domain.records import TopicPartition
 from app.domain.rules.rule import Refusing
 from app.domain.source import Source
 from app.domain.view import View
-
-SECOND_US = 1_000_000
+from app.domain.windows.durations import SECOND_US
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from functools import lru_cache
 from itertools import pairwise
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from app.domain.windows.contract import SECOND_US
+from app.domain.windows.durations import SECOND_US
 
 HOUR_SECONDS, DAY_SECONDS = 3600, 86_400
 EARLIEST_US, LATEST_US = -5_364_662_400_000_000, 10_413_792_000_000_000

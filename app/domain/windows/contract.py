@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from app.domain.source import Source
     from app.domain.windows.panes import Overlap, Panes
 
-SECOND_US = 1_000_000
-
 Self = TypeVar("Self", bound="Window")
 
 

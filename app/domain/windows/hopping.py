@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from app.domain.source import Source
-from app.domain.windows.contract import SECOND_US, Window
-from app.domain.windows.durations import to_duration
+from app.domain.windows.contract import Window
+from app.domain.windows.durations import SECOND_US, to_duration
 from app.domain.windows.panes import Overlap
 from app.domain.windows.tumbling import offset_document, offset_words, size_problems
 

@@ -8,8 +8,8 @@ from typing import Any
 
 from app.domain.measures.parts import Op, Part, Take
 from app.domain.source import Source
-from app.domain.windows.contract import SECOND_US, Window
-from app.domain.windows.durations import to_duration
+from app.domain.windows.contract import Window
+from app.domain.windows.durations import SECOND_US, to_duration
 
 SESSION_END = "session_end_us"
 """Cell of a session's row: the instant of its last record, inclusive."""

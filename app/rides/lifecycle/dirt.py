@@ -7,9 +7,9 @@ from dataclasses import dataclass, fields
 import numpy as np
 
 from app.codecs.arrays import Int64s
+from app.domain.windows.durations import SECOND_US
 from app.rides.generator.draws import Bools, Draws
 
-SECOND_US = 1_000_000
 MAX_DISORDER_SECONDS = 15 * 60
 MAX_AGAIN_SECONDS = 10 * 60
 LATE_SECONDS = (3_600, 24 * 3_600)

@@ -15,7 +15,8 @@ from typing import NamedTuple
 import numpy as np
 
 from app.codecs.arrays import Int64s
-from app.rides.generator.demand import HOUR_US, MAX_NUMBER, SECOND_US, WEEKDAY, WEEKEND
+from app.domain.windows.durations import SECOND_US
+from app.rides.generator.demand import HOUR_US, MAX_NUMBER, WEEKDAY, WEEKEND
 from app.rides.generator.draws import Draws
 from app.rides.generator.generator import Generator
 from app.rides.generator.trips import longest_seconds
