@@ -2,16 +2,33 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
+from app.domain.view import View
 from app.edge.http.problems import Handler
+
+ApiDocument = dict[str, Any]
+"""A part of what OpenAPI 3.1 describes."""
 
 CALLERS, WORKERS, EXPORTS = "callers", "workers", "exports"
 """The gates: of what users ask, of what workers ask of each other, and of exports."""
 
+ROWS = "Rows"
+"""The answer that has the view's own schema, in every format that there is."""
+
+
+def no_parameters(view: View | None) -> list[ApiDocument]:
+    """Of an address that takes none."""
+    return []
+
 
 class Route(NamedTuple):
-    """A GET address; HEAD comes with it. `answer` names the schema of what it gives, `gate` what bounds it."""
+    """A GET address; HEAD comes with it. `answer` names the schema of what it gives, `gate` what bounds it.
+
+    `parameters` tells what it takes (of a view, where the path has one), `refuses` how else it answers, by status.
+    """
 
     path: str
     handler: Handler
@@ -21,3 +38,5 @@ class Route(NamedTuple):
     answer: str = "Any"
     media_type: str = "application/json"
     gate: str | None = None
+    parameters: Callable[[View | None], list[ApiDocument]] = no_parameters
+    refuses: Mapping[str, ApiDocument] = MappingProxyType({})

@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from app.edge.http.documents.schemas import SHARED
 from app.edge.http.problems import TYPES
 from app.edge.http.query.read_query import COMMON, FOLDED, FORMAT, WINDOWED
+from app.edge.http.route import ROWS
 from app.edge.http.routes import ROUTES
 
 PAGE = (Path(__file__).parents[3] / "docs" / "http.md").read_text("utf-8")
@@ -22,3 +24,7 @@ def test_every_route_and_parameter_is_described() -> None:
         assert f"`{route.path}" in PAGE or route.name == "static", route.path
     for parameter in (*COMMON, *WINDOWED, *FOLDED, FORMAT):
         assert f"`{parameter}`" in PAGE, parameter
+
+
+def test_every_answer_has_a_schema() -> None:
+    assert {route.answer for route in ROUTES} <= {ROWS, *SHARED}

@@ -13,7 +13,7 @@ from app.domain.windows.contract import Window
 from app.domain.windows.hopping import Hopping
 from app.domain.windows.session import Session
 from app.domain.windows.tumbling import Tumbling
-from app.edge.http.documents.openapi import _of_window
+from app.edge.http.documents.parameters import of_window
 from app.edge.http.documents.view_documents import view_document
 from app.rides.closing import closing_watermark_us
 from app.rides.views import ZONE_DEMAND
@@ -76,4 +76,4 @@ def test_a_window_is_told_as_what_it_is(
     ids=["tumbling", "hopping", "calendar", "all time"],
 )
 def test_the_api_document_has_the_parameters_that_a_view_takes(window: Window, parameters: list[str]) -> None:
-    assert [told["name"] for told in _of_window(replace(ZONE_DEMAND, window=window))] == parameters
+    assert [told["name"] for told in of_window(replace(ZONE_DEMAND, window=window))] == parameters

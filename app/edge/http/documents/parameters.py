@@ -1,0 +1,109 @@
+"""Parameters of addresses, as the API document tells them; a route names its own."""
+
+from __future__ import annotations
+
+from app.domain.source import Kind
+from app.domain.view import Group, View
+from app.domain.windows.durations import to_duration
+from app.edge.formats import table
+from app.edge.http.query.read_query import FORMAT, MAX_LIMIT, integer_range
+from app.edge.http.query.rows_query import DEFAULT_LIMIT
+from app.edge.http.route import ApiDocument
+
+
+def of_view(view: View | None) -> list[ApiDocument]:
+    return [_PARTIAL]
+
+
+def of_rows(view: View | None) -> list[ApiDocument]:
+    return [*_of_query(view), _format()]
+
+
+def of_export(view: View | None) -> list[ApiDocument]:
+    return [_parameter("partition", _PARTITION, "The task to export.") | {"required": True}]
+
+
+def of_parts(view: View | None) -> list[ApiDocument]:
+    return [*_of_query(view), _WANTED]
+
+
+def of_tasks(view: View | None) -> list[ApiDocument]:
+    return [_GROUP | {"schema": {"type": "array", "items": {"type": "string"}}}, _PARTIAL]
+
+
+def of_own_tasks(view: View | None) -> list[ApiDocument]:
+    return [_GROUP | {"required": True}, _WANTED]
+
+
+def of_file(view: View | None) -> list[ApiDocument]:
+    return [{"name": "file", "in": "path", "required": True, "schema": {"type": "string"}}]
+
+
+def _of_query(view: View | None) -> list[ApiDocument]:
+    if view is None:
+        return []
+    return [*(_group(view, group) for group in view.groups), *of_window(view), *_COMMON]
+
+
+def _group(view: View, group: Group) -> ApiDocument:
+    column = view.source.by_name[group.column]
+    item: ApiDocument = {"type": "string"}
+    if column.kind is not Kind.TEXT:
+        low, high = integer_range(column)
+        item = {"oneOf": [{"type": "integer", "minimum": low, "maximum": high}, {"const": "null"}]}
+    told = f"{column.help or group.name}; repeatable; `null` for rows without one."
+    return _parameter(group.name, {"type": "array", "items": item}, told)
+
+
+def of_window(view: View) -> list[ApiDocument]:
+    """Which windows are asked for, as the view's kind of window allows."""
+    if not view.window.closes:
+        return []
+    instant = {"type": "string", "format": "date-time"}
+    bounds = [
+        _parameter("from", instant, "Windows that start at this instant or later."),
+        _parameter("to", instant, "Windows that start before this instant; with last, where its window ends."),
+    ]
+    if view.window.panes is None:
+        return bounds
+    pane = to_duration(view.window.panes.size_us)
+    duration = {"type": "string", "pattern": "^[1-9][0-9]{0,8}[smhd]$"}
+    return [
+        *bounds,
+        _parameter("window", duration | {"default": pane}, f"Length of the windows, a multiple of the pane, {pane}."),
+        _parameter("last", duration, f"One window: as much before `to`, or before meta.as_of; a multiple of {pane}."),
+    ]
+
+
+def _format() -> ApiDocument:
+    names = [written.name for written in table.served()]
+    told = f"How rows are written; without it `Accept` decides, and {names[0]} where all are alike."
+    return _parameter(FORMAT, {"type": "string", "enum": names}, told)
+
+
+def _parameter(name: str, schema: ApiDocument, description: str) -> ApiDocument:
+    return {"name": name, "in": "query", "schema": schema, "description": description}
+
+
+_PARTITION: ApiDocument = {"type": "integer", "minimum": 0}
+_WANTED = _parameter("partition", {"type": "array", "items": _PARTITION}, "Tasks that are wanted.")
+_GROUP = _parameter("group", {"type": "string"}, "A task group; /readyz names them.")
+_PARTIAL = _parameter(
+    "partial",
+    {"type": "string", "enum": ["refuse", "allow"], "default": "refuse"},
+    "Whether an answer may lack partitions, which it then names.",
+)
+_COMMON = [
+    _parameter(
+        "limit",
+        {"type": "integer", "minimum": 1, "maximum": MAX_LIMIT, "default": DEFAULT_LIMIT},
+        "Rows of a page.",
+    ),
+    _parameter("cursor", {"type": "string"}, "meta.next_cursor of the page before."),
+    _parameter(
+        "order",
+        {"type": "string", "enum": ["asc", "desc"], "default": "asc"},
+        "By window, then group; desc gives the newest first.",
+    ),
+    _PARTIAL,
+]

@@ -1,0 +1,30 @@
+"""How addresses may answer otherwise than with 200, as the API document tells it; a route names its own."""
+
+from __future__ import annotations
+
+from app.edge.http.problems import MEDIA_TYPE
+from app.edge.http.route import ApiDocument
+
+
+def problem(description: str) -> ApiDocument:
+    """A problem document."""
+    schema = {"$ref": "#/components/schemas/Problem"}
+    return {"description": description, "content": {MEDIA_TYPE: {"schema": schema}}}
+
+
+NOT_NOW = {
+    "503": problem("The worker, or a partition, cannot answer now; or gets nowhere.")
+    | {"headers": {"Retry-After": {"description": "Seconds.", "schema": {"type": "integer"}}}}
+}
+NO_FORMAT = {"406": problem("There is no format that Accept names.")}
+TOO_MUCH = {"422": problem("A worker would have to fold more rows than one request may.")}
+ELSEWHERE: dict[str, ApiDocument] = {
+    "429": problem("The worker gives as many exports as it may."),
+    "307": {
+        "description": "Another worker owns the partition.",
+        "headers": {"Location": {"schema": {"type": "string"}}},
+    },
+}
+NO_ROWS: dict[str, ApiDocument] = {
+    "503": {"description": "The page, saying why there are no rows.", "content": {"text/html": {}}}
+}
