@@ -55,9 +55,9 @@ class InputPosition:
 
 @dataclass(frozen=True, slots=True)
 class Fates:
-    """Second ledger: what became of the decoded records of one topic-partition in one view or join.
+    """Second ledger: what became of the decoded records of one topic-partition in one view, join or alert.
 
-    Only joins know duplicates.
+    Only joins and alerts know duplicates.
     """
 
     applied: int = 0
