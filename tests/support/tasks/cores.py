@@ -15,8 +15,8 @@ from tests.support.material.histories import SCHEMAS, Log, random_splits
 from tests.support.material.views import ALL_VIEWS
 
 
-def new_core(partition: int) -> TaskCore:
-    definition = TaskDefinition("flagfall", (RIDES,), ALL_VIEWS)
+def new_core(partition: int, views: tuple[View, ...] = ALL_VIEWS) -> TaskCore:
+    definition = TaskDefinition("flagfall", (RIDES,), views)
     inputs = {topic: InputPosition("id", 0, 0) for topic in definition.topics}
     return TaskCore(definition, new_state(definition, partition, inputs))
 

@@ -9,6 +9,7 @@ from app.engine.core.batch import Batch
 from app.engine.drive.kafka.schemas import SchemaCache
 from app.engine.drive.runner import TaskRunner
 from tests.support.material.histories import SCHEMA
+from tests.support.material.views import KNOWN_VIEWS
 from tests.support.tasks.cores import new_core
 from tests.support.tasks.runners import (
     GREEN,
@@ -30,7 +31,7 @@ class World:
     def __init__(self) -> None:
         self.writer, self.registry, self.told = FakeWriter(), Registry(), list[tuple[object, ...]]()
         self.news, self.budget, self.log_ends = asyncio.Event(), Turns(), LogEndsAsked()
-        self.core = new_core(PARTITION)
+        self.core = new_core(PARTITION, KNOWN_VIEWS)
         self.schemas = SchemaCache(self.registry.look_up, RegistryDownError)
         self.runner = TaskRunner(
             self.core,

@@ -34,7 +34,7 @@ from tests.support.material.histories import (
     random_log,
     random_splits,
 )
-from tests.support.material.views import ALL_VIEWS
+from tests.support.material.views import ALL_VIEWS, KNOWN_VIEWS
 from tests.support.tasks.cores import new_core, rows_of, run
 from tests.support.tasks.taken import assert_ledgers, take, to
 from tests.support.tasks.task_batches import GREEN, PARTITION, REQUESTS, YELLOW, batch_of, ride
@@ -50,7 +50,7 @@ def test_a_quarantined_record_keeps_its_bytes_and_headers_and_says_where_it_stoo
         headers=[(), (("trace", b"\xff\x00"),)],
         timestamp_ms=START_US // 1000,
     )
-    (output,) = take(new_core(PARTITION), batch).outputs
+    (output,) = take(new_core(PARTITION, KNOWN_VIEWS), batch).outputs
     assert output == Output(
         "flagfall.quarantine",
         b"132",
@@ -114,7 +114,7 @@ def test_each_refused_record_is_written_with_its_own_reason_in_the_order_of_the_
 @pytest.mark.parametrize("timestamp_ms", [2**62, 2**63 - 1])
 def test_a_kafka_timestamp_far_ahead_does_not_make_a_record_skewed(timestamp_ms: int) -> None:
     """A product of it with 1000 would wrap around, and the record look stamped long ago."""
-    core = new_core(PARTITION)
+    core = new_core(PARTITION, KNOWN_VIEWS)
     assert take(core, batch_of(YELLOW, [encode(ride())], timestamp_ms=timestamp_ms)).outputs == []
     told = Record(YELLOW, PARTITION, 0, timestamp_ms, ride())
     assert rows_of(core, ZONE_DEMAND) == dict(fold(ZONE_DEMAND, [told]).rows[PARTITION])
@@ -124,7 +124,7 @@ def test_a_late_record_is_written_once_with_all_the_views_it_was_late_for() -> N
     """Late for the views by window; the running totals take it. Damage before it shifts no index."""
     on_time, late = encode(ride(START_US)), encode(ride(START_US - 24 * HOUR_US))
     batch = batch_of(GREEN, [on_time, b"", late], base=0, keys=[b"a", b"b", b"c"])
-    transaction = take(new_core(PARTITION), batch)
+    transaction = take(new_core(PARTITION, KNOWN_VIEWS), batch)
     (output,) = to("flagfall.late", transaction)
     headers = dict(output.headers)
     assert (output.key, output.value, headers["flagfall-offset"]) == (b"c", late, b"2")
@@ -136,7 +136,7 @@ def test_a_late_record_is_written_once_with_all_the_views_it_was_late_for() -> N
 def test_a_record_late_for_some_views_only_names_those() -> None:
     """Hours with graces of a minute to an hour; zone_demand has three hours of it, the day is still on."""
     values = [encode(ride(START_US)), encode(ride(START_US - 2 * HOUR_US))]
-    (output,) = to("flagfall.late", take(new_core(PARTITION), batch_of(YELLOW, values)))
+    (output,) = to("flagfall.late", take(new_core(PARTITION, KNOWN_VIEWS), batch_of(YELLOW, values)))
     assert dict(output.headers)["flagfall-views"] == b"everything,tidy,shifted,hours,hopping"
 
 

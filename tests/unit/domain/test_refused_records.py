@@ -31,12 +31,12 @@ from app.edge.late.refused import LATE, RefusedRecord, Selection, refused_record
 from app.edge.late.standing import Outcomes
 from app.rides.lifecycle.sources import FARES
 from app.rides.ride import RIDES
-from app.rides.shipped import SHIPPED
 from app.rides.views import VENDOR_TRIPS, VIEWS, ZONE_DEMAND
 from app.testkit.encoding import encode, schema_of
 from tests.support.material.histories import START_US
 from tests.support.material.refused import RIDE, SCHEMAS, refused
 
+RIDES_ALONE = Catalogue((TaskGroup((RIDES,), (ZONE_DEMAND, VENDOR_TRIPS)),))
 POOLED = replace(RIDES, number=100, name="pooled", topics=(SourceTopic(100, "pooled"),))
 POOLED_DEMAND = replace(ZONE_DEMAND, number=200, name="pooled_demand", source=POOLED)
 OWN = [("flagfall-topic", b"rides.green"), ("kind", b"x")]
@@ -170,7 +170,7 @@ def test_what_show_prints_can_be_mended_and_read_back(tmp_path: Path) -> None:
     file = tmp_path / "mended.json"
     place = {"topic": "rides.yellow", "partition": 1, "offset": 5}
     file.write_text(json.dumps({"counts": [], "records": [{**place, "values": RIDE}, {**place, "values": None}]}))
-    assert read_mended(file, SHIPPED.by_topic)[Place("rides.yellow", 1, 5)].values["vendor"] == "1"
+    assert read_mended(file, RIDES_ALONE.by_topic)[Place("rides.yellow", 1, 5)].values["vendor"] == "1"
 
 
 def test_every_mistake_in_a_file_of_mended_records_is_told_at_once(tmp_path: Path) -> None:
@@ -179,12 +179,12 @@ def test_every_mistake_in_a_file_of_mended_records_is_told_at_once(tmp_path: Pat
     wrong = {"ride_id": None, "pickup_at_us": "noon", "no_such": 1}
     file.write_text(json.dumps([{**place, "values": wrong}, {**place, "topic": "elsewhere", "values": RIDE}]))
     with pytest.raises(NotMended) as raised:
-        read_mended(file, SHIPPED.by_topic)
+        read_mended(file, RIDES_ALONE.by_topic)
     for told in ("no column 'no_such'", "'ride_id' may not be null", "'noon' is a str", "no topic of rides"):
         assert told in str(raised.value)
     file.write_text("{}")
     with pytest.raises(NotMended, match="no list of records"):
-        read_mended(file, SHIPPED.by_topic)
+        read_mended(file, RIDES_ALONE.by_topic)
 
 
 def test_only_the_version_that_refused_a_record_gets_it_back() -> None:
@@ -202,13 +202,13 @@ def test_what_a_record_says_is_read_by_the_source_of_its_topic() -> None:
     fare = {"ride_id": "r", "fare_cents": 1, "tip_cents": 2, "total_cents": 3, "paid_at_us": START_US}
     of_fares = refused("skewed", encode(FARES, 9, fare), place=Place("fares", 0, 1))
     schemas = {**SCHEMAS, 9: schema_of(FARES, 9)}
-    both = Catalogue((*SHIPPED.groups, TaskGroup((FARES,), ())))
+    both = Catalogue((*RIDES_ALONE.groups, TaskGroup((FARES,), ())))
     read = Reader(both.by_topic, schemas)
     assert read(of_fares) == fare | {"payment_type": None}
     told = read(refused())
     assert isinstance(told, dict)
     assert told["vendor"] == "1"
-    assert Reader(SHIPPED.by_topic, schemas)(of_fares) == NO_SOURCE
+    assert Reader(RIDES_ALONE.by_topic, schemas)(of_fares) == NO_SOURCE
 
 
 def test_records_go_to_views_over_their_own_source_and_no_others(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -220,7 +220,7 @@ def test_records_go_to_views_over_their_own_source_and_no_others(monkeypatch: py
 
     monkeypatch.setattr(Refeeding, "_feed_task", feed_task)
     run = Refeeding.__new__(Refeeding)
-    run._catalogue = SHIPPED.extended([POOLED], [POOLED_DEMAND])
+    run._catalogue = RIDES_ALONE.extended([POOLED], [POOLED_DEMAND])
     run._whole = Originals.__new__(Originals)  # nothing was shortened
     places = Place("rides.green", 2, 1), Place("pooled", 1, 1), Place("x", 0, 1)
     told = list(run.feed([refused("skewed", place=place) for place in places], SCHEMAS, {}))

@@ -9,7 +9,7 @@ from app.domain.catalogue import TaskGroup
 from app.rides.closing import CannotClose, closing_watermark_us, group_watermark_us
 from app.rides.pace import Pace
 from app.rides.ride import RIDES, YEAR_2000_US, YEAR_2100_US
-from app.rides.views import VENDOR_TRIPS, VIEWS
+from app.rides.views import VENDOR_TRIPS, VIEWS, ZONE_DEMAND
 
 MINUTE_MS = 60_000
 
@@ -81,7 +81,7 @@ def test_a_speed_of_nothing_is_refused() -> None:
 
 def test_closing_adds_the_longest_window_and_its_grace() -> None:
     three_hours_five_minutes_us = (3 * 3600 + 300) * 1_000_000
-    assert closing_watermark_us(1_000, VIEWS) == 1_000_000 + three_hours_five_minutes_us
+    assert closing_watermark_us(1_000, (VENDOR_TRIPS, ZONE_DEMAND)) == 1_000_000 + three_hours_five_minutes_us
 
 
 def test_views_without_windows_need_no_closing() -> None:
