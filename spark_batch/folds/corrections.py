@@ -45,7 +45,7 @@ def read_told(client: Mapping[str, Any], application: str, source: Source, cuts:
     judged = sorted({cut.partition for cut in cuts if topic in cut.marker.inputs and _judged(cut, topic)})
     told_in = names.corrected_topic(application)
     messages = (message for partition in judged for message in committed(client, told_in, partition))
-    outcomes = (read_outcome(message.value() or b"") for message in messages)
+    outcomes = filter(None, (read_outcome(message.value()) for message in messages))
     return ToldCorrections(topic, [outcome for outcome in outcomes if outcome.topic == topic])
 
 

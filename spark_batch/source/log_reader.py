@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from contextlib import closing
 from typing import Any
 
-import orjson
 from confluent_kafka import Message
 
 from app.base.kafka.committed import committed
+from app.codecs.stored.advances import read_advance
 from app.codecs.stored.changelog import marker_key
 from app.codecs.stored.marker import decode_marker, encode_marker
 from app.domain.advance import Advance
@@ -47,9 +47,8 @@ def read_advances(client: Mapping[str, Any], topic: str, partitions: int, spans:
     found = []
     for partition in range(partitions):
         for message in committed(client, topic, partition):
-            told = orjson.loads(message.value() or b"{}")
-            advance = Advance(told["topic"], told["partition"], told["at_offset"], told["watermark_us"])
-            if advance.at_offset <= ends.get((advance.topic, advance.partition), -1):  # type: ignore[call-overload]
+            advance = read_advance(message.value())
+            if advance is not None and advance.at_offset <= ends.get((advance.topic, advance.partition), -1):  # type: ignore[call-overload]
                 found.append(advance)
     return found
 

@@ -9,6 +9,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from app.base.files.verdicts import Verdict
+from app.base.names import advances_topic
 from app.base.settings import Settings
 from app.domain.advance import Advance
 from app.domain.oracle.view_fold import fold
@@ -16,7 +17,13 @@ from app.domain.records import Reason
 from tests.support.material.histories import START_US
 from tests.support.material.stored.folded import fold_tasks
 from tests.support.material.stored.world import new_world
-from tests.support.material.stored.written import write_advance, write_poison, write_random_rides, write_refused
+from tests.support.material.stored.written import (
+    write_advance,
+    write_junk,
+    write_poison,
+    write_random_rides,
+    write_refused,
+)
 from tests.support.material.views import DAYS, HOPPING, SHIFTED, UNEVEN
 from tests.support.reconciled import (
     COUNT,
@@ -40,13 +47,14 @@ LEDGER = ("decoded", "quarantined", "not_records", "applied", "late")
 
 @pytest.fixture(scope="module")
 def right(services: Settings, spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Spoilt]:
-    """Nothing is wrong, but everything odd has happened: poison of every kind, aborted transactions, an advance."""
+    """Nothing is wrong, but everything odd has happened: poison of every kind, aborted transactions, advances and junk."""
     with new_world(services) as world:
         write_random_rides(world, SEED, COUNT)
         write_poison(world, poison(world), START_US // 1000)
         write_refused(world, write_poison(world, known_too_late(world), START_US // 1000), Reason.UNKNOWN_SCHEMA)
         write_advance(world, Advance(world.source.topics[0].name, 0, 40, START_US + 2 * DAY_US))
         write_advance(world, Advance(world.source.topics[0].name, 1, 40, BEYOND_US), obeyed=False)
+        write_junk(world, advances_topic(world.settings.app_id))
         fold_tasks(world)
         yield Spoilt(world, {}, check(world, spark, tmp_path_factory.mktemp("right")))
 

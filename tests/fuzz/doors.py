@@ -21,10 +21,11 @@ from app.codecs.avro.admission import is_readable
 from app.codecs.avro.evolution import obstacles
 from app.codecs.avro.schema import WriterSchema
 from app.codecs.stored.advance_requests import decode_request, encode_request
-from app.codecs.stored.corrections import read_correction
+from app.codecs.stored.advances import read_advance
+from app.codecs.stored.corrections import read_correction, read_outcome
 from app.definitions.proposed import NoSchema, parsed
 from app.definitions.read import defined, read_definitions
-from app.domain.advance import AdvanceRequest, refusal_of_request
+from app.domain.advance import Advance, AdvanceRequest, refusal_of_request
 from app.domain.errors import DefinitionError
 from app.edge.http.problems import Problem
 from app.edge.http.query.read_query import RESERVED, read_query
@@ -98,6 +99,19 @@ def _admit_corrections(some: Sequence[bytes]) -> list[str]:
         str(harness.correct(json.loads(value))["why"]) if is_read else "unreadable"
         for value, is_read in zip(some, readable, strict=True)
     ]
+
+
+def _draw_told(rng: random.Random) -> bytes:
+    """An advance that was made, or an outcome of a correction."""
+    advance = Advance("parcels.air", 0, 7, SAMPLE_US)._asdict()
+    place = {"topic": "app-parcels-corrections", "partition": 0, "offset": 3}
+    outcome = {**place, **rng.choice(({"outcome": "applied"}, {"outcome": "refused", "why": "conflict"}))}
+    return _damaged_json(rng, rng.choice((advance, outcome | {"correction": _right_correction()})))
+
+
+def _admit_told(value: bytes) -> str:
+    told = read_advance(value) or read_outcome(value)
+    return "none of a task's" if told is None else type(told).__name__
 
 
 @lru_cache(maxsize=1)
@@ -215,6 +229,7 @@ DOORS = (
     Door("schemas", 0.08, _draw_schema, one_by_one(_admit_schema)),
     Door("advances", 0.06, _draw_advance, one_by_one(_admit_advance)),
     Door("corrections", 0.03, _draw_correction, _admit_corrections),
+    Door("what tasks told", 0.03, _draw_told, one_by_one(_admit_told)),
     Door("queries", 0.08, _draw_query, one_by_one(_admit_query)),
     Door("definitions", 0.04, _draw_definitions, one_by_one(_admit_definitions)),
     Door("settings", 0.01, _draw_settings, one_by_one(_admit_settings)),

@@ -61,7 +61,7 @@ def fed(sent: Sequence[tuple[int, int]], view: View = REVISED) -> Harness:
 
 def feed_again(kit: Harness, one: Any, view: View = REVISED) -> str | None:
     """Add a late record; what became of the correction."""
-    outcomes = (read_outcome(record.value or b"") for record in kit.records(names.corrected_topic("test")))
+    outcomes = filter(None, (read_outcome(record.value) for record in kit.records(names.corrected_topic("test"))))
     added = {p for told in outcomes if told.why is None for p in told.correction.adds}
     standing = ViewStanding(kit.marker(one.partition), kit.cells(view, partition=one.partition), frozenset(added))
     record = Record(one.topic, one.partition, one.offset, 0, one.values)

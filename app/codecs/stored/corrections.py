@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 import orjson
 
 from app.domain.corrections.correction import Correction, Place
-from app.domain.errors import LayoutError
 from app.domain.rows import RowKey
 
 
@@ -44,17 +43,22 @@ def read_correction(value: bytes | None) -> Correction | None:
         return None
 
 
-def read_outcome(value: bytes) -> CorrectionOutcome:
-    """An outcome, as a task wrote it. LayoutError if it is none."""
+def read_outcome(value: bytes | None) -> CorrectionOutcome | None:
+    """An outcome, as a task wrote it; None for what no task wrote, whatever bytes these are.
+
+    Readers pass that over: how many corrections a task has judged is in its marker, so an outcome that is missing or
+    made up differs there.
+    """
     try:
-        told = orjson.loads(value)
-        why = None if told["outcome"] == "applied" else told["why"]
-        place, correction = (told["topic"], told["partition"], told["offset"]), _correction(told["correction"])
-    except (orjson.JSONDecodeError, KeyError, TypeError) as error:
-        raise LayoutError(f"no outcome of a correction: {value[:200]!r}") from error
-    if correction is None:
-        raise LayoutError(f"an outcome without a correction: {value[:200]!r}")
-    return CorrectionOutcome(*place, why, correction)
+        told = orjson.loads(value or b"")
+        why = None if told["outcome"] == "applied" else str(told["why"])
+        topic, partition, offset = told["topic"], told["partition"], told["offset"]
+        correction = _correction(told["correction"])
+    except (orjson.JSONDecodeError, KeyError, TypeError):
+        return None
+    if correction is None or (type(topic), type(partition), type(offset)) != (str, int, int):
+        return None
+    return CorrectionOutcome(topic, partition, offset, why, correction)
 
 
 def _correction(told: dict[str, Any]) -> Correction | None:

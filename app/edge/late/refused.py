@@ -91,19 +91,25 @@ class RefusedLog:
         places = [TopicPartition(topic, p) for topic in (late, quarantine) for p in range(facts[topic].partitions)]
         ends = cluster.log_ends(places, committed=True)
         self._spans = [(at, start, ends[at]) for at, start in cluster.log_starts(places).items() if ends[at] > start]
+        self.foreign: list[str] = []
+        """Of what was read: what is there that no worker wrote, in words with its place."""
         self.offsets = sum(end - start for _, start, end in self._spans)
 
     def selected(self, selection: Selection, advanced: Callable[[int], None]) -> Iterator[RefusedRecord]:
         """The selected records; `advanced` is told now and then how many offsets were read.
 
-        LayoutError for a record that no worker wrote.
+        A record that no worker wrote is noted in `foreign` and passed over: it refuses nothing.
         """
         before = 0
         for at, start, end in sorted(self._spans):
             for message in committed(self._client, at.topic, at.partition, start):
                 if not message.offset() % TOLD_EVERY:
                     advanced(before + message.offset() - start)
-                record = refused_record(message, late=at.topic == self._late)
+                try:
+                    record = refused_record(message, late=at.topic == self._late)
+                except LayoutError as error:
+                    self.foreign.append(str(error))
+                    continue
                 if selection.takes(record):
                     yield record
             before += end - start

@@ -46,8 +46,8 @@ class Outcomes:
         """What was told of one task's corrections since the last look."""
         for message in committed(self._client, self._told_in, partition, self._next[partition]):
             self._next[partition] = message.offset() + 1
-            outcome = read_outcome(message.value() or b"")
-            if outcome.topic == self.topic:
+            outcome = read_outcome(message.value())
+            if outcome is not None and outcome.topic == self.topic:
                 self._note(outcome)
                 yield outcome
 

@@ -10,10 +10,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
-import orjson
-
 from app.base import names
 from app.codecs.stored.advance_requests import decode_request
+from app.codecs.stored.advances import advance_bytes
 from app.domain.advance import Advance, AdvanceRequest, refusal_of_request
 from app.domain.marker import InputPosition, Marker
 from app.domain.records import Reason
@@ -71,7 +70,7 @@ def ask_for_log_ends(definition: TaskDefinition, marker: Marker, batch: Batch, l
 def advance_output(application: str, advance: Advance) -> Output:
     """The record that says what was done: an input of every recomputation."""
     key = f"{advance.topic}-{advance.partition}".encode()
-    return Output(names.advances_topic(application), key, orjson.dumps(advance._asdict()))
+    return Output(names.advances_topic(application), key, advance_bytes(advance))
 
 
 def _waiting(definition: TaskDefinition, marker: Marker, batch: Batch, log_ends: LogEnds) -> Iterator[int]:

@@ -6,13 +6,13 @@ crash), or come back after another worker has taken the task over (a zombie).
 
 from __future__ import annotations
 
-import json
 import random
 import zlib
 from collections.abc import Generator, Iterator
 
 from app.base import names
 from app.codecs.avro.schema import Schemas
+from app.codecs.stored.advances import read_advance
 from app.domain.advance import Advance
 from app.domain.errors import StateError
 from app.domain.marker import InputPosition
@@ -173,9 +173,8 @@ class SimulatedTask:
     def _advances(self, topic: str) -> list[Advance]:
         """What was committed to the advances topic for this partition of an input topic."""
         written = self.broker.committed(names.advances_topic(self.definition.application))
-        told = (json.loads(entry.record.value or b"") for _, entry in written if entry.record is not None)
-        advances = (Advance(**document) for document in told)
-        return [a for a in advances if (a.topic, a.partition) == (topic, self.partition)]
+        told = (read_advance(entry.record.value) for _, entry in written if entry.record is not None)
+        return [a for a in filter(None, told) if (a.topic, a.partition) == (topic, self.partition)]
 
     def _are_advances_settled(self) -> bool:
         """Whether all that was done about watermarks can be read; another task's open transaction may hide some."""

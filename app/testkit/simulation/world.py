@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import random
 from functools import singledispatchmethod
 
 from app.base import names
+from app.codecs.stored.advances import read_advance
 from app.codecs.stored.changelog import decode_rows, marker_key
 from app.codecs.stored.marker import decode_marker
 from app.codecs.stored.row_keys import decode_key, row_prefix
@@ -158,7 +158,8 @@ class World:
         topic = names.advances_topic(APPLICATION)
         logs = (self.broker.log(topic, partition) for partition in range(self.broker.partitions))
         records = (entry.record for log in logs for entry in log.entries if entry.is_committed)
-        return [Advance(**json.loads(record.value or b"")) for record in records if record is not None]
+        told = (read_advance(record.value) for record in records if record is not None)
+        return list(filter(None, told))
 
     def note_markers(self, partition: int) -> None:
         """Keep the task's committed markers, by sequence, before compaction forgets them."""

@@ -7,8 +7,10 @@ from dataclasses import replace
 
 import pytest
 
+from app.base import names
 from app.codecs.stored.row_keys import row_prefix
 from app.domain.marker import BUILDING, CLEARING, LIVE, ViewPosition
+from app.domain.records import TopicPartition
 from app.domain.rows import RowKey
 from app.domain.view import View
 from app.edge.http.rows.own_parts import serves
@@ -16,6 +18,7 @@ from app.engine.core import clearing
 from app.engine.core.definition import TaskDefinition
 from app.engine.core.task_state import TaskState
 from app.testkit.cluster.broker import Broker
+from app.testkit.cluster.partition_log import SentRecord
 from app.testkit.cluster.simulated_task import SimulatedTask
 from app.testkit.cluster.until_idle import run_until_idle
 from app.testkit.simulation.parcels import CARRIERS, HUB_LOAD, MINUTE_US, PARCELS, ROUNDS
@@ -36,6 +39,16 @@ def test_a_new_view_reads_again_what_its_task_has_read(broker: Broker) -> None:
     send(broker, 1)
     task = take_over(broker, CARRIERS, HUB_LOAD)
     assert counts(task, HUB_LOAD) == {RowKey(START_US, (1,)): 2}
+
+
+@pytest.mark.parametrize("value", [None, b"junk", b"[]", b"{}", b'{"topic":1,"partition":0,"at_offset":0}', b"\xff"])
+def test_what_no_task_wrote_among_its_advances_stops_no_view_that_reads_them_again(
+    broker: Broker, value: bytes | None
+) -> None:
+    broker.produce(TopicPartition(names.advances_topic("app"), 0), SentRecord(b"k", value))
+    send(broker, 0)
+    take_over(broker, CARRIERS)
+    assert counts(take_over(broker, CARRIERS, HUB_LOAD), HUB_LOAD) == {RowKey(START_US, (1,)): 1}
 
 
 def test_a_view_that_is_dropped_leaves_the_others_alone(broker: Broker) -> None:

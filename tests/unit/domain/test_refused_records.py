@@ -13,21 +13,23 @@ from typing import Any
 import pytest
 
 from app.base.setting_groups import KafkaSettings
+from app.base.settings import Settings
 from app.codecs.avro.schema import WriterSchema
 from app.codecs.batches.carrying import Original, carried
 from app.domain.catalogue import Catalogue, TaskGroup
 from app.domain.corrections.correction import Correction, Place
 from app.domain.corrections.refeed import Fed
 from app.domain.errors import LayoutError
-from app.domain.records import Record
+from app.domain.records import Record, TopicPartition
 from app.domain.rows import RowKey
 from app.domain.source import SourceTopic
 from app.domain.view import View
 from app.edge.late import originals
+from app.edge.late import refused as refused_module
 from app.edge.late.mending import NO_SOURCE, Mended, NotMended, Reader, read_mended, usable, values_of
 from app.edge.late.originals import Originals
 from app.edge.late.refeed import APPLIED, LEFT, NOT_SENT, UNANSWERED, RecordOutcome, Refeeding, views_wanted
-from app.edge.late.refused import LATE, RefusedRecord, Selection, refused_record
+from app.edge.late.refused import LATE, RefusedLog, RefusedRecord, Selection, refused_record
 from app.edge.late.standing import Outcomes
 from app.rides.lifecycle.sources import FARES
 from app.rides.ride import RIDES
@@ -93,6 +95,21 @@ def test_a_shortened_record_says_what_it_was_and_is_read_only_whole() -> None:
 def test_a_record_that_says_wrongly_what_it_was_is_none_of_ours() -> None:
     with pytest.raises(LayoutError, match=r"app\.late-0 at offset 3: no worker wrote this"):
         refused_record(Message(*WHERE, ("flagfall-views", b"a"), ("flagfall-shortened", b"[1]")), late=True)  # type: ignore[arg-type]
+
+
+def test_what_no_worker_wrote_is_passed_over_and_told_with_its_place(monkeypatch: pytest.MonkeyPatch) -> None:
+    ours = Message(*WHERE, ("flagfall-views", b"a"), ("flagfall-versions", b"1"))
+    places = [TopicPartition(topic, 0) for topic in ("flagfall.late", "flagfall.quarantine")]
+    cluster = SimpleNamespace(
+        topics=lambda names: {name: SimpleNamespace(partitions=1) for name in names},
+        log_starts=lambda of: dict.fromkeys(of, 0),
+        log_ends=lambda of, committed: {places[0]: 3, places[1]: 0},
+    )
+    monkeypatch.setattr(refused_module, "Cluster", lambda _: cluster)
+    monkeypatch.setattr(refused_module, "committed", lambda *_: iter([Message(), ours, Message(("x", b"y"))]))
+    log = RefusedLog(Settings())
+    assert [record.views for record in log.selected(Selection(), lambda _: None)] == [{"a": "1"}]
+    assert (len(log.foreign), log.foreign[0].partition(":")[0]) == (2, "app.late-0 at offset 3")
 
 
 def test_what_was_shortened_is_read_where_it_stood_and_only_if_it_is_the_same(monkeypatch: pytest.MonkeyPatch) -> None:

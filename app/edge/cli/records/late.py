@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from app.base.printable import printable
 from app.domain.errors import did_you_mean
 from app.edge.cli.common import bootstrap_option, echo_json, json_option, load_catalogue, load_settings
 from app.edge.cli.records.selecting import selecting, selection_of
@@ -187,3 +188,6 @@ def _read(settings: Settings, selection: Selection, *, quiet: bool) -> Iterator[
     log = RefusedLog(settings)
     with progress("offsets", log.offsets, quiet=quiet) as advanced:
         yield from log.selected(selection, advanced)
+    if log.foreign:
+        told = f"passed over, as no worker wrote them: {len(log.foreign)} records; the first: {log.foreign[0]}"
+        click.echo(printable(told), err=True)

@@ -63,7 +63,7 @@ def correct_again(draft: Draft, batch: Batch) -> None:
     without corrections.
     """
     inputs, corrections = draft.marker.inputs, names.corrections_topic(draft.application, draft.definition.name)
-    outcomes = [read_outcome(value or b"") for value in batch.values]
+    outcomes = list(filter(None, map(read_outcome, batch.values)))
     for view in draft.definition.views:
         position = draft.marker.views[view.name]
         again = position.corrections_again

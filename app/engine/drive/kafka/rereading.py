@@ -5,9 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 
-import orjson
-
 from app.base import names
+from app.codecs.stored.advances import read_advance
 from app.domain.advance import Advance
 from app.domain.errors import StateError
 from app.domain.records import TopicPartition
@@ -67,7 +66,7 @@ class Rereader:
         found: list[Advance] = []
 
         def take(batch: Batch) -> None:
-            told = (Advance(**orjson.loads(value or b"")) for value in batch.values)
+            told = filter(None, map(read_advance, batch.values))
             found.extend(a for a in told if (a.topic, a.partition) == (topic, partition))
 
         await read_to_end(

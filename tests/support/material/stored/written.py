@@ -55,6 +55,14 @@ def write_advance(world: World, advance: Advance, *, obeyed: bool = True) -> Non
         world.advances.append(advance)
 
 
+def write_junk(world: World, topic: str) -> None:
+    """What nobody of ours writes, into a topic that tasks write."""
+    producer = new_producer(world)
+    with transaction(producer):
+        for value in (None, b"", b"junk", b"[]", b"{}", b'{"topic": 1}', b"\xff"):
+            producer.produce(topic, value)
+
+
 def _write_log(world: World, rng: random.Random, log: Log) -> None:
     """A log's entries at the offsets that the broker gives them."""
     at, known = TopicPartition(log.topic, log.partition), {record.offset: record for record in log.records}
