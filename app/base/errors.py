@@ -7,6 +7,7 @@ FlagfallError
 ├── DeliveryFailed        the broker refused records, or never confirmed them
 ├── RegistryUnavailable   cannot be asked now: wait and ask again, decide nothing
 ├── SchemaRefused         the registry knows the subject and will not take this schema
+└── CertificateUnusable   a file that a TLS setting names cannot be read, or is none
 """
 
 from __future__ import annotations
@@ -36,3 +37,7 @@ class RegistryUnavailable(FlagfallError):
 
 class SchemaRefused(FlagfallError):
     """The registry will not take a schema under its subject's compatibility rule. Change the schema."""
+
+
+class CertificateUnusable(FlagfallError):
+    """A file that a TLS setting names is not there, or holds no certificate or key. Correct FLAGFALL_KAFKA_SSL_…."""

@@ -11,6 +11,7 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from pydantic import (
     Field,
@@ -105,6 +106,13 @@ class Settings(BaseSettings):
         assert field.field_name is not None  # it is a field's validator
         default = cls.model_fields[field.field_name].get_default(call_default_factory=True, validated_data={})
         return default if path == "" else path
+
+    @field_validator("registry_url")
+    @classmethod
+    def _is_url(cls, url: str) -> str:
+        """ValueError for what looks like one and is none, as `http://[`."""
+        urlsplit(url).port  # noqa: B018
+        return url
 
     @field_validator("data_dir", "cache_dir", "definitions")
     @classmethod

@@ -47,7 +47,7 @@ LEDGER = ("decoded", "quarantined", "not_records", "applied", "late")
 
 @pytest.fixture(scope="module")
 def right(services: Settings, spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Spoilt]:
-    """Nothing is wrong, but everything odd has happened: poison of every kind, aborted transactions, advances and junk."""
+    """Nothing is wrong, but everything odd has happened: poison of every kind, aborted transactions, advances, junk."""
     with new_world(services) as world:
         write_random_rides(world, SEED, COUNT)
         write_poison(world, poison(world), START_US // 1000)

@@ -11,10 +11,12 @@ import ssl
 from collections.abc import Mapping
 from typing import Any
 
-from app.base.setting_groups import KafkaSettings
+from app.base.errors import CertificateUnusable
+from app.base.setting_groups import KafkaSettings, variable
 
 TRANSACTION_TIMEOUT_MS = 60_000
 """After so long the broker aborts what a dead task's producer left open; it bounds it (docs/broker-settings.md)."""
+VARIABLES = f"{variable('kafka_ssl_ca_file')}, {variable('kafka_ssl_cert_file')} and their like name them"
 JAAS_MODULES = {
     "PLAIN": "org.apache.kafka.common.security.plain.PlainLoginModule",
     "SCRAM-SHA-256": "org.apache.kafka.common.security.scram.ScramLoginModule",
@@ -23,8 +25,7 @@ JAAS_MODULES = {
 
 
 def aiokafka_options(kafka: KafkaSettings) -> dict[str, Any]:
-    """Keyword arguments of aiokafka's clients. Raises OSError (ssl.SSLError) for a certificate that cannot be
-    read."""
+    """Keyword arguments of aiokafka's clients. Raises CertificateUnusable."""
     options: dict[str, Any] = {
         "bootstrap_servers": kafka.bootstrap_server,
         "security_protocol": kafka.security_protocol,
@@ -41,7 +42,7 @@ def aiokafka_options(kafka: KafkaSettings) -> dict[str, Any]:
 
 
 def librdkafka_options(kafka: KafkaSettings) -> dict[str, str | int | float | bool]:
-    """Configuration of confluent-kafka's producers, consumers and administration."""
+    """Configuration of confluent-kafka's producers, consumers and administration. Raises CertificateUnusable."""
     options: dict[str, str | int | float | bool] = {
         "bootstrap.servers": kafka.bootstrap_server,
         "security.protocol": kafka.security_protocol,
@@ -53,6 +54,7 @@ def librdkafka_options(kafka: KafkaSettings) -> dict[str, str | int | float | bo
             "sasl.password": kafka.sasl_password.get_secret_value(),
         }
     if with_tls(kafka):
+        ssl_context(kafka)  # what cannot be used is told here, and not in as many ways as there are clients
         files = {
             "ssl.ca.location": kafka.ssl_ca_file,
             "ssl.certificate.location": kafka.ssl_cert_file,
@@ -69,7 +71,7 @@ def java_options(kafka: KafkaSettings) -> dict[str, str]:
 
     Certificates are given as PEM text and not as files: Spark's executors need not have the files. Without
     ``ssl_ca_file`` Java trusts the authorities that come with it, not those of the operating system. Raises
-    OSError.
+    CertificateUnusable.
     """
     options = {"bootstrap.servers": kafka.bootstrap_server, "security.protocol": kafka.security_protocol}
     if with_sasl(kafka):
@@ -79,6 +81,7 @@ def java_options(kafka: KafkaSettings) -> dict[str, str]:
             "sasl.jaas.config": jaas(JAAS_MODULES[kafka.sasl_mechanism], **login),
         }
     if with_tls(kafka):
+        ssl_context(kafka)
         if kafka.ssl_ca_file:
             options |= {
                 "ssl.truststore.type": "PEM",
@@ -96,13 +99,17 @@ def java_options(kafka: KafkaSettings) -> dict[str, str]:
 
 
 def ssl_context(kafka: KafkaSettings) -> ssl.SSLContext:
-    """Trust and identity for Python's clients; host names are checked. Raises OSError for an unreadable
-    file."""
-    context = ssl.create_default_context(cafile=str(kafka.ssl_ca_file) if kafka.ssl_ca_file else None)
-    if kafka.ssl_cert_file and kafka.ssl_key_file:
-        password = kafka.ssl_key_password.get_secret_value()
-        # with no password OpenSSL would ask at the terminal: an empty one fails instead
-        context.load_cert_chain(kafka.ssl_cert_file, kafka.ssl_key_file, password=lambda: password)
+    """Trust and identity for Python's clients; host names are checked. Raises CertificateUnusable."""
+    named = ", ".join(str(file) for file in (kafka.ssl_ca_file, kafka.ssl_cert_file, kafka.ssl_key_file) if file)
+    try:
+        context = ssl.create_default_context(cafile=str(kafka.ssl_ca_file) if kafka.ssl_ca_file else None)
+        if kafka.ssl_cert_file and kafka.ssl_key_file:
+            password = kafka.ssl_key_password.get_secret_value()
+            # with no password OpenSSL would ask at the terminal: an empty one fails instead
+            context.load_cert_chain(kafka.ssl_cert_file, kafka.ssl_key_file, password=lambda: password)
+    except OSError as error:
+        why = error.strerror or str(error)
+        raise CertificateUnusable(f"{named}: no certificate or key could be read ({why}); {VARIABLES}") from error
     return context
 
 

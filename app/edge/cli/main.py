@@ -6,6 +6,7 @@ Exit codes: 0 done, 1 could not (the message says what to do), 2 wrong usage, 13
 
 from __future__ import annotations
 
+import errno
 import importlib
 import os
 import sys
@@ -38,6 +39,8 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
 }
 """Of each command: its module in `app.edge.cli`, with an attribute `command`; and its line in the help."""
 INTERRUPTED: Final = 130
+UNPRINTABLE: Final = (errno.ENOSPC, errno.EPIPE)
+"""Of a full disk, or of a reader that has gone, behind what a command prints."""
 OWN_PACKAGES: Final = ("app.", "agents.", "tables.", "spark_batch.")
 
 
@@ -78,7 +81,13 @@ def cli() -> None:
 
 def main() -> None:
     """Run the command line and exit with its code."""
-    sys.exit(run(sys.argv[1:]))
+    code = run(sys.argv[1:])
+    try:
+        sys.stdout.flush()
+    except OSError as error:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # else Python tries again, and tells a traceback
+        code = _tell(_in_words(error) or str(error))
+    sys.exit(code)
 
 
 def run(arguments: list[str]) -> int:
@@ -98,9 +107,13 @@ def run(arguments: list[str]) -> int:
         told = _in_words(error)
         if told is None:
             raise
-        click.echo(f"{click.style('error:', fg='red', bold=True)} {printable(told, lines=True)}", err=True)
-        return 1
+        return _tell(told)
     return code if isinstance(code, int) else 0
+
+
+def _tell(told: str) -> int:
+    click.echo(f"{click.style('error:', fg='red', bold=True)} {printable(told, lines=True)}", err=True)
+    return 1
 
 
 def _in_words(error: Exception) -> str | None:
@@ -112,6 +125,10 @@ def _in_words(error: Exception) -> str | None:
             f"{os.fsdecode(error.filename)}: {error.strerror}. Name a place that can be used: what is kept lies "
             "below FLAGFALL_DATA_DIR, or where options say"
         )
+    if isinstance(error, OSError) and error.errno in UNPRINTABLE:
+        return f"what there is to say cannot be written: {error.strerror}"
+    if isinstance(error, UnicodeEncodeError) and error.reason == "surrogates not allowed":
+        return f"an argument holds bytes that are no text in UTF-8: {error.object[error.start : error.end]!r}"
     return None
 
 

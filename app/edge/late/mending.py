@@ -78,7 +78,7 @@ def read_mended(file: Path, sources: Mapping[str, Source]) -> dict[Place, Mended
         listed = told["records"] if isinstance(told, dict) else told
         records = [one for one in listed if one.get("values") is not None]
         places = [Place(str(one["topic"]), int(one["partition"]), int(one["offset"])) for one in records]
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as error:
         raise NotMended(f"{file}: no list of records with topic, partition, offset and values ({error!r})") from error
     problems = [f"{at}: {p}" for at, one in zip(places, records, strict=True) for p in _problems(sources, at, one)]
     problems += [f"{place} is there twice" for place in sorted({p for p in places if places.count(p) > 1})]

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import ssl
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from pydantic import SecretStr
 
+from app.base.errors import CertificateUnusable
 from app.base.kafka.clients import (
     aiokafka_options,
     as_properties,
@@ -75,11 +77,17 @@ def test_certificates_are_files_for_librdkafka_and_text_for_java(tmp_path: Path)
     assert len(context.get_ca_certs()) == 1
 
 
-def test_an_unreadable_certificate_is_an_error(tmp_path: Path) -> None:
-    kafka = KafkaSettings(bootstrap_server="one:9092", security_protocol="SSL", ssl_ca_file=tmp_path / "none.pem")
-    for dialect in (aiokafka_options, java_options):
-        with pytest.raises(OSError, match="No such file"):
-            dialect(kafka)
+@pytest.mark.parametrize(("holds", "why"), [(None, "No such file"), ("junk", "no certificate or crl found")])
+@pytest.mark.parametrize("dialect", [aiokafka_options, librdkafka_options, java_options])
+def test_a_certificate_that_cannot_be_used_is_told_alike_for_every_client(
+    tmp_path: Path, dialect: Callable[[KafkaSettings], object], holds: str | None, why: str
+) -> None:
+    named = tmp_path / "ca.pem"
+    if holds is not None:
+        named.write_text(holds)
+    kafka = KafkaSettings(bootstrap_server="one:9092", security_protocol="SSL", ssl_ca_file=named)
+    with pytest.raises(CertificateUnusable, match=rf"ca\.pem: no certificate.*{why}.*FLAGFALL_KAFKA_SSL_CA_FILE"):
+        dialect(kafka)
 
 
 def test_properties_keep_backslashes_and_lines() -> None:

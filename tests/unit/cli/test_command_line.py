@@ -14,6 +14,7 @@ from click.testing import CliRunner
 from app.domain.errors import DefinitionError
 from app.edge.cli import main
 from app.edge.cli.main import COMMANDS, cli, run
+from tests.support.machine.waiting import patient
 
 HEAVY = ("polars", "pyspark", "aiohttp", "faust", "confluent_kafka", "numpy", "pydantic")
 
@@ -74,8 +75,9 @@ def test_an_advance_that_the_workers_would_refuse_is_not_asked_for(to: str, caps
     assert "are of 2000-01-01 00:00 to 2099-12-31 23:59 UTC; choose an instant" in capsys.readouterr().err
 
 
-def test_wrong_usage_is_exit_2(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["generate", "--speed", "fast"]) == 2
+@pytest.mark.parametrize("speed", ["fast", "nan", "infx", "0", "-1x"])
+def test_wrong_usage_is_exit_2(speed: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["generate", "--speed", speed]) == 2
     assert "60x" in capsys.readouterr().err
 
 
@@ -99,6 +101,39 @@ def test_a_file_without_end_is_read_no_further_than_one_can_be_long(
 ) -> None:
     assert run([*command, "/dev/zero"]) == 1
     assert "/dev/zero has more than 4 MiB" in capsys.readouterr().err
+
+
+def test_an_argument_that_is_no_text_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["query", "\udcff\udcfe"]) == 1
+    assert "an argument holds bytes that are no text in UTF-8" in capsys.readouterr().err
+
+
+def test_what_cannot_be_printed_is_told_without_a_traceback() -> None:
+    with Path("/dev/full").open("wb") as full:
+        command = [sys.executable, "-m", "app.edge.cli.main", "views", "list"]
+        ran = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, timeout=patient(60), check=False)
+    assert (ran.returncode, ran.stderr) == (
+        1,
+        "error: what there is to say cannot be written: No space left on device\n",
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("FLAGFALL_WORKER_SESSION_TIMEOUT_SECONDS", "inf"),
+        ("FLAGFALL_WORKER_STALLED_SECONDS", "1e300"),
+        ("FLAGFALL_WORKER_FETCH_MAX_WAIT_MS", "99999999999999"),
+        ("FLAGFALL_HTTP_MAX_SECONDS", "nan"),
+        ("FLAGFALL_REGISTRY_URL", "http://["),
+    ],
+)
+def test_a_setting_that_no_client_could_hold_is_refused(
+    name: str, value: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv(name, value)
+    assert run(["topics", "list"]) == 1
+    assert name in capsys.readouterr().err
 
 
 def test_a_setting_that_cannot_be_used_is_named(

@@ -199,7 +199,14 @@ def test_every_mistake_in_a_file_of_mended_records_is_told_at_once(tmp_path: Pat
         read_mended(file, RIDES_ALONE.by_topic)
     for told in ("no column 'no_such'", "'ride_id' may not be null", "'noon' is a str", "no topic of rides"):
         assert told in str(raised.value)
-    file.write_text("{}")
+
+
+@pytest.mark.parametrize(
+    "text", ["{}", "[" * 100_000, '[{"values":{},"topic":"rides.yellow","partition":1e400,"offset":0}]', "", "7"]
+)
+def test_what_is_no_list_of_mended_records_is_told_so(tmp_path: Path, text: str) -> None:
+    file = tmp_path / "mended.json"
+    file.write_text(text)
     with pytest.raises(NotMended, match="no list of records"):
         read_mended(file, RIDES_ALONE.by_topic)
 

@@ -37,7 +37,7 @@ class Speed(click.ParamType):
             times_real = float(str(value).removesuffix("x"))
         except ValueError:
             times_real = 0.0
-        if times_real <= 0:
+        if not 0 < times_real < float("inf"):
             self.fail(f"{value!r} is neither max nor a number of times real time, such as 60x", param, ctx)
         return times_real
 
