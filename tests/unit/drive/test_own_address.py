@@ -15,12 +15,12 @@ import pytest
 
 from app.base.kafka import group_members
 from app.base.kafka.group_members import Member, seen_as
-from app.base.setting_groups import KafkaSettings
+from app.base.setting_groups import KafkaSettings, WorkerSettings
 from app.base.settings import Settings
 from app.engine.drive.watch.own_address import AddressTaken, Here, OwnAddress, client_id_of, here_of, namesakes
 
 URL = "http://127.0.0.1:18081"
-SELF = Here(URL, f"{URL}#mine", only_at="10.0.0.1")
+SELF = Here(URL, f"{URL}#127.0.0.1:18081#mine", only_at="10.0.0.1")
 ELSEWHERE = Member(f"{URL}#other", "10.0.0.2")
 OWN = Member(SELF.client_id, "10.0.0.1")
 
@@ -60,13 +60,19 @@ def checked(asked: Asked, ends: Ends | None = None, *, patience_seconds: float =
         Member("http://127.0.0.1:18082#other", "10.0.0.2"),
         Member("faust-0.15.3", "10.0.0.2"),
         Member(URL, "10.0.0.2"),
-        Member(f"{URL}#killed", "10.0.0.1"),
+        Member(f"{URL}#127.0.0.1:18081#killed", "10.0.0.1"),
     ],
-    ids=["itself", "another port", "an older release", "no worker", "who had this machine's port before"],
+    ids=["itself", "another port", "no worker", "one without a mark", "who had this machine's port before"],
 )
 def test_others_are_left_alone(member: Member) -> None:
     assert namesakes(SELF, [member]) == []
     checked(Asked([member])).require()
+
+
+@pytest.mark.parametrize("told", ["#127.0.0.2:18081#other", "#other"], ids=["another address", "an older release"])
+def test_who_may_listen_beside_it_on_this_machine_is_no_dead_predecessor(told: str) -> None:
+    """One port at two addresses of a machine is two places."""
+    assert namesakes(SELF, [Member(URL + told, "10.0.0.1")])
 
 
 def test_a_port_that_others_on_this_machine_may_give_out_too_is_no_excuse() -> None:
@@ -144,9 +150,9 @@ def answered() -> Future[Any]:
 
 
 def test_every_process_has_a_client_id_of_its_own_that_holds_its_address() -> None:
-    first, second = client_id_of(URL), client_id_of(URL)
+    first, second = (client_id_of(WorkerSettings()) for _ in range(2))
     assert first != second
-    assert first.rpartition("#")[0] == second.rpartition("#")[0] == URL
+    assert first.rpartition("#")[0] == second.rpartition("#")[0] == f"{URL}#127.0.0.1:18081"
 
 
 @pytest.mark.parametrize("server", ["127.0.0.1:9092", "127.0.0.1:9092,two:9092"])

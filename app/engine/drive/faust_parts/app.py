@@ -83,7 +83,7 @@ class FlagfallApp(faust.App):
 
     def __init__(self, settings: Settings) -> None:
         worker = settings.worker
-        client_id = client_id_of(worker.url)
+        client_id = client_id_of(worker)
         super().__init__(
             settings.app_id,
             **faust_options(settings.kafka),

@@ -1,7 +1,7 @@
 """That no other worker of the group gives out this one's address.
 
 Owners are known by their address: of two workers with the same one, the tasks of one look as if nobody owned them, for
-as long as both live. Each worker tells the group its address, and a mark of its own, in its client id.
+as long as both live. Each worker tells the group its address, where it listens and a mark of its own, in its client id.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 import mode
 
 from app.base.kafka.group_members import GroupUnknown, Member, seen_as
-from app.base.setting_groups import variable
+from app.base.setting_groups import WorkerSettings, variable
 from app.base.settings import Settings
 from app.domain.errors import FlagfallError
 from app.engine.drive.callbacks import EndWorker
@@ -33,8 +33,9 @@ class AddressTaken(FlagfallError):
 
 @dataclass(frozen=True)
 class Here:
-    """This worker as the group sees it. `only_at`: the address of this machine, where it listens at the port that it
-    gives out; so no other process of the machine does, and what the group knows from there is a dead predecessor."""
+    """This worker as the group sees it. `only_at`: the address of this machine, if it listens at the port that it gives
+    out. Nobody else on the machine listens where it does, so who told the group that from there is a dead predecessor.
+    """
 
     url: str
     client_id: str
@@ -42,9 +43,9 @@ class Here:
     only_at: str | None = None
 
 
-def client_id_of(url: str) -> str:
-    """The address, and a mark that no other process has."""
-    return f"{url}#{secrets.token_hex(4)}"
+def client_id_of(worker: WorkerSettings) -> str:
+    """The address, where it listens, and a mark that no other process has."""
+    return f"{worker.url}#{worker.http_host}:{worker.http_port}#{secrets.token_hex(4)}"
 
 
 def here_of(settings: Settings, client_id: str) -> Here:
@@ -59,11 +60,22 @@ def namesakes(here: Here, members: Iterable[Member]) -> list[Member]:
     return [
         member
         for member in members
-        if member.client_id.rpartition("#")[0] == here.url
+        if _url(member.client_id) == here.url
         and member.client_id != here.client_id
         and (here.instance_id is None or member.instance_id != here.instance_id)
-        and member.host != here.only_at
+        and not (member.host == here.only_at and _listens_at(member.client_id) == _listens_at(here.client_id))
     ]
+
+
+def _url(client_id: str) -> str | None:
+    """None for one that tells no mark: what it is cannot be known."""
+    url, marked, _ = client_id.partition("#")
+    return url if marked else None
+
+
+def _listens_at(client_id: str) -> str:
+    """Nothing for one of an earlier release: the group's word is waited for."""
+    return client_id.partition("#")[2].rpartition("#")[0]
 
 
 class OwnAddress(mode.Service):
