@@ -138,7 +138,7 @@ def _unchanged(layout: WriterLayout) -> Column:
     """Whether a value was decoded by this layout and gives its bytes back. A broken one is a struct of nulls, which
     `to_avro` refuses where a field may not be null: asked only if such a field was found."""
     record, fields = F.col(_record(layout)), list(enumerate(_fields(layout)))
-    found = _all([record[f"f{at}"].isNotNull() for at, field in fields if not isinstance(field["type"], list)])
+    found = _all([record[f"f{at}"].isNotNull() for at, field in fields if "null" not in _branches(field)])
     texts = [record[f"f{at}"] for at, field in fields if "string" in _branches(field)]
     legible = _all([F.coalesce(F.is_valid_utf8(text), F.lit(True)) for text in texts])
     same = (to_avro(record, _for_java(layout)) == F.col("body")) & legible

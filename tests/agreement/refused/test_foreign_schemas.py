@@ -27,6 +27,14 @@ from tests.support.material.views import ALL_VIEWS
 from tests.support.spark_logs import as_kafka
 
 LIST_OF_NUMBERS = {"name": "more", "type": {"type": "array", "items": "double"}}
+ONE_BRANCH = {
+    **avro_schema(),
+    "fields": [
+        {"name": field["name"], "type": [field["type"]] if isinstance(field["type"], str) else field["type"]}
+        for field in avro_schema()["fields"]
+    ],
+}
+"""Unions that leave no choice: nothing in them may be null."""
 OTHER_RECORDS = (
     *RIDE_VERSIONS[:-1],
     with_type("fare_cents", ["null", "int"]),
@@ -36,6 +44,8 @@ OTHER_RECORDS = (
     with_type("total_cents", ["null", "bytes"]),
     with_type("ride_id", ["null", "string"]),
     with_type("pickup_zone", ["string", "long", "null"]),
+    with_type("ride_id", ["string"]),
+    ONE_BRANCH,
     with_type("pickup_at_us", {"type": "long", "logicalType": "timestamp-micros"}),
     with_type("pickup_at_us", {"type": "long", "logicalType": "timestamp-millis"}),
     with_type("vendor", {"type": "enum", "name": "Vendor", "symbols": ["CMT", "VTS"]}),
