@@ -66,6 +66,9 @@ VALUES_OF_EACH = 40
 def test_values_of_other_writers_fare_alike_everywhere(spark: SparkSession, tmp_path: Path) -> None:
     rng = random.Random(17)
     values = [_value(rng, number, schema) for schema in SCHEMAS.values() for number in range(VALUES_OF_EACH)]
+    values += [
+        broken for value in values[: len(SCHEMAS) * VALUES_OF_EACH : VALUES_OF_EACH] for broken in _broken(value)
+    ]
     values += [b"\0\0\0\0\x63" + values[0][5:]]
     rng.shuffle(values)
     schemas = {**SCHEMAS, PROTOBUF.id: PROTOBUF}
@@ -167,6 +170,17 @@ def _value(rng: random.Random, number: int, schema: WriterSchema) -> bytes:
         for field in declared["fields"]
     }
     return encode_as(schema.id, declared, written)
+
+
+def _broken(value: bytes) -> list[bytes]:
+    """What stands behind the schema's id is zeros, cut off, one more, or branches and lengths that cannot be."""
+    return [
+        value[:5] + b"\0" * 100,
+        value[:-1],
+        value[: 5 + len(value[5:]) // 2],
+        value + b"\0",
+        value[:5] + b"\xff" * 9,
+    ]
 
 
 def _made(rng: random.Random, avro_type: Any) -> Any:
