@@ -86,6 +86,11 @@ def test_costs_stand_side_by_side(capsys: pytest.CaptureFixture[str]) -> None:
     [
         (["--offsets", "7"], "FIRST:END"),
         (["--offsets", "a:b"], "FIRST:END"),
+        (["--offsets", "-1:3"], "FIRST:END"),
+        (["--offsets", "9:3"], "holds no offset"),
+        (["--offsets", ":0"], "holds no offset"),
+        (["--partition", "-1"], "--partition"),
+        (["--partition", "999999999999"], "--partition"),
         (["--from", "2026-01-05T08:00"], "no time zone"),
         (["--reason", "out_of_bound:fare"], "no reason 'out_of_bound'; did you mean 'out_of_bounds'"),
         (["--to", "noon"], "--to"),

@@ -125,6 +125,8 @@ def test_dirt_of_the_other_kind_is_refused(capsys: pytest.CaptureFixture[str]) -
     assert run(["generate", "--lifecycle", "--dirt-share", "refunds=0.1"]) == 2
     assert run(["generate", "--dirt-share", "missing_ends=0.1"]) == 2
     assert "missing_ends=0.1" in capsys.readouterr().err
+    assert run(["generate", "--dirt-share", "refund=0.1"]) == 2
+    assert "no kind of dirt 'refund'; did you mean 'refunds'" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("share", [-0.1, 1.1])

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import TYPE_CHECKING, TypeVar
 
 import click
 
+from app.domain.errors import did_you_mean
 from app.edge.cli.common import bootstrap_option, echo_json, json_option, load_catalogue, load_settings
 from app.edge.cli.instant import INSTANT
 from app.edge.cli.records.lifecycle_sending import echo_recorded, send_lifecycle
@@ -141,10 +142,14 @@ def _require(made: Generator | Lifecycle, first: int, rides: int) -> None:
 
 
 def _with_shares(dirt: SomeDirt, shares: tuple[str, ...]) -> SomeDirt:
+    kinds = [field.name for field in fields(dirt)]
     for text in shares:
         kind, _, share = text.partition("=")
+        if kind not in kinds:
+            told = f"{text!r}: no kind of dirt {kind!r}{did_you_mean(kind, kinds)}; there are: {', '.join(kinds)}"
+            raise click.BadParameter(told, param_hint="--dirt-share")
         try:
             dirt = replace(dirt, **{kind: float(share)})
-        except (TypeError, ValueError) as error:
+        except ValueError as error:
             raise click.BadParameter(f"{text!r}: {error}", param_hint="--dirt-share") from error
     return dirt

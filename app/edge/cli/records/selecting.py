@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import re
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,10 @@ from app.edge.cli.instant import INSTANT
 
 if TYPE_CHECKING:
     from app.edge.late.refused import Selection
+
+
+PARTITION = click.IntRange(0, 2**31 - 1)
+"""Kafka's protocol numbers partitions in 32 bits."""
 
 
 def _options(*options: Callable[[Command], Command]) -> Callable[[Command], Command]:
@@ -35,7 +40,7 @@ selecting = _options(
     ),
     click.option("--view", "views", multiple=True, metavar="NAME", help="Late for this view."),
     click.option("--topic", "topics", multiple=True, metavar="TOPIC", help="From this source topic."),
-    click.option("--partition", "partitions", multiple=True, type=int, metavar="N", help="From this partition."),
+    click.option("--partition", "partitions", multiple=True, type=PARTITION, metavar="N", help="From this partition."),
     click.option("--offsets", metavar="FIRST:END", help="Source offsets from FIRST up to, without, END; one may lack."),
     click.option(
         "--from", "from_", type=INSTANT, metavar="TIME", help="Kafka timestamps from here on, as 2026-01-05T08:00Z."
@@ -84,15 +89,16 @@ def _require_reasons(reasons: Sequence[str]) -> None:
 
 
 def _range(text: str | None) -> tuple[int | None, int | None]:
+    """click.BadParameter for what is no range of offsets, or holds none."""
     if text is None:
         return None, None
-    first, colon, end = text.partition(":")
-    try:
-        if not colon:
-            raise ValueError
-        return int(first) if first else None, int(end) if end else None
-    except ValueError:
-        raise click.BadParameter(f"{text!r} is not FIRST:END, as 5000:6000", param_hint="--offsets") from None
+    told = re.fullmatch(r"([0-9]{0,19}):([0-9]{0,19})", text, re.ASCII)
+    if told is None:
+        raise click.BadParameter(f"{text!r} is not FIRST:END, as 5000:6000", param_hint="--offsets")
+    first, end = (int(digits) if digits else None for digits in told.groups())
+    if end is not None and end <= (first or 0):
+        raise click.BadParameter(f"{text!r} holds no offset: END is the first one left out", param_hint="--offsets")
+    return first, end
 
 
 def _milliseconds(instant: dt.datetime | None) -> int | None:
