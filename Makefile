@@ -58,8 +58,9 @@ laws: setup  ## laws, agreement and simulation with seeds that are drawn (SEEDS=
 	  $(BIN)/pytest -q -m "(laws or agreement or streaming) and not spark" --hypothesis-seed=$$seed
 	done
 
-jars: setup  ## Kafka, the registry and Spark's connectors into the cache, each compared with its sha256
+jars: setup  ## Kafka, the registry and Spark's connectors into the cache, each compared with its sha256; archives of their classes
 	$(BIN)/flagfall services fetch
+	$(BIN)/flagfall services archive
 
 format: setup  ## what ruff can mend, and the layout
 	$(BIN)/ruff check --fix --quiet .

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from app.base.addresses import LOOPBACK
 from app.base.kafka.clients import as_properties, jaas, librdkafka_options
+from app.base.services.class_archives import ClassArchive
 from app.base.services.errors import StartFailed
 from app.base.services.jars import fetch
 from app.base.services.java import find_java
@@ -42,9 +43,10 @@ def daemon(settings: Settings) -> Daemon:
     JavaNotFound."""
     folder = settings.data_dir / NAME
     folder.mkdir(parents=True, exist_ok=True)
-    class_path = ":".join(str(path) for path in fetch(NAME, settings.cache_dir))
-    java = [str(find_java().executable), f"-Dlog4j2.configurationFile={folder / 'log4j2.properties'}"]
-    java += ["-Djava.net.preferIPv4Stack=true", "-Djava.awt.headless=true", "-cp", class_path]
+    archive = class_archive(settings)
+    java = [str(archive.java.executable), *archive.options()]
+    java += [f"-Dlog4j2.configurationFile={folder / 'log4j2.properties'}"]
+    java += ["-Djava.net.preferIPv4Stack=true", "-Djava.awt.headless=true", "-cp", archive.class_path]
     (folder / "log4j2.properties").write_text(LOG4J)
     properties = folder / "server.properties"
     properties.touch(mode=0o600)
@@ -59,6 +61,12 @@ def daemon(settings: Settings) -> Daemon:
         settings.data_dir / f"{NAME}.pid.json",
         ports(settings.services),
     )
+
+
+def class_archive(settings: Settings) -> ClassArchive:
+    """Of the broker, whether made or not. Raises JarError, JavaNotFound."""
+    class_path = ":".join(str(path) for path in fetch(NAME, settings.cache_dir))
+    return ClassArchive(NAME, find_java(), class_path, settings.cache_dir)
 
 
 def configuration(settings: Settings) -> dict[str, str | int]:

@@ -9,6 +9,7 @@ from typing import Any
 
 from app.base.addresses import LOOPBACK
 from app.base.asking import Unanswered, get, put
+from app.base.services.class_archives import ClassArchive
 from app.base.services.errors import StartFailed
 from app.base.services.jars import fetch
 from app.base.services.java import find_java
@@ -30,8 +31,7 @@ def daemon(settings: Settings) -> Daemon:
     """The registry, ready to start. Raises JarError, JavaNotFound."""
     folder = settings.data_dir / NAME
     folder.mkdir(parents=True, exist_ok=True)
-    (application,) = fetch(NAME, settings.cache_dir)
-    runner = application / f"{application.name.removesuffix('-all')}-runner.jar"
+    archive = class_archive(settings)
     services = settings.services
     properties = {
         "quarkus.http.host": LOOPBACK,
@@ -47,11 +47,18 @@ def daemon(settings: Settings) -> Daemon:
     heap = f"-Xmx{services.registry_heap_mb}m"
     return Daemon(
         NAME,
-        (str(find_java().executable), heap, *options, "-jar", str(runner)),
+        (str(archive.java.executable), heap, *archive.options(), *options, "-jar", archive.class_path),
         settings.data_dir / "logs" / f"{NAME}.log",
         settings.data_dir / f"{NAME}.pid.json",
         ports(services),
     )
+
+
+def class_archive(settings: Settings) -> ClassArchive:
+    """Of the registry, whether made or not. Raises JarError, JavaNotFound."""
+    (application,) = fetch(NAME, settings.cache_dir)
+    runner = application / f"{application.name.removesuffix('-all')}-runner.jar"
+    return ClassArchive(NAME, find_java(), str(runner), settings.cache_dir)
 
 
 def answers(settings: Settings) -> bool:

@@ -18,8 +18,6 @@ from confluent_kafka.admin import AdminClient
 from app.base.addresses import LOOPBACK
 from app.base.kafka.clients import as_properties, librdkafka_options
 from app.base.services import kafka, processes, registry
-from app.base.services.jars import fetch
-from app.base.services.java import find_java
 from app.base.services.processes import Daemon
 from app.base.setting_groups import KafkaSettings, TopicSettings
 from app.base.settings import Settings
@@ -164,7 +162,7 @@ def _format(node: Settings, properties: dict[str, str | int], cluster_id: str) -
     folder.mkdir(parents=True)
     path = folder / "server.properties"
     path.write_text(as_properties(properties))
-    class_path = ":".join(str(jar) for jar in fetch(kafka.NAME, node.cache_dir))
-    java = [str(find_java().executable), "-XX:TieredStopAtLevel=1", "-cp", class_path]
+    archive = kafka.class_archive(node)
+    java = [str(archive.java.executable), *archive.options(), "-XX:TieredStopAtLevel=1", "-cp", archive.class_path]
     command = [*java, "kafka.tools.StorageTool", "format", f"--cluster-id={cluster_id}", "--config", str(path)]
     subprocess.run(command, check=True, capture_output=True)
