@@ -16,8 +16,8 @@ from app.base.addresses import LOOPBACK, in_url, is_every_address, reaches_itsel
 PREFIX = "FLAGFALL_"
 
 Port = Annotated[int, Field(ge=1, le=65535)]
-Seconds = Annotated[float, Field(gt=0, le=86_400)]
-SecondsOrNever = Annotated[float, Field(ge=0, le=365 * 86_400)]
+WaitSeconds = Annotated[float, Field(gt=0, le=86_400)]
+WaitSecondsOrNever = Annotated[float, Field(ge=0, le=365 * 86_400)]
 SecurityProtocol = Literal["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"]
 SaslMechanism = Literal["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"]
 
@@ -85,11 +85,11 @@ class WorkerSettings(SettingsGroup):
     """A second worker on the same machine needs another one."""
     advertised_url: str = Field(default="", pattern=r"^(https?://[^/?#\s]+(/[^?#\s]*)?)?$")
     """Where workers and callers elsewhere reach this one, as ``http://worker-1:18081``. Default: where it listens."""
-    session_timeout_seconds: Seconds = 10.0
+    session_timeout_seconds: WaitSeconds = 10.0
     """A dead worker's tasks are given away after this time; a shorter one takes a pause for a death."""
-    heartbeat_interval_seconds: Seconds = 3.0
+    heartbeat_interval_seconds: WaitSeconds = 3.0
     """A third of the session time, so that two lost heartbeats do no harm."""
-    rebalance_timeout_seconds: Seconds = 30.0
+    rebalance_timeout_seconds: WaitSeconds = 30.0
     """Time in which every worker must answer a rebalance; longer than the longest batch."""
     group_instance_id: str = ""
     """A name that is this worker's own, and stays with it and its address: back within the session time, it causes no
@@ -102,15 +102,15 @@ class WorkerSettings(SettingsGroup):
     """Records in the largest batch. More is no faster, and holds back queries and rebalances."""
     transactions_per_second: float = Field(default=100.0, ge=0, le=1e6)
     """So many at most, all tasks of the worker together, unless they are large: many quiet tasks share them. 0: any."""
-    idle_after_seconds: SecondsOrNever = 0.0
+    idle_after_seconds: WaitSecondsOrNever = 0.0
     """A topic-partition quiet for so long holds back no final result while others move; 0: it does for ever."""
     standby: bool = False
     """Keep a warm copy of the tasks that other workers own, in as much memory as they take: taken over at once."""
-    stalled_seconds: Seconds = 30.0
+    stalled_seconds: WaitSeconds = 30.0
     """A worker that has input and gets nowhere for this long says so: in the log, in ``/metrics``, at ``/livez``."""
-    stalled_exit_seconds: SecondsOrNever = 120.0
+    stalled_exit_seconds: WaitSecondsOrNever = 120.0
     """And after this long it ends, with exit code 75, to be started again; 0: never."""
-    stop_timeout_seconds: Seconds = 10.0
+    stop_timeout_seconds: WaitSeconds = 10.0
     """A worker told to stop that has not managed it by then, as nobody answers it, ends with exit code 74."""
 
     @property
@@ -164,15 +164,15 @@ class HttpSettings(SettingsGroup):
     answered for other workers."""
     max_waiting_requests: int = Field(default=128, ge=0)
     """Queries in line behind these: about 0.2 s of point queries."""
-    max_wait_seconds: Seconds = 1.0
+    max_wait_seconds: WaitSeconds = 1.0
     """The longest that a query stands in line before it is told to come back."""
-    max_seconds: Seconds = 8.0
+    max_seconds: WaitSeconds = 8.0
     """The longest that one is answered; less than the 10 s for which ``flagfall query`` waits."""
     max_rows: int = Field(default=2_000_000, ge=1)
     """Rows that a worker folds for one request: copied and sorted, some 400 bytes each, in about 2 s."""
     max_exports: int = Field(default=2, ge=1)
     """Exports given at once; each holds a copy of a task's rows until its client has read them."""
-    export_idle_seconds: Seconds = 30.0
+    export_idle_seconds: WaitSeconds = 30.0
     """An export of which the client takes nothing for so long is cut."""
 
 
@@ -212,9 +212,9 @@ class ServicesSettings(SettingsGroup):
     """240 MB are resident after a demo."""
     min_session_timeout_ms: int = Field(default=1_000, ge=1)
     """The shortest session a worker may ask for; Kafka's own 6 s makes tests of dead workers slow."""
-    start_timeout_seconds: Seconds = 60.0
+    start_timeout_seconds: WaitSeconds = 60.0
     """Time for both to answer; 4 to 8 s are usual, a slow or busy machine takes longer."""
-    stop_timeout_seconds: Seconds = 20.0
+    stop_timeout_seconds: WaitSeconds = 20.0
     """Time between TERM and KILL; Kafka closes its logs in it, and starts faster for it."""
 
     @model_validator(mode="after")
