@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from app.domain.records import Value
+from app.domain.records import Value, as_integer
 from app.domain.view import View
 
 Cells = tuple[int, ...]
@@ -20,6 +20,12 @@ class RowKey(NamedTuple):
 
     window_start_us: int | None
     group: tuple[Value, ...]
+
+
+def end_of(view: View, key: RowKey, cells: Cells) -> int:
+    """The exclusive end of the last window that holds a row, of a view whose windows end."""
+    last_us = cells[view.last_at] if view.window.merges else 0
+    return view.window.end(as_integer(key.window_start_us), last_us)
 
 
 def merge_rows(view: View, rows: Iterable[Sequence[int]]) -> Cells:

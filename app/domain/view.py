@@ -98,6 +98,13 @@ class View:
         return tuple(name for part in self.parts for name in part.cells)
 
     @cached_property
+    def last_at(self) -> int:
+        """Where in a row that merges the instant of its last record is. ValueError where rows stand alone."""
+        if self.window.last_cell is None:
+            raise ValueError(f"rows of {self.name} do not merge")
+        return self.cells.index(self.window.last_cell)
+
+    @cached_property
     def neutral(self) -> tuple[int, ...]:
         """The row that no record has touched."""
         return tuple(cell for part in self.parts for cell in part.op.neutral)

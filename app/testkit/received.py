@@ -12,12 +12,11 @@ from app.codecs.batches.origin_headers import JOIN, REASON, SIDE, VIEWS
 from app.codecs.stored.changelog import decode_rows
 from app.codecs.stored.row_keys import decode_key, row_prefix
 from app.domain.corrections.correction import Place
-from app.domain.oracle.view_fold import join_sessions
+from app.domain.oracle.view_fold import put_merging
 from app.domain.records import Value
 from app.domain.rows import Cells, RowKey, merge_rows
 from app.domain.source import Column
 from app.domain.view import WINDOW_NAME, View
-from app.domain.windows.session import SESSION_END
 from app.engine.core.rows.state import ViewState
 from app.testkit.cluster.partition_log import SentRecord
 
@@ -65,7 +64,7 @@ def merged_rows(view: View, held: Iterable[ViewState]) -> dict[RowKey, Cells]:
     merged: dict[RowKey, Cells] = {}
     for key, cells in (row for of_task in held for row in stored_rows(of_task).items()):
         if view.window.merges:
-            join_sessions(view, merged, key, cells)
+            put_merging(view, merged, key, cells)
         else:
             merged[key] = merge_rows(view, [merged.get(key, view.neutral), cells])
     return merged
@@ -80,8 +79,8 @@ def logged_rows(view: View, records: Iterable[SentRecord]) -> list[tuple[RowKey,
 def shown(view: View, key: RowKey, cells: Cells) -> dict[str, Any]:
     """A row as a query shows it: window, groups, measures."""
     window = {WINDOW_NAME: key.window_start_us} if view.window.ends else {}
-    if view.window.merges:
-        window[SESSION_END] = cells[view.cells.index(SESSION_END)]
+    if view.window.last_cell is not None:
+        window[view.window.last_cell] = cells[view.last_at]
     groups = {group.name: value for group, value in zip(view.groups, key.group, strict=True)}
     return {**window, **groups, **view.present(cells)}
 

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from app.domain.measures.parts import Op, Take
 from app.domain.windows.all_time import AllTime
 from app.domain.windows.boundaries import Unit
 from app.domain.windows.calendar import Calendar
@@ -124,6 +125,18 @@ def test_what_does_not_hold_is_refused_and_never_guessed(window: Window) -> None
         for ask in (window.ended_below, window.window_end):
             with pytest.raises(ValueError):
                 ask(0)
+
+
+@given(window=WINDOWS)
+def test_a_row_that_merges_says_when_its_last_record_was(window: Window) -> None:
+    last = [part for part in window.parts if window.last_cell in part.cells]
+    assert [(part.op, part.take, part.column) for part in last] == window.merges * [(Op.MAX, Take.VALUE, window.column)]
+    view = replace(SHIFTED, window=window)
+    if window.merges:
+        assert view.cells[view.last_at] == window.last_cell
+    else:
+        with pytest.raises(ValueError, match="rows of shifted do not merge"):
+            assert view.last_at
 
 
 @given(window=WINDOWS)

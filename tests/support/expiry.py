@@ -5,17 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from app.domain.marker import Marker, ViewPosition
-from app.domain.rows import Cells, RowKey
+from app.domain.rows import Cells, RowKey, end_of
 from app.domain.view import View
-from app.domain.windows.session import SESSION_END
 from tests.support.flow import ByTask
-
-
-def end_of(view: View, key: RowKey, cells: Cells) -> int:
-    """When a row's window ends."""
-    assert key.window_start_us is not None
-    at = cells[view.cells.index(SESSION_END)] if view.window.merges else 0
-    return view.window.end(key.window_start_us, at)
 
 
 def kept(view: View, rows: ByTask, markers: Mapping[int, Marker]) -> ByTask:

@@ -29,10 +29,10 @@ from app.domain.pairs.alert import AT_OFFSET, END_ORIGIN, START_ORIGIN, TOLD_AT
 from app.domain.pairs.join import LEFT_ORIGIN, RIGHT_ORIGIN, Side
 from app.domain.pairs.pairing import Pairing
 from app.domain.records import Record, TopicPartition
-from app.domain.rows import Cells, RowKey, merge_rows
+from app.domain.rows import Cells, RowKey, end_of, merge_rows
 from app.domain.view import View
 from tests.support.apps.every_stage import DEMAND, MEETING, STAGED, WAITING, definition
-from tests.support.expiry import end_of, kept
+from tests.support.expiry import kept
 from tests.support.flow import exported, in_changelog
 from tests.support.machine.waiting import wait_for
 from tests.support.machine.workers import Worker

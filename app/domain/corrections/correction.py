@@ -9,10 +9,9 @@ from typing import NamedTuple
 from app.domain.fingerprint import MAX_OFFSET, Origin, mix, pack, signed
 from app.domain.measures.parts import INT64_MAX, INT64_MIN
 from app.domain.records import Value
-from app.domain.rows import Cells, RowKey
+from app.domain.rows import Cells, RowKey, end_of
 from app.domain.source import MAX_TEXT_BYTES, Column, Kind
 from app.domain.view import FIRST_WINDOW, View
-from app.domain.windows.session import SESSION_END
 
 _FIRST_WINDOW = Column(FIRST_WINDOW.name, Kind.INSTANT, nullable=False)
 
@@ -134,8 +133,7 @@ def _is_window(view: View, key: RowKey, rows: list[Cells]) -> bool:
     if type(start_us) is not int or abs(start_us) >= FARTHEST_US:
         return False
     if view.window.merges:
-        end_at = view.cells.index(SESSION_END)
-        return all(start_us <= row[end_at] < FARTHEST_US for row in rows)
+        return all(start_us <= row[view.last_at] < FARTHEST_US for row in rows)
     if overlap := view.window.overlap:
         first_us = key.group[0]
         assert isinstance(first_us, int)  # as its column says
@@ -147,8 +145,6 @@ def _is_window(view: View, key: RowKey, rows: list[Cells]) -> bool:
 def _ends_at_us(view: View, correction: Correction) -> int:
     start_us = correction.key.window_start_us
     assert start_us is not None  # all-time views were refused
-    if not view.window.merges:
-        return view.window.end(start_us)
-    end_at = view.cells.index(SESSION_END)
-    ends = [cells[end_at] for cells in (correction.expected, correction.row) if cells is not None]
-    return view.window.end(start_us, max(ends, default=start_us))
+    rows = (cells for cells in (correction.expected, correction.row) if cells is not None)
+    ends = (end_of(view, correction.key, cells) for cells in rows)
+    return max(ends, default=view.window.end(start_us, start_us))

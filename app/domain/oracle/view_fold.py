@@ -14,11 +14,10 @@ from app.domain.advance import Advance
 from app.domain.contribution import contribution, key_of
 from app.domain.event_time import NO_WATERMARK, is_late
 from app.domain.records import Record, Refused, TopicPartition, Value, as_integer, with_derived
-from app.domain.rows import Cells, RowKey
+from app.domain.rows import Cells, RowKey, end_of
 from app.domain.rules.admission import refusal
 from app.domain.rules.epochs import AS_DECLARED, Rules
 from app.domain.view import View
-from app.domain.windows.session import SESSION_END
 
 
 @dataclass
@@ -79,19 +78,17 @@ def _apply(folded: Folded, view: View, record: Record, values: dict[str, Value],
     else:
         rows = folded.rows[record.partition]
         if view.window.merges:
-            join_sessions(view, rows, key, contribution(view, record))
+            put_merging(view, rows, key, contribution(view, record))
         else:
             rows[key] = view.merge(rows.get(key, view.neutral), contribution(view, record))
         folded.applied.append(record)
 
 
-def join_sessions(view: View, rows: dict[RowKey, Cells], key: RowKey, cells: Cells) -> None:
-    """Put a session among those of its group: all within the gap of it become one, by the earliest start."""
-    end_at = view.cells.index(SESSION_END)
-    start, end = as_integer(key.window_start_us), cells[end_at]
+def put_merging(view: View, rows: dict[RowKey, Cells], key: RowKey, cells: Cells) -> None:
+    """Put a row among those of its group: all that it touches become one with it, by the earliest start."""
+    start = as_integer(key.window_start_us)
     for other in sorted(k for k in rows if k.group == key.group):
         begun = as_integer(other.window_start_us)
-        if begun <= view.window.end(start, end) and start <= view.window.end(begun, rows[other][end_at]):
+        if begun <= end_of(view, RowKey(start, key.group), cells) and start <= end_of(view, other, rows[other]):
             start, cells = min(start, begun), view.merge(cells, rows.pop(other))
-            end = cells[end_at]
     rows[RowKey(start, key.group)] = cells

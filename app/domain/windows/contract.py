@@ -36,8 +36,14 @@ class Window(ABC):
     """The instant by which records are placed; None where there is one window for all."""
     ends: ClassVar[bool] = True
     """Whether there are windows that end: rows have a start, records may be late, rows may leave."""
-    merges: ClassVar[bool] = False
-    """Whether a record can make two rows of its group one, so that a row's start does not tell its end."""
+    last_cell: ClassVar[str | None] = None
+    """Which cell of its `parts` holds the instant of a row's last record, where rows merge; None where none do."""
+
+    @property
+    def merges(self) -> bool:
+        """Whether a record can make two rows of its group one, so that a row's start does not tell its end: two
+        are one as soon as neither begins later than the other ends."""
+        return self.last_cell is not None
 
     @property
     def closes(self) -> bool:

@@ -4,27 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from app.domain.measures.parts import Op, Part, Take
 from app.domain.source import Source
 from app.domain.windows.contract import Window
 from app.domain.windows.durations import SECOND_US, to_duration
 
-SESSION_END = "session_end_us"
-"""Cell of a session's row: the instant of its last record, inclusive."""
-
 
 @dataclass(frozen=True, slots=True)
 class Session(Window):
     """Spans of records of one group, each at most `gap_seconds` after another, over an instant column.
 
-    A stored session's start is its first record's instant; its cell `session_end_us` the last one's.
+    A stored session's start is its first record's instant; its cell `session_end_us` has the last one's.
     """
 
     key = "session"
     tag = 2
-    merges = True
+    last_cell: ClassVar[str] = "session_end_us"
 
     column: str
     gap_seconds: int
@@ -35,7 +32,7 @@ class Session(Window):
 
     @property
     def parts(self) -> tuple[Part, ...]:
-        return (Part(SESSION_END, Op.MAX, Take.VALUE, self.column),)
+        return (Part(self.last_cell, Op.MAX, Take.VALUE, self.column),)
 
     def start(self, instant_us: int) -> int:
         """Of the session that the record alone would make."""

@@ -20,12 +20,11 @@ from app.domain.oracle.view_fold import Folded, fold
 from app.domain.pairs.alert import Alert
 from app.domain.pairs.join import Join
 from app.domain.records import Record, TopicPartition, with_derived
-from app.domain.rows import Cells, RowKey
+from app.domain.rows import Cells, RowKey, end_of
 from app.domain.rules.admission import refusal
 from app.domain.rules.epochs import GraceEpoch, Rules, seen_us
 from app.domain.rules.obeyed import lowest_seen_us, rules_of
 from app.domain.view import View
-from app.domain.windows.session import SESSION_END
 from app.testkit.simulation.inputs import Fact
 
 RecordPlace = tuple[str, int]
@@ -152,7 +151,7 @@ class ExpectedView:
         expired_to_us = self._position.expired_to_us
         if expired_to_us is None:
             return rows
-        return {key: cells for key, cells in rows.items() if self.end_us(key, cells) > expired_to_us}
+        return {key: cells for key, cells in rows.items() if end_of(self.view, key, cells) > expired_to_us}
 
     def corrected(self, outcomes: Iterable[ExpectedOutcome]) -> dict[RowKey, Cells]:
         """All rows, with these outcomes' corrections applied; none of them may expire or change any more."""
@@ -168,11 +167,6 @@ class ExpectedView:
     def _is_own(self, outcome: ExpectedOutcome) -> bool:
         """Whether it is of this life of the view."""
         return outcome.offset >= self._position.corrected_from
-
-    def end_us(self, key: RowKey, cells: Cells) -> int:
-        """The exclusive end of a row's window."""
-        last_us = cells[self.view.cells.index(SESSION_END)] if self.view.window.merges else 0
-        return self.view.window.end(key.window_start_us or 0, last_us)
 
     @property
     def closable_to_us(self) -> int | None:

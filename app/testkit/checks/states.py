@@ -8,6 +8,7 @@ from typing import Any
 
 from app.codecs.stored.changelog import BlockKey, decode_block
 from app.domain.marker import LIVE, Fates
+from app.domain.rows import end_of
 from app.engine.core.restore import Restorer
 from app.engine.core.task_state import TaskState
 from app.testkit.checks.epochs import changed_epoch_problems, epoch_problems
@@ -57,7 +58,7 @@ def settled_problems(world: World, expected: Expected, state: TaskState) -> Iter
         to_us = wanted.expirable_to_us
         if to_us is not None and held.view.name not in world.definition.finals:
             for key, cells in stored_rows(held).items():
-                if wanted.end_us(key, cells) <= to_us:
+                if end_of(held.view, key, cells) <= to_us:
                     yield f"view {held.view.name}: row {key} should have expired"
         closed_to_us, due_us = state.marker.views[held.view.name].closed_to_us, wanted.closable_to_us
         if due_us is not None and held.view.name in world.definition.finals and (closed_to_us or due_us - 1) < due_us:

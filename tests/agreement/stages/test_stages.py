@@ -20,7 +20,7 @@ from app.domain.event_time import NO_WATERMARK
 from app.domain.oracle.join_fold import fold_join
 from app.domain.oracle.view_fold import fold
 from app.domain.pairs.join import LEFT_ORIGIN, RIGHT_ORIGIN
-from app.domain.rows import Cells, RowKey, merge_rows
+from app.domain.rows import Cells, RowKey, end_of, merge_rows
 from app.domain.view import View
 from app.engine.core.batch import Output
 from app.engine.core.definition import TaskDefinition
@@ -37,11 +37,6 @@ def unexpired(view: View, core: TaskCore, rows: dict[RowKey, Cells]) -> dict[Row
     if to_us is None:
         return rows
     return {key: cells for key, cells in rows.items() if end_of(view, key, cells) > to_us}
-
-
-def end_of(view: View, key: RowKey, cells: Cells) -> int:
-    assert key.window_start_us is not None
-    return view.window.end(key.window_start_us, cells[2])
 
 
 @given(seed=st.integers(0, 2**32))

@@ -14,7 +14,7 @@ from app.codecs.stored.changelog import NULL_INTEGER, encode_rows
 from app.domain.errors import LayoutError
 from app.domain.rows import RowKey
 from app.domain.view import View
-from app.domain.windows.session import SESSION_END, Session
+from app.domain.windows.session import Session
 from app.engine.core.rows.spans import SessionGroup, SessionSpan, Spans, spans_of
 from app.engine.core.rows.state import ViewState
 from app.engine.core.rows.stored_rows import take_rows
@@ -63,12 +63,11 @@ def test_spans_of_restored_sessions_are_those_of_their_rows_wherever_the_log_is_
     ends = st.one_of(st.none(), st.integers(0, 3))
     records = data.draw(st.lists(st.tuples(st.sampled_from(KEYS["integers"]), ends), max_size=40))
     state, spans = ViewState(SESSIONS), Spans()
-    at_end = SESSIONS.cells.index(SESSION_END)
     while records:
         size = data.draw(st.integers(1, len(records)))
         piece, records = records[:size], records[size:]
         cells = np.zeros((len(piece), len(SESSIONS.cells)), np.int64)
-        cells[:, at_end] = [(key.window_start_us or 0) + (end or 0) for key, end in piece]
+        cells[:, SESSIONS.last_at] = [(key.window_start_us or 0) + (end or 0) for key, end in piece]
         values = [None if end is None else value for (_, end), value in zip(piece, encode_rows(cells), strict=True)]
         take_rows(state, Blobs.of(encode_key(SESSIONS, key) for key, _ in piece), Blobs.of(values), spans)
         held: dict[SessionGroup, list[SessionSpan]] = {}

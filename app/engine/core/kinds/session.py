@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from app.codecs.arrays import Int64s
-from app.domain.windows.session import SESSION_END, Session
+from app.domain.windows.session import Session
 from app.engine.core.draft import Draft
 from app.engine.core.kinds.contract import Kernel, Placed, instants_of
 from app.engine.core.kinds.loops import place
@@ -45,7 +45,7 @@ class SessionKernel(Kernel[Session]):
         draft.effects.append(SpansChanged(self.view.name, *spans))
 
     def ends(self, state: ViewState, slots: Int64s) -> Int64s:
-        return state.cell_at(slots, SESSION_END) + self.window.gap_us
+        return state.cell_at(slots, self.view.last_at) + self.window.gap_us
 
     def _that_may_end(self, state: ViewState, after_us: int | None, to_us: int) -> Int64s:
         return state.find(until_us=to_us + 1)

@@ -8,7 +8,6 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from app.domain.view import View
-from app.domain.windows.session import SESSION_END
 from app.engine.core.rows.state import Rows
 
 SessionGroup = tuple[object, ...]
@@ -58,7 +57,7 @@ def spans_of(view: View, rows: Rows) -> Iterator[tuple[SessionGroup, SessionSpan
     """Group and span of each row of a session view."""
     if rows.windows is None:
         raise TypeError(f"{view.name} has no sessions")
-    starts, ends = rows.windows.tolist(), rows.cells[:, view.cells.index(SESSION_END)].tolist()
+    starts, ends = rows.windows.tolist(), rows.cells[:, view.last_at].tolist()
     for group, start, end in zip(groups_of(rows), starts, ends, strict=True):
         yield group, SessionSpan(start, end)
 

@@ -151,9 +151,9 @@ class ViewState:
             return None
         return self._table.key_column(slots, int(self._windowed))
 
-    def cell_at(self, slots: Int64s, cell: str) -> Int64s:
+    def cell_at(self, slots: Int64s, at: int) -> Int64s:
         """A copy of one cell of some slots."""
-        return self._table.cell_column(slots, self.view.cells.index(cell))
+        return self._table.cell_column(slots, at)
 
     @contextmanager
     def snapshot(self, slots: Int64s | None = None) -> Iterator[Snapshot]:
