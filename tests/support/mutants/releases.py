@@ -13,9 +13,10 @@ from app.domain.rules import obeyed
 from app.engine.core import building, completing, task
 from app.engine.core.draft import Draft
 from app.engine.core.kinds import hopping
+from app.engine.core.kinds.calendar import CalendarKernel
+from app.engine.core.kinds.contract import Closed
 from app.engine.core.records import branching
 from app.engine.core.restore import Restorer
-from app.engine.core.results import closing
 from app.engine.core.views import aggregate, ended, folding
 
 
@@ -127,10 +128,9 @@ def plant_lose_the_windows_behind_a_bounded_step(patch: pytest.MonkeyPatch) -> N
 
 def plant_close_a_calendar_window_before_its_last_record(patch: pytest.MonkeyPatch) -> None:
     """As if every window of a calendar were as long as the shortest part of it that clocks can show."""
-    to_us = closing.closable_to_us
+    next_closed = CalendarKernel.next_closed
 
-    def hasty(view: Any, marker: Any) -> int | None:
-        found = to_us(view, marker)
-        return found if found is None or view.window.key != "calendar" else found + 3_600_000_000
+    def hasty(self: CalendarKernel, state: Any, after_us: int | None, to_us: int, most: int) -> Closed:
+        return next_closed(self, state, after_us, to_us + 3_600_000_000, most)
 
-    patch.setattr(closing, "closable_to_us", hasty)
+    patch.setattr(CalendarKernel, "next_closed", hasty)

@@ -41,9 +41,8 @@ def test_the_recount_gives_what_the_oracle_gives(view, placed: pl.DataFrame) -> 
     folded = fold(view, records())
     assert not folded.late
     assert not folded.quarantined
-    windowed = [] if view.window.__class__.__name__ == "AllTime" else [0]
     expected = {
-        (partition, *([key.window_start_us] if windowed else []), *key.group, *cells)
+        (partition, *([key.window_start_us] if view.window.ends else []), *key.group, *cells)
         for partition, rows in folded.rows.items()
         for key, cells in rows.items()
     }
