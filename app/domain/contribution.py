@@ -23,7 +23,7 @@ def key_of(view: View, values: dict[str, Value], watermark_us: int = NO_WATERMAR
     """The row a record belongs to, or None where it is out of the view's scope: no instant to place it by, or a rule
     holds whose records the view leaves out.
 
-    For a session view it is the session that the record alone would make. Of windows that overlap those count
+    Where rows merge it is the one that the record alone would make. Of windows that overlap those count
     the record that the watermark has not closed: the first of them is part of the key.
     """
     if any(values[rule] for rule in view.leaves_out):

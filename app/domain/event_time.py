@@ -20,8 +20,8 @@ def is_late(view: View, window_start_us: int | None, watermark_us: int) -> bool:
     """Whether a window takes no more records: its end plus grace is at or below the watermark. A pane takes them as
     long as any window does that it is in.
 
-    For a session view `window_start_us` is the record's own instant: it is late by that alone, whatever sessions
-    there are (docs/decisions/0010), so a session cannot change once its end plus grace is reached.
+    Where rows merge `window_start_us` is the record's own instant: it is late by that alone, whatever rows there are
+    (docs/decisions/0010), so a row cannot change once its end plus grace is reached.
     """
     if window_start_us is None:
         return False

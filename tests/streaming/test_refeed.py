@@ -180,7 +180,7 @@ def test_a_row_that_has_left_the_table_is_not_made_again() -> None:
 
 
 def test_all_time_views_and_sessions_are_left_in_words() -> None:
-    for view, why in ((CARRIERS, Left.ALL_TIME), (ROUNDS, Left.SESSION)):
+    for view, why in ((CARRIERS, Left.ALL_TIME), (ROUNDS, Left.MERGING)):
         kit = fed([0, 100], view)
         record = Record(AIR, 0, 1, 0, filled(PARCELS, parcel(100)))
         assert [left.why for left in planned(kit, [Fed(record, False)], view).not_added] == [why]

@@ -27,7 +27,7 @@ class Left(StrEnum):
     ORIGINAL_GONE = "original_gone"
     ALREADY_ADDED = "already_added"
     ALL_TIME = "all_time"
-    SESSION = "session"
+    MERGING = "session"
     OVERLAPPING = "hopping"
     NOT_LIVE = "not_live"
     BEFORE_START = "before_start"
@@ -41,7 +41,7 @@ WORDS: Mapping[str, str] = {
     Left.ORIGINAL_GONE: "it was too large to be set aside whole, and its own topic does not have it any more",
     Left.ALREADY_ADDED: "a correction has added it before",
     Left.ALL_TIME: "an all-time view is repaired by building it anew, never by a correction",
-    Left.SESSION: "a record may make sessions one, which no correction of a single row can say",
+    Left.MERGING: "a record may make sessions one, which no correction of a single row can say",
     Left.OVERLAPPING: "which of its windows a record belongs to depends on when it came, which no correction can say",
     Left.NOT_LIVE: "the view is still being built; again when it is live",
     Left.BEFORE_START: "it lies before the first offset that the view covers",
@@ -135,7 +135,7 @@ def _not_by_rows(view: View) -> Left | None:
     if not view.window.ends:
         return Left.ALL_TIME
     if view.window.merges:
-        return Left.SESSION
+        return Left.MERGING
     return Left.OVERLAPPING if view.window.overlap else None
 
 

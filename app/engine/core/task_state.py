@@ -24,7 +24,7 @@ class TaskState:
     """What queries see and what the next batch builds on.
 
     `marker_offset` is the offset of the marker's record in the task's changelog partition; -1 before any.
-    `spans`: sessions by group, of session views. `closings`: rows of closed windows that wait for all tasks'
+    `spans`: of views whose rows merge, by group. `closings`: rows of closed windows that wait for all tasks'
     `marks` (by view, then task); `finals`: those published, as long as they may be revised. `halves`: what joins
     remember and alerts watch. `looked_to` only saves looking twice. `is_ahead`: the marker says more than its log
     does, as whoever took the task over obeys other rules or keeps other views.

@@ -15,7 +15,7 @@ from app.domain.errors import LayoutError
 from app.domain.rows import RowKey
 from app.domain.view import View
 from app.domain.windows.session import Session
-from app.engine.core.rows.spans import SessionGroup, SessionSpan, Spans, spans_of
+from app.engine.core.rows.spans import RowSpan, SpanGroup, Spans, spans_of
 from app.engine.core.rows.state import ViewState
 from app.engine.core.rows.stored_rows import take_rows
 from tests.support.material.stored.row_keys import encode_key
@@ -70,7 +70,7 @@ def test_spans_of_restored_sessions_are_those_of_their_rows_wherever_the_log_is_
         cells[:, SESSIONS.last_at] = [(key.window_start_us or 0) + (end or 0) for key, end in piece]
         values = [None if end is None else value for (_, end), value in zip(piece, encode_rows(cells), strict=True)]
         take_rows(state, Blobs.of(encode_key(SESSIONS, key) for key, _ in piece), Blobs.of(values), spans)
-        held: dict[SessionGroup, list[SessionSpan]] = {}
+        held: dict[SpanGroup, list[RowSpan]] = {}
         for group, span in sorted(spans_of(SESSIONS, state.select())):
             held.setdefault(group, []).append(span)
         for zone in ZONES:

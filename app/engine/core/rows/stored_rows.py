@@ -18,7 +18,7 @@ from app.engine.core.rows.state import ViewState
 def take_rows(state: ViewState, keys: Blobs, values: Blobs, spans: Spans | None = None) -> None:
     """Consecutive records of the view's rows: the last of each key is the row, or a tombstone that removes it.
 
-    `spans`, of a session view, change with its rows. Of the keys, what follows the kind must be as in a row's key.
+    `spans`, of a view whose rows merge, change with them. Of the keys, what follows the kind must be as in a row's key.
     LayoutError if they or the values are not rows.
     """
     view = state.view

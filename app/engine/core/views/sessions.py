@@ -10,7 +10,7 @@ import numpy as np
 from app.codecs.arrays import Int64s
 from app.domain.view import View
 from app.engine.core.draft import Draft
-from app.engine.core.rows.spans import SessionGroup, SessionSpan, spans_of
+from app.engine.core.rows.spans import RowSpan, SpanGroup, spans_of
 from app.engine.core.rows.state import Rows, ViewChange, ViewState
 from app.engine.core.task_state import RowsChanged, TaskState
 from app.engine.core.views.merged import merge_groups
@@ -21,8 +21,8 @@ class SpansChanged:
     """Sessions that went and came, by group."""
 
     view: str
-    gone: list[tuple[SessionGroup, SessionSpan]]
-    new: list[tuple[SessionGroup, SessionSpan]]
+    gone: list[tuple[SpanGroup, RowSpan]]
+    new: list[tuple[SpanGroup, RowSpan]]
 
     def swap_in(self, state: TaskState) -> None:
         state.spans[self.view].remove(self.gone)
@@ -52,13 +52,13 @@ class _Touched(NamedTuple):
     """A stored session that a session of the batch touches, with the number of a row that has its group."""
 
     row: int
-    group: SessionGroup
-    span: SessionSpan
+    group: SpanGroup
+    span: RowSpan
 
 
 def _touched(view: View, gap_us: int, rows: Rows, draft: Draft) -> list[_Touched]:
     spans = draft.state.spans[view.name]
-    touched: dict[tuple[SessionGroup, SessionSpan], _Touched] = {}
+    touched: dict[tuple[SpanGroup, RowSpan], _Touched] = {}
     for i, (group, span) in enumerate(spans_of(view, rows)):
         for stored in spans.touching(group, span.start_us - gap_us, span.end_us + gap_us):
             touched[group, stored] = _Touched(i, group, stored)
