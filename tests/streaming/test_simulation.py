@@ -8,15 +8,19 @@ from functools import cache
 
 import pytest
 
+from app.testkit.cluster import until_idle
 from app.testkit.simulate import failure_text
 from app.testkit.simulation.history import EndedHistory, run_script
 from app.testkit.simulation.script import draw_script
+from app.testkit.simulation.steps import Deploy, NewRules
 from tests.support.mutants.catalogue import Plant, plants
 
 HISTORIES = int(os.environ.get("FLAGFALL_SIMULATED_HISTORIES", "200"))
 SLICES = 10
 MOST_SEEDS = 600
 """Histories in which a planted fault must have been seen at the latest."""
+ROUNDS_OF_THE_LOST = 5_000
+"""Histories that end need two hundred: a fault that keeps tasks busy for ever is seen in seconds."""
 
 
 @pytest.fixture
@@ -65,6 +69,12 @@ def test_the_histories_went_where_it_hurts(first_seed: int) -> None:
 def test_a_planted_fault_is_seen(fault: str, plant: Plant, monkeypatch: pytest.MonkeyPatch) -> None:
     scripts = map(draw_script, range(MOST_SEEDS))
     plant(monkeypatch)
-    needs = {"halves": lambda script: script.receipts, "alert": lambda script: script.alerts}
+    monkeypatch.setattr(until_idle, "MOST_ROUNDS", ROUNDS_OF_THE_LOST)
+    needs = {
+        "halves": lambda script: script.receipts,
+        "alert": lambda script: script.alerts,
+        "skew": lambda script: {Deploy, NewRules} <= {type(step) for step in script.steps},
+        "rules": lambda script: any(isinstance(step, NewRules) for step in script.steps),
+    }
     fitting = (script for script in scripts if all(need(script) for what, need in needs.items() if what in fault))
     assert any(run_script(script).problems for script in fitting), fault
