@@ -39,6 +39,8 @@ class Alert(Pairing):
     with its number as part of fingerprints. `number` is never reused.
     """
 
+    words = ("an", "alert", "halves")
+
     number: int
     name: str
     starts: Half

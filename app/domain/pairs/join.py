@@ -35,6 +35,7 @@ class Join(Pairing):
     """
 
     sends_unmatched = True
+    words = ("a", "join", "sides")
 
     number: int
     name: str

@@ -19,6 +19,8 @@ class Pairing(ABC):
     help: str
     sends_unmatched: ClassVar[bool] = False
     """Whether halves that nobody met go to the topic of unmatched ones."""
+    words: ClassVar[tuple[str, str, str]]
+    """What messages call it, its article first, and what they call that which it matches."""
 
     @property
     @abstractmethod

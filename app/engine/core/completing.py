@@ -24,14 +24,13 @@ from app.domain.marker import (
     former_key,
     unknown_topic,
 )
-from app.domain.pairs.alert import Alert
-from app.domain.pairs.join import Join
 from app.domain.pairs.pairing import Pairing
 from app.domain.rules.epochs import GraceEpoch
 from app.domain.rules.obeyed import giving_grace, held_to
 from app.domain.view import View
 from app.engine.core.definition import TaskDefinition
 
+Paired = TypeVar("Paired", JoinPosition, AlertPosition)
 Begun = TypeVar("Begun", JoinPosition, AlertPosition, BranchPosition)
 """What begins where its task is, and is never built from the log."""
 
@@ -67,14 +66,16 @@ def completed(
     views |= {v.name: _position(definition, v, marker, positions, inputs, v.name in former) for v in definition.views}
     here = {former_key(view.number, view.version) for view in views.values()}
     closed = {key: to_us for key, to_us in marker.closed_before.items() if key not in here}
-    joins = {name: _begun_left(position, positions) for name, position in marker.joins.items()}
-    joins |= {join.name: _join_position(join, marker, positions) for join in definition.joins}
-    alerts = {name: _begun_left(position, positions) for name, position in marker.alerts.items()}
-    alerts |= {alert.name: _alert_position(alert, marker, positions) for alert in definition.alerts}
-    branches = {name: _begun_left(position, positions) for name, position in marker.branches.items()}
-    branches |= {branch.name: _branch_position(branch, marker, positions) for branch in definition.branches}
     marker = replace(marker, inputs=positions, views=views, closed_before=closed)
-    return replace(marker, joins=joins, alerts=alerts, branches=branches)
+    joins = {join.name: _paired(join, JoinPosition, marker.joins, marker) for join in definition.joins}
+    alerts = {alert.name: _paired(alert, AlertPosition, marker.alerts, marker) for alert in definition.alerts}
+    branches = {branch.name: _branched(branch, marker) for branch in definition.branches}
+    return replace(
+        marker,
+        joins=_begun_left(marker.joins, marker) | joins,
+        alerts=_begun_left(marker.alerts, marker) | alerts,
+        branches=_begun_left(marker.branches, marker) | branches,
+    )
 
 
 def _parted(definition: TaskDefinition, marker: Marker) -> Marker:
@@ -166,57 +167,41 @@ def _left(position: ViewPosition, inputs: Mapping[str, InputPosition]) -> ViewPo
     return replace(position, state=BUILDING, built=at)
 
 
-def _begun_left(position: Begun, inputs: Mapping[str, InputPosition]) -> Begun:
-    """What a release that does not know it leaves of it."""
-    return replace(position, left_at=position.left_at or {t: inputs[t].next_offset for t in position.start})
+def _begun_left(known: Mapping[str, Begun], marker: Marker) -> dict[str, Begun]:
+    """What a release that knows none of these leaves of them."""
+    here = marker.next_offsets
+    return {name: replace(at, left_at=at.left_at or {t: here[t] for t in at.start}) for name, at in known.items()}
 
 
-def _join_position(join: Join, marker: Marker, inputs: Mapping[str, InputPosition]) -> JoinPosition:
-    known = marker.joins.get(join.name)
-    if known is None or known.number != join.number:
-        return JoinPosition(join.number, join.version, start={t: inputs[t].next_offset for t in join.topics})
-    _refuse_changed("join", "sides", marker, known, join)
-    _refuse_missed("join", join.name, marker, known, inputs)
+def _missed(position: JoinPosition | AlertPosition | BranchPosition, marker: Marker) -> dict[str, int]:
+    """From which offsets on the task has read what this has not."""
+    return {topic: at for topic, at in position.left_at.items() if marker.next_offsets[topic] > at}
+
+
+def _paired(pairing: Pairing, kind: type[Paired], positions: Mapping[str, Paired], marker: Marker) -> Paired:
+    """Where a join or alert begins or goes on. What it holds is held by the version that was."""
+    known = positions.get(pairing.name)
+    if known is None or known.number != pairing.number:
+        return kind(pairing.number, pairing.version, start={t: marker.next_offsets[t] for t in pairing.topics})
+    a, what, parts = pairing.words
+    named = f"task {marker.partition}: {what} {pairing.name!r}"
+    if known.version != pairing.version:
+        raise StateError(
+            f"{named} was {known.version} and is {pairing.version} now: its bound, grace, {parts} or columns were "
+            f"changed, but halves are held by what it was. Give the changed {what} another number, so that it begins "
+            "where the task is, or take the change back"
+        )
+    if missed := _missed(known, marker):
+        raise StateError(
+            f"{named} was not kept from {missed} on, by a release without it, and {a} {what} cannot be built anew from "
+            "the log; give it another number, so that it begins where the task is"
+        )
     return replace(known, left_at={})
 
 
-def _alert_position(alert: Alert, marker: Marker, inputs: Mapping[str, InputPosition]) -> AlertPosition:
-    known = marker.alerts.get(alert.name)
-    if known is None or known.number != alert.number:
-        return AlertPosition(alert.number, alert.version, start={alert.topic: inputs[alert.topic].next_offset})
-    _refuse_changed("alert", "halves", marker, known, alert)
-    _refuse_missed("alert", alert.name, marker, known, inputs)
-    return replace(known, left_at={})
-
-
-def _refuse_changed(
-    what: str, parts: str, marker: Marker, known: JoinPosition | AlertPosition, declared: Pairing
-) -> None:
-    """What is held is held by the version that was."""
-    if known.version != declared.version:
-        raise StateError(
-            f"task {marker.partition}: {what} {declared.name!r} was {known.version} and is {declared.version} now: its "
-            f"bound, grace, {parts} or columns were changed, but halves are held by what it was. Give the changed "
-            f"{what} another number, so that it begins where the task is, or take the change back"
-        )
-
-
-def _refuse_missed(
-    what: str, name: str, marker: Marker, known: JoinPosition | AlertPosition, inputs: Mapping[str, InputPosition]
-) -> None:
-    missed = {t: at for t, at in known.left_at.items() if inputs[t].next_offset > at}
-    if missed:
-        raise StateError(
-            f"task {marker.partition}: {what} {name!r} was not kept from {missed} on, by a release without it, and "
-            f"{'a join' if what == 'join' else 'an alert'} cannot be built anew from the log; give it another number, "
-            "so that it begins where the task is"
-        )
-
-
-def _branch_position(branch: Branch, marker: Marker, inputs: Mapping[str, InputPosition]) -> BranchPosition:
+def _branched(branch: Branch, marker: Marker) -> BranchPosition:
+    """Where a branch goes on, or begins anew."""
     known = marker.branches.get(branch.name)
-    if known is not None and known.version == branch.version:
-        missed = any(inputs[topic].next_offset > at for topic, at in known.left_at.items())
-        if not missed:
-            return replace(known, left_at={})
-    return BranchPosition(branch.version, {t.name: inputs[t.name].next_offset for t in branch.source.topics})
+    if known is not None and known.version == branch.version and not _missed(known, marker):
+        return replace(known, left_at={})
+    return BranchPosition(branch.version, {t.name: marker.next_offsets[t.name] for t in branch.source.topics})
