@@ -120,10 +120,6 @@ class ViewPosition:
     corrected_from: int = 0
     corrections_again: OffsetRange | None = None
 
-    def with_fates(self, topic: str, fates: Fates) -> ViewPosition:
-        """The position with these fates of a topic added."""
-        return replace(self, fates=self.fates | {topic: self.fates.get(topic, Fates()).plus(fates)})
-
 
 @dataclass(frozen=True, slots=True)
 class JoinPosition:
@@ -143,10 +139,6 @@ class JoinPosition:
     count: int = 0
     fingerprint: int = 0
 
-    def with_fates(self, topic: str, fates: Fates) -> JoinPosition:
-        """The position with these fates of a topic added."""
-        return replace(self, fates=self.fates | {topic: self.fates.get(topic, Fates()).plus(fates)})
-
 
 @dataclass(frozen=True, slots=True)
 class AlertPosition:
@@ -161,10 +153,6 @@ class AlertPosition:
     told: int = 0
     start: dict[str, int] = field(default_factory=dict)
     left_at: dict[str, int] = field(default_factory=dict)
-
-    def with_fates(self, topic: str, fates: Fates) -> AlertPosition:
-        """The position with these fates of a topic added."""
-        return replace(self, fates=self.fates | {topic: self.fates.get(topic, Fates()).plus(fates)})
 
 
 @dataclass(frozen=True, slots=True)

@@ -202,9 +202,10 @@ def test_a_view_that_counted_more_than_its_task_decoded_may_hold_a_quarantined_r
     kit = fed([0, 100])
     now = standing(kit)
     record = Record(AIR, 0, 1, 0, filled(PARCELS, parcel(3)))
-    position = now.marker.views[HUB_LOAD.name].with_fates(AIR, fates := now.marker.views[HUB_LOAD.name].fates[AIR])
-    assert fates.total == 2
-    now.marker.views[HUB_LOAD.name] = position
+    position = now.marker.views[HUB_LOAD.name]
+    fates = position.fates[AIR].plus(position.fates[AIR])
+    assert fates.total == 4
+    now.marker.views[HUB_LOAD.name] = replace(position, fates={AIR: fates})
     plan = plan_refeed(HUB_LOAD, now, [Fed(record, False)], "run")
     assert [left.why for left in plan.not_added] == [Left.OTHER_LEDGER]
 

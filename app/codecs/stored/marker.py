@@ -63,8 +63,8 @@ def decode_marker(value: bytes) -> Marker:
         sequence=told["sequence"],
         inputs={topic: _input(position, told.get("rules", ())) for topic, position in told["inputs"].items()},
         views={name: _view(position) for name, position in told["views"].items()},
-        joins={name: _join(position) for name, position in told.get("joins", {}).items()},
-        alerts={name: _alert(position) for name, position in told.get("alerts", {}).items()},
+        joins={name: JoinPosition(**_position(position)) for name, position in told.get("joins", {}).items()},
+        alerts={name: AlertPosition(**_position(position)) for name, position in told.get("alerts", {}).items()},
         branches={name: BranchPosition(**position) for name, position in told.get("branches", {}).items()},
         closed_before=told.get("closed_before", {}),
         schemas=told.get("schemas", {}),
@@ -90,22 +90,10 @@ def _view(told: dict[str, Any]) -> ViewPosition:
     built = {topic: BuildPosition(**position) for topic, position in told.pop("built", {}).items()}
     graces = {topic: tuple(GraceEpoch(**e) for e in epochs) for topic, epochs in told.pop("graces", {}).items()}
     again = told.pop("corrections_again", None)
-    return ViewPosition(
-        fates=_fates(told.pop("fates")),
-        built=built,
-        graces=graces,
-        corrections_again=None if again is None else OffsetRange(**again),
-        **told,
-    )
+    again = None if again is None else OffsetRange(**again)
+    return ViewPosition(built=built, graces=graces, corrections_again=again, **_position(told))
 
 
-def _join(told: dict[str, Any]) -> JoinPosition:
-    return JoinPosition(fates=_fates(told.pop("fates")), **told)
-
-
-def _alert(told: dict[str, Any]) -> AlertPosition:
-    return AlertPosition(fates=_fates(told.pop("fates")), **told)
-
-
-def _fates(told: dict[str, Any]) -> dict[str, Fates]:
-    return {topic: Fates(**counts) for topic, counts in told.items()}
+def _position(told: dict[str, Any]) -> dict[str, Any]:
+    """The fields of a view's, a join's or an alert's position."""
+    return told | {"fates": {topic: Fates(**counts) for topic, counts in told["fates"].items()}}

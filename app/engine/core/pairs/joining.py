@@ -24,7 +24,7 @@ from app.engine.core.pairs.arrivals import Arrived, arrivals
 from app.engine.core.pairs.working_halves import WorkingHalves, keep_halves
 from app.engine.core.records.refusals import unmatched_output
 from app.engine.core.records.usable import Usable
-from app.engine.core.views.folding import LateFor, counted, note_late
+from app.engine.core.views.folding import LateFor, note_late, with_fates
 from app.engine.core.views.grouping import APPLIED, DUPLICATE, LATE, OUT_OF_SCOPE
 
 UPKEEP_HALVES = 20_000
@@ -46,8 +46,7 @@ def join_batch(draft: Draft, join: Join, batch: Batch, usable: Usable) -> LateFo
         if fate == APPLIED:
             joining.apply(stored_half(batch, arrival.at, arrival.half))
     joining.finish()
-    position = draft.marker.joins[join.name]
-    draft.move_join(join.name, position.with_fates(batch.topic, counted(fates)))
+    draft.move_join(join.name, with_fates(draft.marker.joins[join.name], batch.topic, fates))
     late_for: LateFor = {}
     note_late(late_for, join.name, usable, fates)
     return late_for

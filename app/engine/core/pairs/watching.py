@@ -18,7 +18,7 @@ from app.engine.core.pairs.alerting import alert_output
 from app.engine.core.pairs.arrivals import Arrived, arrivals
 from app.engine.core.pairs.working_halves import WorkingHalves, keep_halves
 from app.engine.core.records.usable import Usable
-from app.engine.core.views.folding import LateFor, counted, note_late
+from app.engine.core.views.folding import LateFor, note_late, with_fates
 from app.engine.core.views.grouping import APPLIED, DUPLICATE, LATE, OUT_OF_SCOPE
 
 UPKEEP_WATCHED = 20_000
@@ -39,8 +39,7 @@ def watch_batch(draft: Draft, alert: Alert, batch: Batch, usable: Usable) -> Lat
         if fate == APPLIED:
             watching.apply(arrival.half, offsets[arrival.at], arrival.watermark_us)
     watching.finish()
-    position = draft.marker.alerts[alert.name]
-    draft.move_alert(alert.name, position.with_fates(batch.topic, counted(fates)))
+    draft.move_alert(alert.name, with_fates(draft.marker.alerts[alert.name], batch.topic, fates))
     late_for: LateFor = {}
     note_late(late_for, alert.name, usable, fates)
     return late_for

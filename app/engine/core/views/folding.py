@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from dataclasses import replace
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from app.domain.marker import Fates
+from app.domain.marker import AlertPosition, Fates, JoinPosition, ViewPosition
 from app.domain.view import View
 from app.engine.core.batch import Batch
 from app.engine.core.draft import Draft
@@ -20,6 +21,7 @@ from app.engine.core.views import aggregate as agg
 from app.engine.core.views.blocks import changed_blocks
 from app.engine.core.views.grouping import LATE
 
+Judging = TypeVar("Judging", ViewPosition, JoinPosition, AlertPosition)
 LateFor = dict[int, list[str]]
 """Index in the batch to the names of the views and joins that a record was late for."""
 
@@ -47,15 +49,16 @@ def fold_views(draft: Draft, views: Sequence[View], parts: Sequence[UsableBatch]
             for key, value, total in changed_blocks(view, draft.state.blocks, batch, usable, fates):
                 totals[key] = total
                 draft.keep(key, value)
-            draft.move_view(view.name, draft.marker.views[view.name].with_fates(batch.topic, counted(fates)))
+            draft.move_view(view.name, with_fates(draft.marker.views[view.name], batch.topic, fates))
             note_late(late, view.name, usable, fates)
     draft.effects.append(BlocksCounted(totals))
     return late_for
 
 
-def counted(fates: npt.NDArray[np.int8]) -> Fates:
-    """How many records had each fate."""
-    return Fates(*np.bincount(fates, minlength=4).tolist())
+def with_fates(position: Judging, topic: str, fates: npt.NDArray[np.int8]) -> Judging:
+    """The position with these fates of a topic's records added."""
+    counted = Fates(*np.bincount(fates, minlength=4).tolist())
+    return replace(position, fates=position.fates | {topic: position.fates.get(topic, Fates()).plus(counted)})
 
 
 def note_late(late_for: LateFor, name: str, usable: Usable, fates: npt.NDArray[np.int8]) -> None:
