@@ -96,6 +96,12 @@ def _held(definition: TaskDefinition, topic: str, position: InputPosition) -> In
     return position if source is None else held_to(source, position)
 
 
+def goes_on(view: View, marker: Marker) -> bool:
+    """Whether the view continues what the marker tells of; else it begins anew."""
+    known = marker.views.get(view.name)
+    return known is not None and (known.number, known.version) == (view.number, view.version)
+
+
 def _position(
     definition: TaskDefinition,
     view: View,
@@ -104,7 +110,7 @@ def _position(
     inputs: Mapping[str, InputPosition],
     is_former: bool,
 ) -> ViewPosition:
-    if definition.goes_on(view, marker):
+    if goes_on(view, marker):
         known = marker.views[view.name]
         if known.state == BUILDING:  # where nothing came while it was away, nothing is read again that would end it
             known = built_so_far(known, positions)

@@ -10,9 +10,6 @@ from functools import cached_property
 from app.base import names
 from app.domain.branch import Branch
 from app.domain.errors import DefinitionError
-from app.domain.marker import (
-    Marker,
-)
 from app.domain.pairs.alert import Alert
 from app.domain.pairs.join import Join, Side
 from app.domain.pairs.pairing import Pairing
@@ -133,8 +130,3 @@ class TaskDefinition:
     def is_closed_by_merging(self, view: View) -> bool:
         """Whether the view's closed rows go to the closing stage, where all tasks' rows become finals."""
         return view.name in self.finals
-
-    def goes_on(self, view: View, marker: Marker) -> bool:
-        """Whether the view continues what the marker tells of; else it begins anew."""
-        known = marker.views.get(view.name)
-        return known is not None and (known.number, known.version) == (view.number, view.version)

@@ -20,7 +20,7 @@ from app.domain.marker import InputPosition, Marker
 from app.domain.view import View
 from app.engine.core.batch import Batch
 from app.engine.core.clearing import holds
-from app.engine.core.completing import completed, empty_marker
+from app.engine.core.completing import completed, empty_marker, goes_on
 from app.engine.core.definition import TaskDefinition
 from app.engine.core.pairs.halves import Halves
 from app.engine.core.possible import is_possible, require_possible
@@ -123,7 +123,6 @@ class Restorer:
             state.marker = replace(empty, changelog_id=changelog_id)
         else:
             require_possible(self._definition, self.marker)
-            goes_on = self._definition.goes_on
             begun = [view for view in self._definition.views if not goes_on(view, self.marker)]
             former = {view.name for view in begun if holds(state, view)}
             marker = replace(self.marker, changelog_id=self.marker.changelog_id or changelog_id)

@@ -22,7 +22,7 @@ from app.domain.view import View
 from app.engine.core.advances import advance_output
 from app.engine.core.batch import Batch, Output, Transaction
 from app.engine.core.building import Piece, read_again
-from app.engine.core.completing import begun_again
+from app.engine.core.completing import begun_again, goes_on
 from app.engine.core.definition import TaskDefinition
 from app.engine.core.epochs import of_one_skew
 from app.engine.core.mending.stored_marker import marker_transaction
@@ -129,7 +129,7 @@ class Rebuild:
         """Whether the marker knows the view as it is declared, over all its topics; else it begins by itself."""
         known = self._marker.views.get(view.name)
         topics = {topic.name for topic in view.source.topics}
-        return known is not None and self._definition.goes_on(view, self._marker) and topics == known.start.keys()
+        return known is not None and goes_on(view, self._marker) and topics == known.start.keys()
 
     def _begun_again(self, view: View, inputs: Mapping[str, InputPosition]) -> ViewPosition:
         """What corrected it is folded in again where the rows will be those that it was made for: of the same records,
@@ -140,7 +140,7 @@ class Rebuild:
         if corrections not in inputs:
             return begun_again(known, start, 0)
         same = {*known.start, corrections}
-        unchanged = all(_goes_on(self._marker.inputs[topic], inputs[topic]) for topic in same)
+        unchanged = all(_is_unmoved(self._marker.inputs[topic], inputs[topic]) for topic in same)
         graces = {epoch.grace_seconds for epochs in known.graces.values() for epoch in epochs}
         if not unchanged or start != known.start or graces - {view.grace_seconds}:
             return begun_again(known, start, inputs[corrections].next_offset)
@@ -154,7 +154,7 @@ class Rebuild:
         return InputPosition(log.topic_id, log.start, log.start, watermark_us, skews=skews)
 
 
-def _goes_on(before: InputPosition, now: InputPosition) -> bool:
+def _is_unmoved(before: InputPosition, now: InputPosition) -> bool:
     return (before.topic_id, before.next_offset) == (now.topic_id, now.next_offset)
 
 
