@@ -60,11 +60,10 @@ def proposal_of(settings: Settings, catalogue: Catalogue, topic: str, text: str)
 
 
 def _source_of(catalogue: Catalogue, topic: str) -> Source:
-    sources = {one.name: source for source in catalogue.sources for one in source.topics}
-    if topic not in sources:
-        known = did_you_mean(topic, sources) or f"; there are {', '.join(sorted(sources))}"
+    if topic not in catalogue.by_topic:
+        known = did_you_mean(topic, catalogue.by_topic) or f"; there are {', '.join(sorted(catalogue.by_topic))}"
         raise DefinitionError("nobody reads that topic", [f"there is no source with a topic {topic}{known}"])
-    return sources[topic]
+    return catalogue.by_topic[topic]
 
 
 def parsed(text: str) -> Any:

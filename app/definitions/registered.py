@@ -32,7 +32,7 @@ def register_schemas(
     fit, SchemaRefused, RegistryUnavailable.
     """
     registry, ids, problems = Registry(settings), dict[str, int](), list[str]()
-    for topic, source in _by_topic(sources).items():
+    for topic, source in ((topic.name, one) for one in sources for topic in one.topics):
         subject = subject_of(topic)
         versions = [] if source in own else registry.versions(subject)
         problems += _misfits(subject, source, versions)
@@ -69,11 +69,7 @@ def require_fit(settings: Settings, catalogue: Catalogue) -> None:
 
 
 def _subjects(catalogue: Catalogue) -> Mapping[str, Source]:
-    return {subject_of(topic): source for topic, source in _by_topic(catalogue.sources).items()}
-
-
-def _by_topic(sources: Iterable[Source]) -> Mapping[str, Source]:
-    return {topic.name: source for source in sources for topic in source.topics}
+    return {subject_of(topic): source for topic, source in catalogue.by_topic.items()}
 
 
 def _misfits(subject: str, source: Source, versions: Sequence[Version]) -> list[str]:
