@@ -117,15 +117,9 @@ def _position(
         return giving_grace(view, known, positions)
     starts = {topic.name: inputs[topic.name].start_offset for topic in view.source.topics}
     corrections = positions.get(names.corrections_topic(definition.application, definition.name))
-    begun = ViewPosition(
-        view.number,
-        view.version,
-        CLEARING,
-        starts,
-        closed_to_us=marker.closed_before.get(former_key(view.number, view.version)),
-        built={topic: BuildPosition(at) for topic, at in starts.items()},
-        corrected_from=0 if corrections is None else corrections.next_offset,
-    )
+    closed_to_us = marker.closed_before.get(former_key(view.number, view.version))
+    declared = ViewPosition(view.number, view.version, closed_to_us=closed_to_us)
+    begun = begun_again(declared, starts, 0 if corrections is None else corrections.next_offset)
     return giving_grace(view, begun if is_former else built_so_far(begun, positions), positions)
 
 
