@@ -14,7 +14,11 @@ from app.base.kafka.topic_admin import admin_client
 from app.base.setting_groups import KafkaSettings
 from app.domain.errors import FlagfallError
 
-TIMEOUT_SECONDS = 5.0
+ANSWER_SECONDS = 5.0
+"""So long is an answer waited for; then its client is given up."""
+LIBRARY_SECONDS = 3_600.0
+"""The most that librdkafka takes. It must never give the question up before we give its client up: a coordinator that
+answers afterwards, as one does that was frozen, ends the whole process (2.16, its issue 4605)."""
 
 
 class GroupUnknown(FlagfallError):
@@ -40,14 +44,16 @@ class Members:
     def __call__(self) -> list[Member]:
         """None of a group that is not there, or cannot be asked about just now. Raises GroupUnknown."""
         with self._asking:  # a client that another thread replaced meanwhile would be gone, and never answer
-            self._client = self._client or admin_client(self._kafka)
-            asked = self._client.describe_consumer_groups([self.group], request_timeout=TIMEOUT_SECONDS)[self.group]
+            if self._client is None:
+                self._client = admin_client(self._kafka)
+            asked = self._client.describe_consumer_groups([self.group], request_timeout=LIBRARY_SECONDS)[self.group]
             return self._told(asked)
 
     def _told(self, asked: Future[Any]) -> list[Member]:
         try:
-            told = asked.result(timeout=2 * TIMEOUT_SECONDS)
+            told = asked.result(timeout=ANSWER_SECONDS)
         except TimeoutError:
+            self._client = None
             return []
         except KafkaException as error:
             cause: KafkaError = error.args[0]

@@ -143,6 +143,27 @@ def test_two_threads_ask_through_one_client(monkeypatch: pytest.MonkeyPatch) -> 
     assert len(made) == 1
 
 
+def test_a_client_whose_coordinator_is_silent_is_given_up_before_it_gives_up_itself(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """librdkafka ends the process where a coordinator answers a question that it has given up by itself."""
+    answers = [Future(), answered(), answered()]
+    made: list[MagicMock] = []
+
+    def make(_: KafkaSettings) -> MagicMock:
+        made.append(MagicMock(__len__=lambda _: 0))
+        made[-1].describe_consumer_groups.side_effect = lambda *_, **__: {"g": answers.pop(0)}
+        return made[-1]
+
+    monkeypatch.setattr(group_members, "admin_client", make)
+    monkeypatch.setattr(group_members, "ANSWER_SECONDS", 0)
+    members = group_members.Members(KafkaSettings(bootstrap_server="127.0.0.1:1"), "g")
+    assert [members() for _ in range(3)] == [[], [], []]
+    assert [client.describe_consumer_groups.call_count for client in made] == [1, 2]
+    (silent, _) = made
+    assert silent.describe_consumer_groups.call_args.kwargs["request_timeout"] >= 3_600
+
+
 def answered() -> Future[Any]:
     answer: Future[Any] = Future()
     answer.set_result(SimpleNamespace(members=[]))
