@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future
 from typing import Any, Generic, NamedTuple, TypeVar
 
@@ -75,9 +75,7 @@ class Cluster:
         wanted = sorted(set(names))
 
         def ask(client: AdminClient, seconds: float) -> dict[str, TopicFacts]:
-            asked = client.describe_topics(TopicCollection(wanted), request_timeout=seconds)
-            told = {name: self._described(asked[name], name, seconds) for name in wanted}
-            return {name: TopicFacts(str(one.topic_id), len(one.partitions)) for name, one in told.items()}
+            return self._facts(client, wanted, seconds)
 
         return self._answered(self._administrator, ask) if wanted else {}
 
@@ -98,19 +96,38 @@ class Cluster:
             try:
                 told = client.offsets_for_times(asked, timeout=seconds)
             except KafkaException as error:
-                about = f"{wanted[0]} and {len(wanted) - 1} more" if wanted[1:] else str(wanted[0])
-                raise self._error(about, error.args[0]) from error
-            return dict(self._offset(one) for one in told)
+                raise self._unanswered(wanted, error.args[0], seconds) from error
+            return dict(self._offset(one, seconds) for one in told)
 
         return self._answered(kept, ask) if wanted else {}
 
-    def _offset(self, told: TopicPartition) -> tuple[Place, int]:
+    def _offset(self, told: TopicPartition, seconds: float) -> tuple[Place, int]:
         place = Place(told.topic, told.partition)
         if told.error is not None:
-            raise self._error(str(place), told.error)
+            raise self._unanswered([place], told.error, seconds)
         if told.offset < 0:
-            raise NotNow(f"{place}: {self._address} has no leader of it that answers")
+            raise NotNow(self._leaderless(str(place)))
         return place, told.offset
+
+    def _unanswered(self, places: Sequence[Place], error: KafkaError, seconds: float) -> ClusterError:
+        """librdkafka calls a topic-partition unknown that has no leader: of a broker that was frozen its controller
+        says so until it counts it again. Whether it is there at all the topics themselves tell."""
+        about = f"{places[0]} and {len(places) - 1} more" if places[1:] else str(places[0])
+        if error.code() != KafkaError._UNKNOWN_PARTITION:
+            return self._error(about, error)
+        administrator, _ = self._administrator.choose()
+        try:
+            facts = self._facts(administrator, sorted({place.topic for place in places}), seconds)
+        except ClusterError as unknown:
+            self._administrator.drop(administrator)
+            return unknown
+        gone = next((place for place in places if place.partition >= facts[place.topic].partitions), None)
+        return NotNow(self._leaderless(about)) if gone is None else TopicGone(self._gone(str(gone)))
+
+    def _facts(self, client: AdminClient, names: Sequence[str], seconds: float) -> dict[str, TopicFacts]:
+        asked = client.describe_topics(TopicCollection(list(names)), request_timeout=seconds)
+        told = {name: self._described(asked[name], name, seconds) for name in names}
+        return {name: TopicFacts(str(one.topic_id), len(one.partitions)) for name, one in told.items()}
 
     def _described(self, future: Future[Any], about: str, seconds: float) -> Any:
         try:
@@ -122,12 +139,18 @@ class Cluster:
 
     def _error(self, about: str, error: KafkaError) -> ClusterError:
         if error.code() in ANSWERS:
-            return TopicGone(
-                f"{about}: {self._address} has no such topic, or partition. Was it deleted? `flagfall topics create` "
-                "makes it anew, without its records; then `flagfall rebuild`, or another FLAGFALL_APP_ID"
-            )
+            return TopicGone(self._gone(about))
         kind = NotNow if passes(error) else ClusterError
         return kind(f"{about}: {self._address} answers: {error.str()}")
+
+    def _gone(self, about: str) -> str:
+        return (
+            f"{about}: {self._address} has no such topic, or partition. Was it deleted? `flagfall topics create` "
+            "makes it anew, without its records; then `flagfall rebuild`, or another FLAGFALL_APP_ID"
+        )
+
+    def _leaderless(self, about: str) -> str:
+        return f"{about}: {self._address} has no leader of it that answers"
 
     def _answered(self, kept: _Kept[Client], ask: Callable[[Client, float], Reply]) -> Reply:
         """Each question is short (`ask` is given a client and seconds), and one that fails is asked by a new client.

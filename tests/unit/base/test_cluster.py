@@ -114,7 +114,9 @@ def test_without_a_leader_in_time_the_place_is_told(monkeypatch: pytest.MonkeyPa
 
 
 @pytest.mark.parametrize(
-    "answer", [failing(KafkaError.TOPIC_AUTHORIZATION_FAILED), KafkaError(KafkaError._UNKNOWN_PARTITION)], ids=str
+    "answer",
+    [failing(KafkaError.TOPIC_AUTHORIZATION_FAILED), KafkaError(KafkaError.TOPIC_AUTHORIZATION_FAILED)],
+    ids=["all", "one"],
 )
 def test_any_other_answer_is_told_at_once(answer: KafkaException | KafkaError, monkeypatch: pytest.MonkeyPatch) -> None:
     clients = Clients(answer)
@@ -136,14 +138,34 @@ def test_where_all_places_fail_together_it_is_told_how_many_there_are(monkeypatc
 
 
 def test_a_client_that_was_kept_and_sees_no_broker_any_more_is_not_believed(monkeypatch: pytest.MonkeyPatch) -> None:
-    unknown = failing(KafkaError._UNKNOWN_PARTITION)
-    clients = Clients(7, unknown, failing(KafkaError._TIMED_OUT), 8, unknown, unknown)
+    refused = failing(KafkaError.TOPIC_AUTHORIZATION_FAILED)
+    clients = Clients(7, refused, failing(KafkaError._TIMED_OUT), 8, refused, refused)
     asked = asking(monkeypatch, clients)
     assert asked.log_ends([YELLOW], committed=True) == {YELLOW: 7}
     assert asked.log_ends([YELLOW], committed=True) == {YELLOW: 8}
     with pytest.raises(ClusterError, match=r"^rides\.yellow-0: .* answers: "):
         asked.log_ends([YELLOW], committed=True)
     assert (len(clients.made), clients.answers) == (4, [])
+
+
+@pytest.mark.parametrize("unknown", [failing(KafkaError._UNKNOWN_PARTITION), KafkaError(KafkaError._UNKNOWN_PARTITION)])
+def test_a_partition_that_a_new_client_calls_unknown_is_asked_for_again_while_its_topic_is_there(
+    unknown: KafkaException | KafkaError, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nine of forty said so when a broker went on after 15 s, whose controller had given it up: it leads nothing."""
+    silent, partitions = failing(KafkaError._TIMED_OUT), 4
+    clients = Clients(unknown, partitions, unknown, silent, unknown, partitions, 7)
+    assert asking(monkeypatch, clients).log_ends([YELLOW], committed=False) == {YELLOW: 7}
+    assert clients.answers == []
+    with pytest.raises(NotNow, match=r"^rides\.yellow-0: .* has no leader of it that answers"):
+        asking(monkeypatch, Clients(unknown, partitions), timeout_seconds=0).log_starts([YELLOW])
+
+
+@pytest.mark.parametrize("told", [failing(KafkaError.UNKNOWN_TOPIC_OR_PART), 4], ids=["topic", "partition"])
+def test_a_place_that_is_not_there_is_gone_at_once(told: int | KafkaException, monkeypatch: pytest.MonkeyPatch) -> None:
+    clients = Clients(failing(KafkaError._UNKNOWN_PARTITION), told)
+    with pytest.raises(TopicGone, match=r"^rides\.yellow.*: .* has no such topic, or partition"):
+        asking(monkeypatch, clients).log_ends([Place("rides.yellow", 4)], committed=True)
 
 
 def test_clients_that_are_kept_print_nothing_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
