@@ -9,16 +9,16 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from aiokafka import AIOKafkaProducer
-from aiokafka.errors import IllegalOperation, InvalidProducerEpoch, KafkaConnectionError, KafkaError, ProducerFenced
+from aiokafka.errors import IllegalOperation, InvalidProducerEpoch, KafkaError, ProducerFenced
 from aiokafka.partitioner import DefaultPartitioner
 from aiokafka.producer import sender
 
 from app.base.kafka.clients import TRANSACTION_TIMEOUT_MS
-from app.base.kafka.cluster import ASK_AGAIN_SECONDS, ClusterError
 from app.codecs.batches.written_records import pieces
 from app.domain.errors import FlagfallError
 from app.engine.core.batch import Output, Transaction
 from app.engine.drive import failpoints
+from app.engine.drive.kafka.told_brokers import demand_brokers
 from app.engine.drive.kafka.written_batch import WrittenBatch
 
 sender.BACKOFF_OVERRIDE = 0.002
@@ -27,8 +27,6 @@ transaction from 25 ms to 2 ms."""
 
 BATCH_BYTES = 900_000
 """Below the broker's default message.max.bytes; a transaction holds as many batches as it needs."""
-START_SECONDS = 30.0
-"""So long is a cluster that tells of no broker asked again before the worker ends."""
 STEP_RECORDS = 500
 """So many are put into batches before others have their turn on the event loop: a final takes 10 to 20 µs."""
 _BY_KEY = DefaultPartitioner()
@@ -53,13 +51,9 @@ class TaskWriter:
 
     def __init__(self, client: dict[str, Any], transactional_id: str, changelog: str, partition: int) -> None:
         self._changelog, self._partition = changelog, partition
-        self._client, self._transactional_id = client, transactional_id
-        self._producer = self._new_producer()
-
-    def _new_producer(self) -> AIOKafkaProducer:
-        return AIOKafkaProducer(
-            **self._client,
-            transactional_id=self._transactional_id,
+        self._producer = AIOKafkaProducer(
+            **client,
+            transactional_id=transactional_id,
             transaction_timeout_ms=TRANSACTION_TIMEOUT_MS,
             enable_idempotence=True,
             acks="all",
@@ -68,6 +62,7 @@ class TaskWriter:
             max_request_size=4 * BATCH_BYTES,
             retry_backoff_ms=20,
         )
+        demand_brokers(self._producer.client)
 
     async def fence(self) -> None:
         """Take the transactional id: the former owner's open transaction is aborted, and it can write no more.
@@ -75,29 +70,9 @@ class TaskWriter:
         ClusterError if no broker is told of, or none answers, for half a minute.
         """
         failpoints.reached(failpoints.TASK_FENCING)
-        await self._start()
+        await self._producer.start()
         self._producer._sender.sender_task.add_done_callback(self._see_ended)
         failpoints.reached(failpoints.TASK_FENCED)
-
-    async def _start(self) -> None:
-        """A broker that has been frozen answers before its controller counts it again: it tells of no broker at all,
-        itself included. aiokafka's client takes that for an answer, so a new one asks again."""
-        deadline = time.monotonic() + START_SECONDS
-        while True:
-            try:
-                await self._producer.start()
-                return
-            except (KafkaConnectionError, AssertionError) as error:
-                if isinstance(error, AssertionError) and self._producer.client.cluster.brokers():
-                    raise
-                await self.stop()
-                if time.monotonic() >= deadline:
-                    place = f"{self._changelog}-{self._partition}"
-                    raise ClusterError(
-                        f"{place}: no broker is told of, or answers ({error}): is the cluster up?"
-                    ) from error
-            await asyncio.sleep(ASK_AGAIN_SECONDS)
-            self._producer = self._new_producer()
 
     async def write(self, transaction: Transaction) -> int:
         """Write it all and commit; gives the offset of the marker's record. Fenced if another owner took over."""
