@@ -14,6 +14,7 @@ from app.base.kafka.cluster import Cluster
 from app.base.kafka.group_members import Members
 from app.base.settings import Settings
 from app.engine.core.definition import TaskDefinition
+from app.engine.drive import start_checks
 from app.engine.drive.budget import TransactionBudget
 from app.engine.drive.ending import Ending, ExitCode, Stalled
 from app.engine.drive.faust_parts.assignor import AddressedAssignor
@@ -138,7 +139,7 @@ class FlagfallApp(faust.App):
         self.edges: list[Any] = [self.loop_watch, self.liveness, self.own_address]
         """Services that run from the first moment on, before recovery: they say that the worker is not ready."""
         self.checks: list[Callable[[], None]] = []
-        """Asked before the group is joined, each in a thread; what one raises ends the worker."""
+        """Asked before the group is joined, each in a thread (`start_checks`); what one raises ends the worker."""
         self._failed = False
 
     def keep(self, definition: TaskDefinition, connections: Connections) -> SourceTable:
@@ -200,7 +201,7 @@ class FlagfallApp(faust.App):
         for edge in self.edges:
             await self.add_runtime_dependency(edge)
         for check in self.checks:
-            await asyncio.to_thread(check)
+            await start_checks.require(check)
 
     def _crash(self, reason: BaseException) -> None:
         """However the crash came about: from here on the process ends, in bounded time."""
