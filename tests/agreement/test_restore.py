@@ -8,9 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from app.codecs.stored.row_keys import row_prefix
 from app.domain.errors import LayoutError, StateError
 from app.domain.view import View
-from app.engine.core.batch import Transaction
+from app.engine.core.batch import Batch, Transaction
 from app.engine.core.definition import TaskDefinition
 from app.engine.core.restore import Restorer
 from app.engine.core.task import TaskCore
@@ -87,14 +88,46 @@ def test_rows_of_views_that_are_not_declared_are_left_alone_and_counted() -> Non
     assert sum(restorer.foreign.values()) > 0
 
 
-def test_a_record_of_another_layout_is_refused_in_words() -> None:
-    with pytest.raises(LayoutError, match="not of layout 1"):
-        Restorer(DEFINITION).read(as_batches([(b"\x02\x01abc", b"x")], random.Random(1))[0])
+def read_all(restorer: Restorer, batches: list[Batch]) -> None:
+    for batch in batches:
+        restorer.read(batch)
 
 
-def test_a_record_without_a_key_is_refused_in_words() -> None:
-    with pytest.raises(StateError, match="without key"):
-        Restorer(DEFINITION).read(as_batches([(None, b"x")], random.Random(1))[0])  # type: ignore[list-item]
+@pytest.mark.parametrize(
+    ("key", "value", "words"),
+    [
+        (b"\x02\x01abc", b"x", "changelog key 0201616263 is not of layout 1"),
+        (b"a stranger's", b"x", "changelog key 6120737472616e67 is not of layout 1"),
+        (
+            b"\x01\x63abcdefgh",
+            b"x",
+            "changelog key 0163616263646566 is of kind 99, which this version does not know",
+        ),
+        (row_prefix(ALL_VIEWS[0]), b"x", "of zone_demand ends too soon"),
+        (b"\x01\x02\x00\x01", b'{"layout":6}', "a value of 12 bytes (7b226c61796f7574…) is no marker"),
+        (b"\x01\x02\x00\x01", b"x", "a value of 1 bytes (78…) is no marker"),
+    ],
+    ids=["another layout", "no layout", "another kind", "no row", "an empty marker", "no marker"],
+)
+def test_a_record_that_is_none_of_ours_is_told_with_its_place_and_what_to_do(
+    key: bytes, value: bytes, words: str
+) -> None:
+    _, transactions = write_all(random.Random(3))
+    ours = [record for transaction in transactions for record in transaction.changelog][:20]
+    restorer, batches = Restorer(DEFINITION), as_batches([*ours[:7], (key, value), *ours[7:]], random.Random(1))
+    with pytest.raises(LayoutError) as refused:
+        read_all(restorer, batches)
+    told = str(refused.value)
+    assert told.startswith(f"{batches[0].topic}-0, offset 7: ")
+    assert words in told
+    assert all(remedy in told for remedy in ("newer version", "find and stop it", "another FLAGFALL_APP_ID"))
+
+
+def test_a_record_without_a_key_is_told_with_its_place_and_what_to_do() -> None:
+    batch = as_batches([(None, b"x")], random.Random(1))[0]  # type: ignore[list-item]
+    told = rf"^{batch.topic}-{batch.partition}, offset {batch.base_offset}: a record without key, .*FLAGFALL_APP_ID"
+    with pytest.raises(StateError, match=told):
+        Restorer(DEFINITION).read(batch)
 
 
 def test_a_tombstone_removes_its_row_whether_it_was_read_before_or_not() -> None:

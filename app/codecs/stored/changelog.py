@@ -66,9 +66,9 @@ def head_of(kind: int) -> bytes:
 def kind_of(key: bytes) -> int:
     """What a record of the changelog is (ROW, MARKER …); LayoutError for a layout or kind it could not be."""
     if len(key) < 2 or key[0] != LAYOUT:
-        raise LayoutError(f"changelog key {key.hex()} is not of layout {LAYOUT}; the version that wrote it can read it")
+        raise LayoutError(f"changelog key {key.hex()} is not of layout {LAYOUT}")
     if not ROW <= key[1] <= MARK and key[1] not in (REVISION, WATCHED):
-        raise LayoutError(f"changelog key {key.hex()} is of kind {key[1]}, which only a newer version writes")
+        raise LayoutError(f"changelog key {key.hex()} is of kind {key[1]}, which this version does not know")
     return key[1]
 
 
@@ -134,7 +134,7 @@ def odd_row(value: bytes, cell_count: int) -> LayoutError:
     """In words, what is wrong with a value that is no row of so many cells."""
     return LayoutError(
         f"row value of {len(value)} bytes, layout and flags {value[:2].hex()}: "
-        f"this version reads {row_width(cell_count)} bytes, {_VALUE_HEAD.hex()}; the version that wrote it can read it"
+        f"this version reads {row_width(cell_count)} bytes, {_VALUE_HEAD.hex()}"
     )
 
 

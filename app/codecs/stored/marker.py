@@ -48,14 +48,16 @@ def encode_marker(marker: Marker) -> bytes:
 
 
 def decode_marker(value: bytes) -> Marker:
-    """Inverse of `encode_marker`, of older layouts too; LayoutError for one this version does not know."""
-    document = orjson.loads(value)
+    """Inverse of `encode_marker`, of older layouts too; LayoutError for one this version does not know, or for none."""
+    document = _document(value)
     if document.get("layout") not in READABLE:
         raise LayoutError(
             f"marker of layout {document.get('layout')}, this version reads {', '.join(map(str, READABLE))}: "
             "use the version that wrote it, or another FLAGFALL_APP_ID to build the tables anew"
         )
-    told: dict[str, Any] = document["marker"]
+    told = document.get("marker")
+    if not isinstance(told, dict):
+        raise _no_marker(value)
     return Marker(
         application=told["application"],
         source=told["source"],
@@ -70,6 +72,20 @@ def decode_marker(value: bytes) -> Marker:
         schemas=told.get("schemas", {}),
         changelog_id=told.get("changelog_id", ""),
     )
+
+
+def _document(value: bytes) -> dict[str, Any]:
+    try:
+        document = orjson.loads(value)
+    except orjson.JSONDecodeError:
+        document = None
+    if not isinstance(document, dict):
+        raise _no_marker(value)
+    return document
+
+
+def _no_marker(value: bytes) -> LayoutError:
+    return LayoutError(f"a value of {len(value)} bytes ({value[:8].hex()}…) is no marker")
 
 
 def _input(told: dict[str, Any], former_rules: Sequence[dict[str, Any]]) -> InputPosition:

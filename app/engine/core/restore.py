@@ -32,6 +32,10 @@ from app.engine.core.task_state import TaskState, Total
 
 Taker = Callable[[Blobs, Blobs, Int64s], None]
 """Takes keys, values and offsets of consecutive records of one kind."""
+BY_ANOTHER = (
+    "another producer writes to the changelog: find and stop it. What it wrote stays there, whatever is rebuilt: go on "
+    "with another FLAGFALL_APP_ID, which begins where the topics do"
+)
 
 
 @dataclass(slots=True)
@@ -87,21 +91,35 @@ class Restorer:
     def read(self, batch: Batch) -> None:
         """Take in consecutive records of the changelog partition.
 
-        LayoutError for records of another layout or kind, StateError for what no version writes.
+        LayoutError for records of another layout or kind, StateError for one without a key; both with its place.
         """
         self.records += len(batch)
         try:
             self._take(batch)
         except LayoutError as error:
-            place = f"{batch.topic}-{batch.partition}, offsets {batch.base_offset} to {batch.next_offset}"
-            raise LayoutError(f"{place}: {error}") from error
+            at, first = self._first_refused(batch) or (f"offsets {batch.base_offset} to {batch.next_offset}", error)
+            raise LayoutError(
+                f"{batch.topic}-{batch.partition}, {at}: {first}. If a newer version of this program wrote the record, "
+                f"run that one; if none did, {BY_ANOTHER}"
+            ) from error
+
+    def _first_refused(self, batch: Batch) -> tuple[str, LayoutError] | None:
+        """Offset and fault of the first record of a batch that is none of ours, tried by itself."""
+        for offset in batch.offsets.tolist():
+            try:
+                Restorer(self._definition)._take(batch.since(offset).until(offset + 1))
+            except LayoutError as error:
+                return f"offset {offset}", error
+        return None
 
     def _take(self, batch: Batch) -> None:
         keys, values = Blobs.of(batch.keys), Blobs.of(batch.values)
-        if (keys.lengths == NULL).any():
+        keyless = np.flatnonzero(keys.lengths == NULL)
+        if len(keyless):
+            offset = int(batch.offsets[keyless[0]])
             raise StateError(
-                f"{batch.topic}-{batch.partition}: a record without key between offsets {batch.base_offset} and "
-                f"{batch.next_offset}; no version writes one, so another producer did: find and stop it"
+                f"{batch.topic}-{batch.partition}, offset {offset}: a record without key, as no version of this "
+                f"program writes one: {BY_ANOTHER}"
             )
         heads = keys.beginning_with([*self._takers])
         for at, take in enumerate(self._takers.values()):
