@@ -53,8 +53,8 @@ async def read_to_end(
         max_partition_fetch_bytes=PARTITION_FETCH_BYTES,
         fetch_max_bytes=FETCH_BYTES,
     )
-    await consumer.start()
     try:
+        await consumer.start()
         consumer.assign([TopicPartition(topic, p) for p in reading])
         for partition, start in reading.items():
             consumer.seek(TopicPartition(topic, partition), start)

@@ -80,8 +80,8 @@ class HeldTopic(mode.Service):
         consumer = AIOKafkaConsumer(
             **self._connections.client, group_id=None, enable_auto_commit=False, auto_offset_reset="none"
         )
-        await consumer.start()
         try:
+            await consumer.start()
             consumer.assign([place])
             await consumer.seek_to_beginning(place)
             (end,) = (await consumer.end_offsets([place])).values()
