@@ -1,14 +1,17 @@
-"""What a take-over leaves behind that the next rebalance breaks off."""
+"""Reading that comes to no end: broken off by the next rebalance, or in a log that is another one meanwhile."""
 
 from __future__ import annotations
 
 import asyncio
 from typing import Any
-from unittest.mock import AsyncMock, Mock
+from unittest.mock import AsyncMock, MagicMock, Mock
 
 import pytest
+from aiokafka.errors import OffsetOutOfRangeError
+from aiokafka.structs import TopicPartition
 
 from app.base.kafka.cluster import Cluster
+from app.domain.errors import StateError
 from app.edge.http.rows.zone_names import no_names
 from app.engine.drive.kafka import changelog_reader, held_topic
 from app.engine.drive.kafka.changelog_reader import read_to_end
@@ -30,6 +33,17 @@ async def test_a_reader_that_is_broken_off_at_its_start_is_closed(consumer: Asyn
     """aiokafka's own complaint, 'Unclosed AIOKafkaConsumer', was an ERROR with a traceback."""
     with pytest.raises(asyncio.CancelledError):
         await consumer.reads()
+    consumer.stop.assert_awaited_once()
+
+
+async def test_a_log_that_was_made_anew_while_it_is_read_is_told_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It was aiokafka's traceback, without a word of what that means."""
+    consumer = AsyncMock(assign=Mock(), seek=Mock(), _fetcher=MagicMock())
+    gone = OffsetOutOfRangeError({TopicPartition("changelog", 2): 41})
+    monkeypatch.setattr(changelog_reader, "AIOKafkaConsumer", lambda **_: consumer)
+    monkeypatch.setattr(changelog_reader, "next_fetch", AsyncMock(side_effect=gone))
+    with pytest.raises(StateError, match=r"^changelog-2, offset 41: .* created anew, or cut\. .* started again says"):
+        await read_to_end({}, "changelog", {2: 41}, {2: 50}, lambda _: None)
     consumer.stop.assert_awaited_once()
 
 

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from aiokafka import AIOKafkaConsumer
+from aiokafka.errors import OffsetOutOfRangeError
 from aiokafka.structs import TopicPartition
 
 from app.domain.errors import StateError
@@ -36,7 +37,7 @@ async def read_to_end(
 
     What is taken at once is bounded, by `step_records` too, and the event loop gets its turn in between. `ends` are
     high watermarks: StateError if the last stable offset stays below one (an open transaction that nobody ends), for
-    then the state would miss what follows.
+    then the state would miss what follows; or if the log has lost what is to be read.
     """
     reading = {p: starts[p] for p in starts if starts[p] < ends[p]}
     for partition in starts.keys() - reading:
@@ -59,8 +60,19 @@ async def read_to_end(
         for partition, start in reading.items():
             consumer.seek(TopicPartition(topic, partition), start)
         await _read(consumer, topic, reading, ends, take, done, step_records)
+    except OffsetOutOfRangeError as error:
+        raise _cut_meanwhile(topic, error) from error
     finally:
         await consumer.stop()
+
+
+def _cut_meanwhile(topic: str, error: OffsetOutOfRangeError) -> StateError:
+    """Where the log ended and began was asked a moment before."""
+    ((tp, offset),) = error.args[0].items()
+    return StateError(
+        f"{topic}-{tp.partition}, offset {offset}: it was in the log when the reading began, and is not any more: the "
+        "topic was created anew, or cut. A worker that is started again says which, and what to do"
+    )
 
 
 async def _read(
