@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import re
 import signal
 import time
@@ -13,12 +12,12 @@ from pathlib import Path
 import httpx
 import pytest
 
-from app.base.services import kafka, local, registry
+from app.base.services import kafka, registry
 from app.base.settings import Settings
 from app.engine.drive.ending import ExitCode
 from app.engine.drive.watch.progress import IN_WORDS, Cause
 from tests.support.machine.cluster import write_rides
-from tests.support.machine.services import running_services
+from tests.support.machine.services import frozen, running_services
 from tests.support.machine.waiting import wait_for
 from tests.support.machine.workers import Worker
 from tests.support.machine.world import assert_exact, covers, own_world, ready_worker, worker
@@ -69,7 +68,7 @@ def test_silent_services_are_told_apart(tmp_path: Path) -> None:
     with running_services(tmp_path / "services") as settings:
         own_world(settings)
         write_rides(settings, 0, 600)
-        with _frozen(settings, registry.NAME), worker(settings, tmp_path, "waiting", **NEVER) as waiting:
+        with frozen(settings, registry.NAME), worker(settings, tmp_path, "waiting", **NEVER) as waiting:
             wait_for(waiting.is_ready, "the worker answers", [waiting])
             said = 'flagfall_stalled_seconds{cause="registry",group="rides"}'
             wait_for(lambda: said in waiting.get("/metrics").text, "it waits for the registry", [waiting])
@@ -84,7 +83,7 @@ def test_silent_services_are_told_apart(tmp_path: Path) -> None:
             ready_worker(settings, tmp_path, "stays", **NEVER, **STOPS) as stays,
         ):
             wait_for(lambda: covers(settings, ends) and covers(settings, stays), "all is covered", [ends, stays])
-            with _frozen(settings, kafka.NAME):
+            with frozen(settings, kafka.NAME):
                 wait_for(lambda: _livez(stays) == 503, "it says that it is not alive", [stays])
                 assert stays.get("/livez").json()["cause"] == "broker_silent"
                 assert ends.ended() == ExitCode.STALLED
@@ -110,18 +109,6 @@ def _stalling(world: Settings, folder: Path, stall: Path) -> Iterator[Worker]:
         yield started
     finally:
         started.kill()
-
-
-@contextlib.contextmanager
-def _frozen(settings: Settings, name: str) -> Iterator[None]:
-    """A service that holds its connections and answers nobody."""
-    (pid,) = [status.pid for status in local.status(settings) if status.name == name]
-    assert pid is not None
-    os.kill(pid, signal.SIGSTOP)
-    try:
-        yield
-    finally:
-        os.kill(pid, signal.SIGCONT)
 
 
 def _livez(started: Worker) -> int | None:

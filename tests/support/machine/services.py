@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import contextlib
+import os
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from pydantic import SecretStr
 
-from app.base.services.local import supervised
+from app.base.services import local
 from app.base.setting_groups import ServicesSettings, WorkerSettings
 from app.base.settings import Settings
 from tests.support.machine.ports import free_ports
@@ -37,8 +39,20 @@ def local_settings(tmp_dir: Path, *, sasl: bool = False, **overrides: Any) -> Se
 def running_services(tmp_dir: Path, *, sasl: bool = False, **overrides: Any) -> Iterator[Settings]:
     """A broker and a registry that answer, with the settings that reach them."""
     settings = local_settings(tmp_dir, sasl=sasl, **overrides)
-    with supervised(settings):
+    with local.supervised(settings):
         try:
             yield settings
         finally:
             cluster_of.cache_clear()  # a client outlives its broker, and looks for it ten times a second
+
+
+@contextlib.contextmanager
+def frozen(settings: Settings, name: str) -> Iterator[None]:
+    """A service that holds its connections and answers nobody."""
+    (pid,) = [status.pid for status in local.status(settings) if status.name == name]
+    assert pid is not None
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        os.kill(pid, signal.SIGCONT)
