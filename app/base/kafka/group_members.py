@@ -25,6 +25,10 @@ class GroupUnknown(FlagfallError):
     """The coordinator refuses to tell who is in the group; the message has its reason."""
 
 
+class GroupSilent(FlagfallError):
+    """Nobody tells who is in the group just now: its coordinator is away, or being made. Ask again."""
+
+
 class Member(NamedTuple):
     """A member of a group: the client id that it gave itself, and the address from which the broker sees it."""
 
@@ -34,7 +38,7 @@ class Member(NamedTuple):
 
 
 class Members:
-    """The members of one group, asked anew by each call: `Members(kafka, "flagfall")()`."""
+    """The members of one group, asked anew by each call: `Members(kafka, "flagfall")()`, or `.told()`."""
 
     def __init__(self, kafka: KafkaSettings, group: str) -> None:
         self._kafka, self.group = kafka, group
@@ -42,23 +46,33 @@ class Members:
         self._client: Any = None
 
     def __call__(self) -> list[Member]:
-        """None of a group that is not there, or cannot be asked about just now. Raises GroupUnknown."""
+        """None, too, of a group that cannot be asked about just now. Raises GroupUnknown."""
+        try:
+            return self.told()
+        except GroupSilent:
+            return []
+
+    def told(self) -> list[Member]:
+        """None of a group that is not there. Raises GroupSilent, GroupUnknown."""
         with self._asking:  # a client that another thread replaced meanwhile would be gone, and never answer
             if self._client is None:
                 self._client = admin_client(self._kafka)
             asked = self._client.describe_consumer_groups([self.group], request_timeout=LIBRARY_SECONDS)[self.group]
-            return self._told(asked)
+            return self._answered(asked)
 
-    def _told(self, asked: Future[Any]) -> list[Member]:
+    def _answered(self, asked: Future[Any]) -> list[Member]:
+        silent = f"who is in group {self.group} is not told just now"
         try:
             told = asked.result(timeout=ANSWER_SECONDS)
         except TimeoutError:
             self._client = None
-            return []
+            raise GroupSilent(f"{silent}: no answer within {ANSWER_SECONDS:.0f} s") from None
         except KafkaException as error:
             cause: KafkaError = error.args[0]
-            if passes(cause) or cause.code() == KafkaError.GROUP_ID_NOT_FOUND:
+            if cause.code() == KafkaError.GROUP_ID_NOT_FOUND:
                 return []
+            if passes(cause):
+                raise GroupSilent(f"{silent}: {cause.str()}") from error
             raise GroupUnknown(f"who is in group {self.group} cannot be asked: {cause.str()}") from error
         return [Member(m.client_id, m.host.lstrip("/"), m.group_instance_id) for m in told.members]
 

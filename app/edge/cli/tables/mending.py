@@ -53,5 +53,5 @@ def stopped_group(settings: Settings, group: TaskGroup) -> StoppedGroup:
     require_topics(settings.kafka, needed_topics(settings, Catalogue((group,))))
     schemas = SchemaCache(Registry(settings).writer_schema, RegistryUnavailable)
     connections = Connections(aiokafka_options(settings.kafka), Cluster(settings.kafka), schemas)
-    members = Members(settings.kafka, settings.app_id)
+    members = Members(settings.kafka, settings.app_id).told
     return StoppedGroup(groups.define(group, settings), connections, members, settings.topics.partitions)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
 from typing import NamedTuple
 
 from app.base import names
-from app.base.kafka.group_members import Member
+from app.base.kafka.cluster import ASK_AGAIN_SECONDS
+from app.base.kafka.group_members import GroupSilent, Member
 from app.domain.errors import FlagfallError
 from app.domain.marker import InputPosition, Marker
 from app.engine.core.batch import Transaction
@@ -19,6 +21,9 @@ from app.engine.drive.kafka.connections import Connections
 from app.engine.drive.kafka.inputs import Input, inputs_of
 from app.engine.drive.kafka.markers import begun_of, last_markers
 from app.engine.drive.kafka.writer import TaskWriter
+
+PATIENCE_SECONDS = 30.0
+"""A coordinator that says nothing for so long has no word of who runs: nothing is written then."""
 
 
 class WorkersRun(FlagfallError):
@@ -53,7 +58,7 @@ Write = Callable[[int, Transaction], Awaitable[int]]
 
 
 class StoppedGroup:
-    """A group's tasks, `count` of them; `members` asks who is in the consumer group now."""
+    """A group's tasks, `count` of them; `members` asks who is in the consumer group now, or raises GroupSilent."""
 
     def __init__(
         self,
@@ -91,7 +96,8 @@ class StoppedGroup:
     async def held(self) -> AsyncIterator[Write]:
         """Holds every task as its owner would: whoever held one before can write no more.
 
-        WorkersRun if the group has members. What is asked inside is what stays until it is written.
+        WorkersRun if the group has members, GroupSilent if nobody tells. What is asked inside is what stays until it
+        is written.
         """
         await self._require_stopped()
         writers = {partition: self._new_writer(partition) for partition in range(self._count)}
@@ -102,7 +108,7 @@ class StoppedGroup:
             await asyncio.gather(*(writer.stop() for writer in writers.values()))
 
     async def _require_stopped(self) -> None:
-        running = await asyncio.to_thread(lambda: sorted({f"{m.client_id} at {m.host}" for m in self._members()}))
+        running = sorted({f"{member.client_id} at {member.host}" for member in await self._running()})
         if running:
             application = self.definition.application
             raise WorkersRun(
@@ -110,6 +116,16 @@ class StoppedGroup:
                 f"{', '.join(running)}. Stop {'them' if running[1:] else 'it'} first; one that was killed stays there "
                 "until its session has timed out"
             )
+
+    async def _running(self) -> Iterable[Member]:
+        deadline = time.monotonic() + PATIENCE_SECONDS
+        while True:
+            try:
+                return await asyncio.to_thread(self._members)
+            except GroupSilent:
+                if time.monotonic() >= deadline:
+                    raise
+            await asyncio.sleep(ASK_AGAIN_SECONDS)
 
     def _new_writer(self, partition: int) -> TaskWriter:
         application, name = self.definition.application, self.definition.name
