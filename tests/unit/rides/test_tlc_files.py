@@ -8,6 +8,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from app.edge.cli.records.replay import echo_ignored, ignored_columns
 from app.rides.tlc.errors import TlcFileError
 from app.rides.tlc.read import TlcFile, read_file
 
@@ -123,10 +124,15 @@ def test_an_unreadable_row_of_a_parquet_file_is_named_too(tmp_path: Path) -> Non
     }
 
 
-def test_a_column_that_nobody_knows_is_named_and_left_out(tmp_path: Path) -> None:
-    path = tmp_path / "yellow_tripdata_2031-03.csv"
-    path.write_text(f"{HEADER},Moon_fee\n{GOOD},3\n")
-    assert read_file(path, path.parent).ignored_columns == ("Moon_fee",)
+def test_a_column_that_nobody_knows_is_named_and_left_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    paths = [tmp_path / f"yellow_tripdata_2031-0{month}.csv" for month in (3, 4)]
+    for path in paths:
+        path.write_text(f"{HEADER},Moon_fee\n{GOOD},3\n")
+    files = [read_file(path, tmp_path) for path in paths]
+    assert files[0].ignored_columns == ("Moon_fee",)
+    assert ignored_columns(files) == {"Moon_fee": [path.name for path in paths]}
+    echo_ignored(ignored_columns(files))
+    assert "yellow_tripdata_2031-03.csv and 1 more: column Moon_fee is of no generation" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -83,8 +83,9 @@ def command(
     empty = empty_topics(log_ends(settings, group)) if watermark_us is None and latest_ms is not None else {}
     facts = summary(written, seconds, watermark_us, empty_partitions_by_topic=empty, **more)
     if as_json:
-        return echo_json(facts | {"unreadable_rows": unreadable})
+        return echo_json(facts | {"unreadable_rows": unreadable, "ignored_columns": ignored_columns(files)})
     _echo_unreadable(unreadable)
+    echo_ignored(ignored_columns(files))
     click.echo(f"{rows:>12,}  rows in {len(files)} files, {len(unreadable):,} of them unreadable")
     echo_summary(facts)
     if latest_ms is not None:
@@ -126,6 +127,19 @@ def replayed(files: Sequence[TlcFile], folder: Path, order: str) -> Iterator[pl.
 
 def _unreadable(files: Sequence[TlcFile]) -> list[dict[str, Any]]:
     return [row for file in files for row in file.unreadable.iter_rows(named=True)]
+
+
+def ignored_columns(files: Sequence[TlcFile]) -> dict[str, list[str]]:
+    """Columns that no generation known here has, to the files that have them: their values are not kept."""
+    names = sorted({name for file in files for name in file.ignored_columns})
+    return {name: [file.path.name for file in files if name in file.ignored_columns] for name in names}
+
+
+def echo_ignored(columns: Mapping[str, Sequence[str]]) -> None:
+    for name, files in columns.items():
+        more = f" and {len(files) - 1} more" if files[1:] else ""
+        told = f"{files[0]}{more}: column {name} is of no generation that this version knows; its values are not kept"
+        click.echo(printable(told), err=True)
 
 
 def _echo_unreadable(rows: Sequence[dict[str, Any]]) -> None:
