@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import reduce
 from operator import or_
+from typing import Literal, assert_never
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - as everywhere in Spark
@@ -94,15 +95,23 @@ def _cells(view: View, part: Part) -> Sequence[Column]:
         )
         best = MERGERS[part.op](stamped)
         return [_or_neutral(part, best[name], i) for i, name in enumerate(("at", "origin", "value"))]
-    taken = _taken(part, value)
+    taken = _taken(part, part.take, value)
     return [_or_neutral(part, MERGERS[part.op](taken), 0)]
 
 
-def _taken(part: Part, value: Column) -> Column:
-    if part.take is Take.PRESENT:
-        return F.when(value.isNotNull(), F.lit(1).cast("bigint"))
-    if part.take is not Take.BIN:
-        return value.cast("bigint")
+def _taken(part: Part, take: Literal[Take.PRESENT, Take.VALUE, Take.BIN], value: Column) -> Column:
+    match take:
+        case Take.PRESENT:
+            return F.when(value.isNotNull(), F.lit(1).cast("bigint"))
+        case Take.VALUE:
+            return value.cast("bigint")
+        case Take.BIN:
+            return _inside(part, value)
+        case _:
+            assert_never(take)
+
+
+def _inside(part: Part, value: Column) -> Column:
     inside = value.isNotNull()
     if part.low is not None:
         inside = inside & (value >= part.low)

@@ -1,7 +1,7 @@
 """The naive fold: what every view must equal, written to be obviously right rather than fast.
 
 It is the oracle of the tests and the first of the three translators of a view (the others are
-`app.engine.core.views.aggregate` in Polars and `spark_batch.folds.recompute` in Spark).
+`app.engine.core.views.aggregate` in compiled loops and `spark_batch.folds.recompute` in Spark).
 """
 
 from __future__ import annotations
