@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from typing import assert_never
 
 from app.codecs.avro.schema import Schemas
 from app.domain.advance import Advance
@@ -168,6 +169,10 @@ class TaskCore:
                 draft.move_input(batch.topic, passed(batch, position, quarantined=len(unreadable)))
             case Role.CLOSINGS:
                 draft.move_input(batch.topic, passed(batch, position, quarantined=take_closings(draft, batch)))
+            case Role.RECORDS:
+                raise StateError(f"{batch.topic}: records are taken with all that was read of their source")
+            case role:
+                assert_never(role)
 
     def _take_records(self, draft: Draft, reads: Sequence[tuple[Read, UsableRecords]]) -> None:
         """Batches of one source."""
