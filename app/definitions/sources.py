@@ -9,6 +9,7 @@ from typing import Any
 
 from app.definitions.rules import read_rules, stand_ins
 from app.definitions.shapes import Problems, Seconds, Shape, fitted, tables
+from app.domain.column import widest
 from app.domain.errors import DefinitionError, did_you_mean
 from app.domain.source import Coalesce, Column, Derived, Difference, Kind, Rule, Source, SourceTopic
 
@@ -161,9 +162,7 @@ def _coalesce(name: str, bases: Sequence[Column], help: str, place: str, problem
         told = ", ".join(f"{base.kind} {base.name!r}" for base in bases)
         problems.note(place, f"it takes two or more numbers or instants of one kind (they are {told})")
         return None
-    lows, highs = [base.low for base in bases], [base.high for base in bases]
-    low = None if None in lows else min(low for low in lows if low is not None)
-    high = None if None in highs else max(high for high in highs if high is not None)
+    low, high = widest(bases)
     column = Column(name, bases[0].kind, all(base.nullable for base in bases), low, high, help)
     return Coalesce(column, tuple(base.name for base in bases))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -83,6 +83,14 @@ class Column:
             return not self.nullable
         size, (low, high) = TRAITS[self.kind].size(value), self.bounds
         return (low is not None and size < low) or (high is not None and size > high)
+
+
+def widest(columns: Sequence[Column]) -> tuple[int | None, int | None]:
+    """Bounds of a value that is one of these columns' own: a side is open where any column's is."""
+    lows, highs = [column.low for column in columns], [column.high for column in columns]
+    low = None if None in lows else min(low for low in lows if low is not None)
+    high = None if None in highs else max(high for high in highs if high is not None)
+    return low, high
 
 
 class Derived(ABC):
