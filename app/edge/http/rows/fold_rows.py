@@ -56,20 +56,15 @@ def page(view: View, rows: Rows, after: RowKey | None, limit: int, *, newest_fir
     size = len(rows)
     if newest_first:
         end = size if after is None else bisect_left(range(size), _rank(after), key=lambda i: _rank(key_at(rows, i)))
-        return _take(rows, np.arange(end - 1, max(end - limit, 0) - 1, -1))
+        return rows.at(np.arange(end - 1, max(end - limit, 0) - 1, -1))
     start = 0 if after is None else bisect_right(range(size), _rank(after), key=lambda i: _rank(key_at(rows, i)))
-    return _take(rows, np.arange(start, min(start + limit, size)))
+    return rows.at(np.arange(start, min(start + limit, size)))
 
 
 def key_at(rows: Rows, at: int) -> RowKey:
     """The key of one row, null as None."""
     window = None if rows.windows is None else int(rows.windows[at])
     return RowKey(window, tuple(value_of(held[at]) for held in rows.groups))
-
-
-def _take(rows: Rows, at: Indices) -> Rows:
-    windows = None if rows.windows is None else rows.windows[at]
-    return Rows(windows, [held[at] for held in rows.groups], rows.cells[at])
 
 
 def _rank(key: RowKey) -> tuple[Any, ...]:
