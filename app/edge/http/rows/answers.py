@@ -100,7 +100,7 @@ def whole_page(query: RowsQuery, gathered: Gathered) -> Rows:
     if not pieces:
         return ViewState(query.view).select()
     rows = merged(query.view, concatenated(query.view, pieces), query.window_us, query.aligned_us)
-    return page(query.view, rows, query.after, query.limit + 1, newest_first=query.newest_first)
+    return page(rows, query.after, query.limit + 1, newest_first=query.newest_first)
 
 
 def _end_us(query: RowsQuery, key: RowKey) -> int | None:

@@ -51,7 +51,7 @@ def merged(view: View, rows: Rows, window_us: int | None, aligned_us: int = 0) -
     )
 
 
-def page(view: View, rows: Rows, after: RowKey | None, limit: int, *, newest_first: bool) -> Rows:
+def page(rows: Rows, after: RowKey | None, limit: int, *, newest_first: bool) -> Rows:
     """At most `limit` of the merged rows behind a key, in the order asked for."""
     size = len(rows)
     if newest_first:

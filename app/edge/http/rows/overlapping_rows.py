@@ -43,7 +43,7 @@ def _folded(
     """None if the page is not full and there are more panes: a pane's rows may be of few windows."""
     found, groups = by_window(query.view, overlap, panes, *within, expired_to_us), len(query.view.groups)
     rows = merged(query.view, Rows(found.windows, found.groups[len(found.groups) - groups :], found.cells), None)
-    behind = page(query.view, rows, query.after, query.limit + 1, newest_first=query.newest_first)
+    behind = page(rows, query.after, query.limit + 1, newest_first=query.newest_first)
     return behind if is_all or len(behind) > query.limit else None
 
 
