@@ -7,6 +7,7 @@ import pytest
 from app.base.kafka.demands import entry_demands
 from app.base.kafka.topic import Topic
 from app.base.settings import Settings
+from app.definitions.registered import value_schemas
 from app.rides.branches import AMOUNTS
 from app.rides.ride import RIDES
 from app.rides.shipped import shipped
@@ -16,7 +17,6 @@ from app.topics import (
     needed_topics,
     source_topics,
     topics,
-    value_schemas,
     written_topics,
     zones_topic,
 )
@@ -80,7 +80,7 @@ def test_with_three_copies_a_write_waits_for_two(settings: Settings) -> None:
 
 
 def test_each_ride_topic_has_a_subject_with_the_ride_schema(settings: Settings) -> None:
-    schemas = value_schemas(settings)
+    schemas = value_schemas(shipped(settings))
     assert [schemas[f"{topic.name}-value"]["name"] for topic in RIDES.topics] == [RIDES.record] * len(RIDES.topics)
 
 
