@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 if TYPE_CHECKING:
     from app.domain.records import Value
@@ -98,6 +98,7 @@ class Derived(ABC):
 
     __slots__ = ()
 
+    key: ClassVar[str]
     column: Column
 
     @property
@@ -124,6 +125,7 @@ class Derived(ABC):
 class Difference(Derived):
     """A derived column `left - right`; null where either is null."""
 
+    key = "difference"
     column: Column
     left: str
     right: str
@@ -141,6 +143,7 @@ class Difference(Derived):
 class Coalesce(Derived):
     """A derived column: the first of `columns` that is not null."""
 
+    key = "coalesce"
     column: Column
     columns: tuple[str, ...]
 
@@ -156,6 +159,6 @@ class Coalesce(Derived):
         return next((value for name in self.columns if (value := values[name]) is not None), None)
 
 
-DERIVED: tuple[type[Derived], ...] = (Difference, Coalesce)
-"""How columns of them are made: `app.engine.core.records.derived`, and `spark_batch.source.derived`; a line a kind in
-each."""
+DERIVED: Mapping[str, type[Derived]] = {kind.key: kind for kind in (Difference, Coalesce)}
+"""By their word in definition files. How they are read there: `app.definitions.sources`; how columns of them are made:
+`app.engine.core.records.derived`, and `spark_batch.source.derived`; a line a kind in each."""

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from app.definitions import sources as definitions
 from app.domain.column import DERIVED
 from app.domain.measures import parts as m
 from app.edge.http.rows import mergers as answers
@@ -34,8 +35,9 @@ def test_what_a_record_gives_is_known_to_the_worker() -> None:
     assert set(merged.TAKERS) == set(m.Take)
 
 
-def test_each_kind_of_derived_column_is_made_by_both_engines() -> None:
-    assert set(worker_columns.MAKERS) == set(spark_columns.MAKERS) == set(DERIVED)
+def test_each_kind_of_derived_column_is_read_from_definitions_and_made_by_both_engines() -> None:
+    assert set(definitions.READERS) == set(DERIVED.values())
+    assert set(worker_columns.MAKERS) == set(spark_columns.MAKERS) == set(DERIVED.values())
 
 
 @pytest.mark.parametrize("op", m.Op)
