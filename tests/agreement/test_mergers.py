@@ -14,8 +14,9 @@ from app.definitions import sources as definitions
 from app.domain.column import DERIVED
 from app.domain.measures import parts as m
 from app.edge.http.rows import mergers as answers
+from app.engine.core.cells import grouping
+from app.engine.core.cells import mergers as merged
 from app.engine.core.records import derived as worker_columns
-from app.engine.core.views import grouping, merged
 from spark_batch.folds import mergers as spark
 from spark_batch.source import derived as spark_columns
 

@@ -11,8 +11,8 @@ from app.domain.windows.panes import Overlap
 from app.edge.http.query.rows_query import RowsQuery
 from app.edge.http.rows.fold_rows import merged, page
 from app.edge.http.rows.reading import Reading
+from app.engine.core.cells.overlapping import by_window
 from app.engine.core.rows.state import Rows, ViewState
-from app.engine.core.views.overlapping import by_window
 
 Bounds = tuple[int | None, int | None]
 

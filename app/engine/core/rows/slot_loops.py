@@ -30,7 +30,7 @@ HashTable = npt.NDArray[np.uint64]
 def _hash(keys: Any, row: int) -> Any:
     """32 bits of a row's key; each column goes through a full mix, for windows and zones differ in few bits.
 
-    `number_groups` in `views/grouping.py` mixes alike, on its own: numba would not notice that a loop which is called
+    `number_groups` in `cells/grouping.py` mixes alike, on its own: numba would not notice that a loop which is called
     from another module's had changed, and a table of which some loops are older than others finds wrong rows.
     """
     mixed = _SEED
