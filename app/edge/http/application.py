@@ -19,17 +19,17 @@ from prometheus_client import CollectorRegistry
 
 from app.base.files.verdicts import LastVerdicts
 from app.base.setting_groups import HttpSettings
-from app.edge.http.admission import GATES, Admission, admitted
 from app.edge.http.context import EDGE, Edge, ServedGroup
 from app.edge.http.documents.openapi import DOCUMENT, api_document
-from app.edge.http.metrics import add_metrics, timed
-from app.edge.http.nowhere import add_nowhere
+from app.edge.http.entry.admission import GATES, Admission, admitted
+from app.edge.http.entry.nowhere import add_nowhere
+from app.edge.http.entry.security import MAX_LINE_BYTES, bounded_address, secure_headers, unread_body
+from app.edge.http.entry.unreadable import BRIEF_OF_CALLERS
+from app.edge.http.operation.metrics import add_metrics, timed
 from app.edge.http.problems import problem_middleware
 from app.edge.http.query.read_query import check_parameter_names
 from app.edge.http.routes import ROUTES
 from app.edge.http.rows.zone_names import Names
-from app.edge.http.security import MAX_LINE_BYTES, bounded_address, secure_headers, unread_body
-from app.edge.http.unreadable import BRIEF_OF_CALLERS
 from app.engine.drive.kafka.schemas import Awaited
 from app.engine.drive.watch.liveness import Liveness
 
