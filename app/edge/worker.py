@@ -30,7 +30,7 @@ from app.definitions.registered import require_fit
 from app.domain.errors import FlagfallError
 from app.edge.http.application import create_app, create_runner
 from app.edge.http.context import ServedGroup
-from app.edge.http.rows.zone_names import Names, no_names
+from app.edge.http.zone_names import Names, no_names
 from app.engine.core.definition import TaskDefinition
 from app.engine.drive.faust_parts.app import FlagfallApp
 from app.engine.drive.faust_parts.source_table import SourceTable

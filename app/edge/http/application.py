@@ -29,7 +29,7 @@ from app.edge.http.operation.metrics import add_metrics, timed
 from app.edge.http.problems import problem_middleware
 from app.edge.http.query.read_query import check_parameter_names
 from app.edge.http.routes import ROUTES
-from app.edge.http.rows.zone_names import Names
+from app.edge.http.zone_names import Names
 from app.engine.drive.kafka.schemas import Awaited
 from app.engine.drive.watch.liveness import Liveness
 

@@ -14,7 +14,7 @@ from app.domain.source import Source
 from app.domain.view import View
 from app.edge.http.long_work import LongWork
 from app.edge.http.problems import Problem
-from app.edge.http.rows.zone_names import Names, no_names
+from app.edge.http.zone_names import Names, no_names
 from app.engine.drive.kafka.schemas import Awaited
 from app.engine.drive.ownership.directory import Directory, GroupStanding
 from app.engine.drive.watch.liveness import Liveness
