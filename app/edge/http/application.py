@@ -11,7 +11,7 @@ The worker runs it inside Faust's own loop:
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Sequence
 
 from aiohttp import ClientSession, web
 from aiohttp.log import server_logger
@@ -30,7 +30,7 @@ from app.edge.http.problems import problem_middleware
 from app.edge.http.query.read_query import check_parameter_names
 from app.edge.http.routes import ROUTES
 from app.edge.http.zone_names import Names
-from app.engine.drive.kafka.schemas import Awaited
+from app.engine.drive.questions import AskAwaited
 from app.engine.drive.watch.liveness import Liveness
 
 SHUTDOWN_SECONDS = 2.0
@@ -44,7 +44,7 @@ def create_app(
     registry: CollectorRegistry | None = None,
     names: Names | None = None,
     limits: HttpSettings | None = None,
-    awaited_schemas: Callable[[], Sequence[Awaited]] = tuple,
+    awaited_schemas: AskAwaited = tuple,
 ) -> web.Application:
     """The application of one worker, which answers for these task groups.
 

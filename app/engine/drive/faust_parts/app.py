@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
 from typing import Any, NoReturn
 
 import faust
@@ -27,6 +26,7 @@ from app.engine.drive.kafka.connections import Connections
 from app.engine.drive.logs import settle
 from app.engine.drive.ownership.directory import Directory, Membership
 from app.engine.drive.ownership.standby import Standby
+from app.engine.drive.questions import Check
 from app.engine.drive.warm_up import warm_up
 from app.engine.drive.watch.failures import Failures
 from app.engine.drive.watch.idle import IdleWatch
@@ -138,7 +138,7 @@ class FlagfallApp(faust.App):
         )
         self.edges: list[Any] = [self.loop_watch, self.liveness, self.own_address]
         """Services that run from the first moment on, before recovery: they say that the worker is not ready."""
-        self.checks: list[Callable[[], None]] = []
+        self.checks: list[Check] = []
         """Asked before the group is joined, each in a thread (`start_checks`); what one raises ends the worker."""
         self._failed = False
 
