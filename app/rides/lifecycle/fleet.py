@@ -20,7 +20,7 @@ from app.rides.generator.demand import MAX_NUMBER, WEEKDAY, WEEKEND
 from app.rides.generator.draws import Draws
 from app.rides.generator.generator import Generator
 from app.rides.generator.trips import longest_seconds
-from app.rides.generator.zones import SERVICES
+from app.rides.generator.zone_shares import SERVICES
 from app.rides.ride import HOUR_US
 
 SHIFTS_PER_DAY = 3
