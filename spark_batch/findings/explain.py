@@ -13,9 +13,9 @@ from app.domain.fingerprint import Origin
 from app.domain.records import Record
 from app.domain.rows import Cells, RowKey
 from app.domain.view import View
-from spark_batch.findings.compare import cells_of, key_of, same_key
-from spark_batch.folds.recompute import key_columns, row_schema, rows
+from spark_batch.folds.recompute import rows
 from spark_batch.folds.recount import Recount
+from spark_batch.stored.row_frames import cells_of, key_columns, key_of, row_schema, same_key
 
 LISTED_PER_ROW = 100
 """Records listed for a row that is missing altogether; their count is told in full."""

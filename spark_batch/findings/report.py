@@ -19,8 +19,8 @@ from app.domain import difference as d
 from app.domain.contribution import contribution
 from app.domain.rows import Cells
 from app.domain.view import View
-from spark_batch.findings.ledgers import LedgerEntry
 from spark_batch.stored.cut import TaskCut
+from spark_batch.stored.ledgers import LedgerEntry
 
 LAYOUT = 1
 REPORT = "report.json"

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from app.definitions import sources as definitions
 from app.domain.column import DERIVED
 from app.domain.contribution import contribution
 from app.domain.fingerprint import Origin, mix, pack
@@ -20,8 +21,9 @@ from app.domain.measures.contract import Measure, Shown
 from app.domain.records import Record, with_derived
 from app.domain.source import Source
 from app.edge.http.rows import mergers as answers
+from app.engine.core.cells import grouping
+from app.engine.core.cells import mergers as merged
 from app.engine.core.records import derived as worker_columns
-from app.engine.core.views import grouping, merged
 from app.rides.generator.dirt import Dirt
 from app.rides.generator.generator import Generator
 from app.rides.ride import RIDES
@@ -113,8 +115,9 @@ def test_a_kind_of_part_without_a_branch_is_refused_by_the_loops(op: int, take: 
             grouping.merge_parts(cells, here, cells.copy(), parts)
 
 
-def test_each_kind_of_derived_column_is_made_by_both_engines() -> None:
-    assert set(worker_columns.MAKERS) == set(spark_columns.MAKERS) == set(DERIVED)
+def test_each_kind_of_derived_column_is_read_from_definitions_and_made_by_both_engines() -> None:
+    assert set(definitions.READERS) == set(DERIVED.values())
+    assert set(worker_columns.MAKERS) == set(spark_columns.MAKERS) == set(DERIVED.values())
 
 
 @pytest.mark.parametrize("op", m.Op)

@@ -95,14 +95,14 @@ MERGERS: Mapping[Op, Merger] = {
     Op.FIRST: Merger((INT64_MAX, INT64_MAX, INT64_MAX), min, _chosen_instead(min), _STAMPED),
     Op.LAST: Merger((INT64_MIN, INT64_MIN, INT64_MIN), max, _chosen_instead(max), _STAMPED),
 }
-"""The same for the worker's kernels: `app.engine.core.views.merged` and `grouping`; for answers:
+"""The same for the worker's kernels: `app.engine.core.cells.mergers` and `grouping`; for answers:
 `app.edge.http.rows.mergers`; for Spark: `spark_batch.folds.mergers`. A line a kind in each."""
 
 
 class Take(StrEnum):
     """What one record gives to a part.
 
-    Said for a single record by `app.domain.contribution`, for columns by `app.engine.core.views.merged` and `grouping`,
+    Said for a single record by `app.domain.contribution`, for columns by `app.engine.core.cells.mergers` and `grouping`,
     for Spark by `spark_batch.folds.recompute`.
     """
 

@@ -12,9 +12,9 @@ import pytest
 from app.base.files.verdicts import Verdict
 from app.base.terminal import Terminal
 from app.rides.views import VENDOR_TRIPS, ZONE_DEMAND
-from spark_batch.findings.ledgers import LedgerEntry
 from spark_batch.findings.report import Report, ViewReport
 from spark_batch.findings.show import show
+from spark_batch.stored.ledgers import LedgerEntry
 
 ROWS, APPLIED, LATE = 1_018_432, 20_480_117, 31_544
 

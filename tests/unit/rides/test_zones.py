@@ -11,7 +11,7 @@ import pytest
 
 from app.base.kafka.cluster import ClusterError
 from app.edge.cli.main import run
-from app.edge.http.rows.zone_names import name_columns, names_document, no_names
+from app.edge.http.zone_names import name_columns, names_document, no_names
 from app.engine.drive.kafka.held_topic import HeldTopic, take_record
 from app.rides.zones import Zone, read_zone, read_zones, zone_key, zone_value, zones
 
