@@ -25,7 +25,7 @@ from app.domain.marker import LIVE, InputPosition
 from app.domain.records import Reason
 from app.engine.core.advances import LogEnds, advance_output, are_due, ask_for_log_ends, take_requests
 from app.engine.core.batch import Batch, Transaction
-from app.engine.core.building import Piece, build, build_progress, next_piece
+from app.engine.core.building import Stretch, build, build_progress, next_stretch
 from app.engine.core.clearing import clear
 from app.engine.core.definition import Role, TaskDefinition
 from app.engine.core.draft import Draft
@@ -127,9 +127,9 @@ class TaskCore:
         draft.outputs.append(advance_output(draft.application, advance))
         return draft.finish()
 
-    def to_build(self) -> Piece | None:
+    def to_build(self) -> Stretch | None:
         """What a view that is being built must read again next; None if none is."""
-        return next_piece(self.definition.views, self.state.marker)
+        return next_stretch(self.definition.views, self.state.marker)
 
     def build_progress(self) -> dict[str, tuple[int, int]]:
         """Of each view that is being built, how many offsets it has read again, and how many there are."""

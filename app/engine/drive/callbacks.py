@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from app.codecs.avro.schema import WriterSchema
 from app.engine.core.batch import Batch, Transaction
-from app.engine.core.building import Piece
+from app.engine.core.building import Stretch
 from app.engine.core.task_state import TaskState
 
 if TYPE_CHECKING:
@@ -62,13 +62,13 @@ class OnFailure(Protocol):
 
 
 class Reread(Protocol):
-    """Gives a piece of a partition's log again, or its first part, with the advances that were made in it.
+    """Gives a stretch of a partition's log again, or its first part, with the advances that were made in it.
 
     The runner awaits it on the loop between two transactions while views are being built; batches wait meanwhile. It
     reads Kafka, so it takes as long as that takes; it raises ClusterError, StateError.
     """
 
-    def __call__(self, piece: Piece, partition: int) -> Awaitable[tuple[Batch, Sequence[Advance]]]: ...
+    def __call__(self, stretch: Stretch, partition: int) -> Awaitable[tuple[Batch, Sequence[Advance]]]: ...
 
 
 class AskLogEnds(Protocol):
