@@ -1,12 +1,22 @@
-"""Nobody waits until figures are equal: a doubled one never is, and would be told as something that came too late."""
+"""What is tried once more was late, and nothing else: no wait for equal figures, none for a worker that has ended.
+
+A doubled figure never becomes equal, and would be told as something that came too late.
+"""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
+
+from app.base.settings import Settings
+from tests.drills.world import fleet
+from tests.drills.world.fleet import Fleet
+from tests.support.machine.waiting import NotInTime
+from tests.support.machine.workers import Worker
 
 TESTS = Path(__file__).parents[2]
 WAITING = {"wait_for", "seconds_until", "wait"}
@@ -45,6 +55,31 @@ def test_a_wait_for_equal_figures_is_seen(waiting: str) -> None:
 )
 def test_a_wait_for_what_is_written_there_is_left_alone(waiting: str) -> None:
     assert not list(worked_out(waiting))
+
+
+@pytest.mark.parametrize("mend", [False, True])
+def test_a_drill_tells_a_worker_that_ended_by_itself_from_one_that_is_late(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, mend: bool
+) -> None:
+    monkeypatch.setattr(fleet, "LIMIT_SECONDS", 0)
+    workers = Fleet(Settings.load(), tmp_path, lambda *told, **facts: None)
+    monkeypatch.setattr(fleet, "Worker", started_as("sleep", "600"))
+    workers.start()
+    try:
+        with pytest.raises(NotInTime, match="a task is owned"):
+            workers.wait(lambda: False, "a task is owned", mend=mend)
+        monkeypatch.setattr(fleet, "Worker", started_as("false"))
+        ending = workers.start()
+        with pytest.raises(AssertionError, match="worker-2 has ended with 1") as told:
+            workers.wait(lambda: ending.process.wait() == 0, "a task is owned", mend=mend)
+        assert not isinstance(told.value, NotInTime)
+    finally:
+        workers.end()
+
+
+def started_as(*command: str) -> Callable[..., Worker]:
+    """A class of workers that are another program."""
+    return partial(Worker, command=command)
 
 
 def worked_out(text: str) -> Iterator[int]:
