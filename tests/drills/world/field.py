@@ -30,6 +30,8 @@ from tests.drills.drill import Drill, Size
 from tests.drills.world.brokers import Brokers
 from tests.drills.world.fleet import Fleet
 from tests.drills.world.load import Load
+from tests.support.machine.asking import results
+from tests.support.machine.waiting import patient
 from tests.support.machine.world import delete_topics, own_world
 
 WORKERS = 2
@@ -97,8 +99,7 @@ class Field:
             for name, value in settings.items()
         ]
         asked = ConfigResource(ResourceType.TOPIC, topic, incremental_configs=entries)
-        for future in self._admin.incremental_alter_configs([asked]).values():
-            future.result(30)
+        results(self._admin.incremental_alter_configs([asked]).values(), "the topic is altered", 30)
 
     @property
     def changelog(self) -> str:
@@ -158,5 +159,5 @@ def field_of(brokers: Brokers, drill: Drill, seed: int, size: Size, folder: Path
 def _there(settings: Settings, wanted: Iterable[Topic]) -> list[str]:
     """A killed broker may forget that records were deleted, never that a topic was."""
     admin = AdminClient(librdkafka_options(settings.kafka))
-    found = admin.list_topics(timeout=20).topics
+    found = admin.list_topics(timeout=patient(20)).topics
     return [topic.name for topic in wanted if topic.name in found]

@@ -6,15 +6,22 @@ A doubled figure never becomes equal, and would be told as something that came t
 from __future__ import annotations
 
 import ast
+import subprocess
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future
 from functools import partial
 from pathlib import Path
 
+import httpx
 import pytest
+from confluent_kafka import KafkaError, KafkaException
 
 from app.base.settings import Settings
 from tests.drills.world import fleet
 from tests.drills.world.fleet import Fleet
+from tests.support.machine import newcomer
+from tests.support.machine.asking import in_time, results
+from tests.support.machine.newcomer import Shell
 from tests.support.machine.waiting import NotInTime
 from tests.support.machine.workers import Worker
 
@@ -77,6 +84,32 @@ def test_a_drill_tells_a_worker_that_ended_by_itself_from_one_that_is_late(
         workers.end()
 
 
+def test_what_nobody_answers_in_time_is_late_whatever_a_client_calls_it() -> None:
+    for late in (TimeoutError(), httpx.ReadTimeout(""), subprocess.TimeoutExpired("up", 1), _kafka("_TRANSPORT")):
+        with pytest.raises(NotInTime, match="it is told"), in_time("it is told"):
+            raise late
+    for fault in (httpx.ConnectError(""), _kafka("_AUTHENTICATION"), AssertionError()):
+        with pytest.raises(type(fault)) as told, in_time("it is told"):
+            raise fault
+        assert told.value is fault
+    with pytest.raises(NotInTime):
+        results([Future[int]()], "it is told", seconds=0)
+
+
+def test_a_command_without_an_end_is_late(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(newcomer, "COMMAND_SECONDS", 0.2)
+    shell = Shell(tmp_path, {"PATH": "/usr/bin:/bin"}, tmp_path / "shell.log")
+    try:
+        with pytest.raises(NotInTime, match="exec sleep 600 has not ended"):
+            shell.type("exec sleep 600")
+    finally:
+        shell.end()
+
+
+def _kafka(name: str) -> KafkaException:
+    return KafkaException(KafkaError(getattr(KafkaError, name)))
+
+
 def started_as(*command: str) -> Callable[..., Worker]:
     """A class of workers that are another program."""
     return partial(Worker, command=command)
@@ -88,11 +121,12 @@ def worked_out(text: str) -> Iterator[int]:
         match node:
             case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name), args=[ast.Lambda(body=body), *_]):
                 if name in WAITING:
-                    yield from (one.lineno for one in ast.walk(body) if _is_worked_out(one))
+                    compared = (one for one in ast.walk(body) if isinstance(one, ast.Compare))
+                    yield from (one.lineno for one in compared if _is_worked_out(one))
 
 
-def _is_worked_out(node: ast.AST) -> bool:
-    if not isinstance(node, ast.Compare) or not any(isinstance(one, ast.Eq | ast.NotEq) for one in node.ops):
+def _is_worked_out(node: ast.Compare) -> bool:
+    if not any(isinstance(one, ast.Eq | ast.NotEq) for one in node.ops):
         return False
     sides = (node.left, *node.comparators)
     return not any(isinstance(one, WRITTEN) or (isinstance(one, ast.Name) and one.id.isupper()) for one in sides)
