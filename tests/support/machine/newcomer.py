@@ -10,6 +10,7 @@ import subprocess
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from tests.support.machine.ports import free_ports
@@ -85,7 +86,7 @@ class Shell:
             said.append(line)
         raise AssertionError(f"{command} ended the shell\n{self._told(said)}")
 
-    def end(self) -> None:
+    def close(self) -> None:
         """Whatever still runs in it is ended, too."""
         self._process.kill()
         self._process.wait()
@@ -109,6 +110,26 @@ class Shell:
 
     def _told(self, said: list[str]) -> str:
         return "".join(said[-40:]) + self.log.read_text()[-3000:]
+
+
+def said_of(text: str) -> str:
+    """The command of the README of which it says this."""
+    (command,) = re.findall(rf"(make \w+) {re.escape(text)}", README)
+    return str(command)
+
+
+@contextmanager
+def and_then(command: str, folder: Path, environment: dict[str, str]) -> Iterator[None]:
+    """A command that is run after the block, however that ends; if both fail, the block's failure is the one told."""
+    try:
+        yield
+    except BaseException as first:
+        try:
+            run_to_end(command, folder, environment)
+        except AssertionError as second:
+            first.add_note(f"after that, {second}")
+        raise
+    run_to_end(command, folder, environment)
 
 
 def run_to_end(command: str, folder: Path, environment: dict[str, str]) -> str:

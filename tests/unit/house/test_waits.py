@@ -9,6 +9,7 @@ import ast
 import subprocess
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 
@@ -21,7 +22,7 @@ from tests.drills.world import fleet
 from tests.drills.world.fleet import Fleet
 from tests.support.machine import newcomer
 from tests.support.machine.asking import in_time, results
-from tests.support.machine.newcomer import Shell
+from tests.support.machine.newcomer import Shell, and_then
 from tests.support.machine.waiting import NotInTime
 from tests.support.machine.workers import Worker
 
@@ -99,11 +100,17 @@ def test_what_nobody_answers_in_time_is_late_whatever_a_client_calls_it() -> Non
 def test_a_command_without_an_end_is_late(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(newcomer, "COMMAND_SECONDS", 0.2)
     shell = Shell(tmp_path, {"PATH": "/usr/bin:/bin"}, tmp_path / "shell.log")
-    try:
-        with pytest.raises(NotInTime, match="exec sleep 600 has not ended"):
-            shell.type("exec sleep 600")
-    finally:
-        shell.end()
+    with closing(shell), pytest.raises(NotInTime, match="exec sleep 600 has not ended"):
+        shell.type("exec sleep 600")
+
+
+def test_what_failed_first_is_told_and_what_failed_as_it_was_cleared_away_stands_beside_it(tmp_path: Path) -> None:
+    environment = {"PATH": "/usr/bin:/bin"}
+    with pytest.raises(KeyError) as first, and_then("exit 3", tmp_path, environment):
+        raise KeyError("the verdict")
+    assert first.value.__notes__[0].startswith("after that, exit 3 ended with 3")
+    with pytest.raises(AssertionError, match="exit 3 ended with 3"), and_then("exit 3", tmp_path, environment):
+        pass
 
 
 def _kafka(name: str) -> KafkaException:
