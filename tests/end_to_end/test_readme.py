@@ -23,6 +23,9 @@ from tests.support.machine.newcomer import (
 )
 from tests.support.machine.waiting import patient, wait_for
 
+ROWS = "/v1/views/zone_demand/rows?zone=132&limit=1"
+
+
 @pytest.fixture(scope="module")
 def clone(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Set up as `make setup` does it."""
@@ -49,6 +52,7 @@ def test_two_commands_show_it_and_leave_it_running(clone: Path, tmp_path: Path) 
             answer = httpx.get(f"{page}v1/views/zone_demand/rows", timeout=patient(10), trust_env=False)
         assert shown.is_success
         assert "flagfall" in shown.text
+        assert answer.is_success, answer.text
         assert answer.json()["data"] == []
     with pytest.raises(httpx.ConnectError):
         httpx.get(page, timeout=patient(10), trust_env=False)
@@ -64,11 +68,14 @@ def test_step_by_step_ends_with_match(clone: Path, tmp_path: Path) -> None:
     on_path = environment | {"PATH": f"{clone / '.venv/bin'}:{environment['PATH']}"}
     with and_then(commands[-1], clone, on_path), closing(shell):
         for command in commands:
+            if command.startswith("flagfall query"):
+                wait_for(lambda: "JFK Airport" in _said_at(f"{worker}{ROWS}"), "rides from there are counted")
             said[command] = shell.type(command)
             if command.endswith("&"):
                 wait_for(lambda: bool(_said_at(f"{worker}/readyz")), "the worker answers")
-    (verdict,) = (text for command, text in said.items() if command == "flagfall reconcile")
-    assert "MATCH" in verdict
+    (rows,) = (text for command, text in said.items() if command.startswith("flagfall query"))
+    assert re.search(r"zone_name +JFK Airport$|│ JFK Airport +│", rows, re.MULTILINE), rows
+    assert re.search(r"\bMATCH\b", said["flagfall reconcile"])
     assert len(commands) == len(said) == 8
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import psutil
 import pytest
-from confluent_kafka import KafkaException, Producer
+from confluent_kafka import KafkaError, KafkaException, Producer
 from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
 from confluent_kafka.schema_registry import Schema, SchemaRegistryClient
 from confluent_kafka.schema_registry.error import SchemaRegistryError
@@ -228,8 +228,7 @@ def test_aiokafka_passes_the_password(sasl: KafkaSettings) -> None:
 
 def test_java_passes_the_password(sasl: KafkaSettings, sasl_services: Settings, tmp_path: Path) -> None:
     """With a class of Kafka's own; the file keeps the password's quotes and backslashes."""
-    properties = tmp_path / "client.properties"
-    properties.write_text(as_properties(java_options(sasl)))
+    (properties := tmp_path / "client.properties").write_text(as_properties(java_options(sasl)))
     class_path = ":".join(map(str, jar_paths("kafka", sasl_services.cache_dir)))
     asked = [
         *(str(find_java().executable), "-cp", class_path, "kafka.admin.ConfigCommand", "--describe"),
@@ -243,6 +242,9 @@ def test_java_passes_the_password(sasl: KafkaSettings, sasl_services: Settings, 
 
 def test_a_wrong_password_is_refused(sasl: KafkaSettings) -> None:
     wrong = sasl.model_copy(update={"sasl_password": type(sasl.sasl_password)("wrong")})
-    options = librdkafka_options(wrong) | {"log_level": 0}
+    told: set[int] = set()
+    options = librdkafka_options(wrong) | {"log_level": 0, "error_cb": lambda error: told.add(error.code())}
+    admin = AdminClient(options)
     with pytest.raises(KafkaException):
-        AdminClient(options).list_topics(timeout=patient(3))
+        admin.list_topics(timeout=patient(3))
+    wait_for(lambda: admin.poll(0) is not None and KafkaError._AUTHENTICATION in told, "it is told what is wrong")
