@@ -16,6 +16,7 @@ from app.engine.drive.kafka.connections import Connections
 from app.engine.drive.kafka.rereading import Rereader
 from app.engine.drive.kafka.schemas import SchemaCache
 from app.rides.ride import RIDES
+from tests.support.machine.asking import flush
 
 SOURCE = RIDES.topics[0].name
 
@@ -50,7 +51,7 @@ def _send(world: Settings, topic: str, *headers: dict[str, str]) -> None:
     producer = Producer(librdkafka_options(world.kafka))
     for number, told in enumerate(headers):
         producer.produce(topic, str(number), partition=0, headers=told)
-    assert producer.flush(30) == 0
+    flush(producer)
 
 
 def _no_schemas() -> SchemaCache:
