@@ -102,8 +102,8 @@ MERGERS: Mapping[Op, Merger] = {
 class Take(StrEnum):
     """What one record gives to a part.
 
-    Said for a single record by `app.domain.contribution`, for columns by `app.engine.core.cells.mergers` and `grouping`,
-    for Spark by `spark_batch.folds.recompute`.
+    Said for a single record by `app.domain.contribution`, for columns by `mergers` and `grouping` of
+    `app.engine.core.cells`, for Spark by `spark_batch.folds.recompute`.
     """
 
     ONE = "one"  # 1 per record
