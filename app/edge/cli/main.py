@@ -86,7 +86,7 @@ def main() -> None:
         sys.stdout.flush()
     except OSError as error:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # else Python tries again, and tells a traceback
-        code = _tell(_in_words(error) or str(error))
+        code = code or _tell(_in_words(error) or str(error))  # what failed before was told, this too if it was this
     sys.exit(code)
 
 

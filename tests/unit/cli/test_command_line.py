@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -108,10 +109,14 @@ def test_an_argument_that_is_no_text_is_told(capsys: pytest.CaptureFixture[str])
     assert "an argument holds bytes that are no text in UTF-8" in capsys.readouterr().err
 
 
-def test_what_cannot_be_printed_is_told_without_a_traceback() -> None:
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_what_cannot_be_printed_is_told_once_without_a_traceback(unbuffered: str) -> None:
+    environment = os.environ | {"PYTHONUNBUFFERED": unbuffered}
     with Path("/dev/full").open("wb") as full:
         command = [sys.executable, "-m", "app.edge.cli.main", "views", "list"]
-        ran = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, timeout=patient(60), check=False)
+        ran = subprocess.run(
+            command, stdout=full, stderr=subprocess.PIPE, text=True, timeout=patient(60), check=False, env=environment
+        )
     assert (ran.returncode, ran.stderr) == (
         1,
         "error: what there is to say cannot be written: No space left on device\n",
