@@ -20,8 +20,16 @@ record Job(
     @JsonProperty("variant") Variant variant,
     @JsonProperty("settings") Map<String, Object> settings) {
 
-  /** {@code store}: memory or rocksdb. {@code guarantee}: as processing.guarantee. */
+  /** How the program keeps its rows, and how surely they are written; each program has its own words. */
   record Variant(@JsonProperty("store") String store, @JsonProperty("guarantee") String guarantee) {}
+
+  long paneUs() {
+    return paneSeconds * 1_000_000;
+  }
+
+  long graceUs() {
+    return graceSeconds * 1_000_000;
+  }
 
   static Job read(String path) throws IOException {
     return new ObjectMapper().readValue(new File(path), Job.class);
