@@ -1,4 +1,4 @@
-"""This project's worker beside Kafka Streams, Faust, Quix Streams, Spark and bare readers, on one core each.
+"""This project's worker beside Kafka Streams, Flink, Faust, Quix Streams, Spark and bare readers, on one core each.
 
 \b
 make bench-stream

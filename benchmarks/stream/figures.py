@@ -17,6 +17,8 @@ PEERS = (
     "kafka_streams_rocksdb",
     "kafka_streams_memory_at_least_once",
     "kafka_streams_rocksdb_at_least_once",
+    "flink_heap",
+    "flink_exactly_once",
     "spark",
     "quix",
     "stock_faust",

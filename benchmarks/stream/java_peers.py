@@ -1,4 +1,4 @@
-"""The peers in Java, compiled by the JDK at the first run of each state of their sources."""
+"""The peers in Java: Kafka Streams and Flink, compiled by the JDK at the first run of each state of their sources."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
-from app.base.services.jars import BENCH_SET, fetch
+from app.base.services.jars import BENCH_SET, FLINK_SET, fetch
 from app.base.services.java import find_java
 from app.domain.view import View
 from benchmarks.stream.data_sets import PARTITIONS
@@ -20,6 +20,7 @@ from benchmarks.stream.system import (
     Finished,
     Kept,
     Run,
+    create_changelog,
     digest,
     run_tool,
     write_job,
@@ -58,7 +59,8 @@ class JavaPeer:
         jars = [jar for name in self.jar_sets for jar in fetch(name, run.place.settings.cache_dir)]
         class_path = compiled(self.program, ":".join(map(str, jars)))
         job = write_job(run, self.variant)
-        return (str(find_java().executable), *JVM, "-cp", class_path, "Main", str(job))
+        temporary = f"-Djava.io.tmpdir={run.folder}"  # Flink leaves files there
+        return (str(find_java().executable), *JVM, temporary, "-cp", class_path, "Main", str(job))
 
     def finished(self, run: Run) -> Finished | None:
         return None
@@ -77,6 +79,18 @@ class KafkaStreams(JavaPeer):
 
     def finished(self, run: Run) -> Finished:
         return GroupCommitted(run.place.settings.kafka, run.name, run.ends)
+
+
+class Flink(JavaPeer):
+    """Its sink's topic stands beside its checkpoints; it tells its end itself, after the last checkpoint."""
+
+    program = PEERS / "flink"
+    jar_sets = (FLINK_SET,)
+    changelog = "{name}-rows"
+
+    def command(self, run: Run) -> tuple[str, ...]:
+        create_changelog(run, self.changelog.format(name=run.name))
+        return super().command(run)
 
 
 def compiled(program: Path, jars: str) -> str:

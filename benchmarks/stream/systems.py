@@ -18,7 +18,7 @@ from app.rides.ride import RIDES
 from app.topics import application_topics
 from benchmarks.stream.data_sets import PARTITIONS, TOPIC
 from benchmarks.stream.ends import MarkersCover
-from benchmarks.stream.java_peers import KafkaStreams
+from benchmarks.stream.java_peers import Flink, KafkaStreams
 from benchmarks.stream.logs import compact_rows, worker_rows
 from benchmarks.stream.place import any_port
 from benchmarks.stream.system import (
@@ -166,6 +166,8 @@ SYSTEMS: dict[str, System] = {
         KafkaStreams("kafka_streams_rocksdb", "rocksdb", EXACTLY),
         KafkaStreams("kafka_streams_memory_at_least_once", "memory", AT_LEAST),
         KafkaStreams("kafka_streams_rocksdb_at_least_once", "rocksdb", AT_LEAST),
+        Flink("flink_heap", "hashmap", "at_least_once"),
+        Flink("flink_exactly_once", "hashmap", "exactly_once"),
         Spark("spark", "structured_streaming.py"),
         Quix("quix", "quix.py", QUIX_RIDES, {"guarantee": "at-least-once"}),
         Peer("stock_faust", "stock_faust.py", STOCK_FAUST_RIDES),

@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.stream.figures import Result, Results, ratios, report, spread
+from benchmarks.stream.figures import PEERS, Result, Results, ratios, report, spread
 from benchmarks.stream.measure import SignalLog, interpolated
 from benchmarks.stream.system import digest
+from benchmarks.stream.systems import SYSTEMS, Worker
 
 pytestmark = pytest.mark.unit
 
@@ -59,6 +60,12 @@ def test_ratios_are_the_workers_speed_by_the_peers_and_its_processor_time_by_the
     assert told["rows_per_ride"] == 0.5
     assert told["systems"]["worker"]["rides_per_second"] == {"median": 500, "min": 400, "max": 1000}
     assert told["systems"]["worker"]["changelog_records_per_ride"]["median"] == 0.51
+
+
+def test_every_system_that_keeps_rows_and_is_not_the_worker_is_a_peer() -> None:
+    """One that is missing there would have no ratio."""
+    keeping = [name for name, system in SYSTEMS.items() if system.views and not isinstance(system, Worker)]
+    assert keeping == list(PEERS)
 
 
 def test_a_system_without_a_run_has_no_ratio() -> None:
