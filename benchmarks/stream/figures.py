@@ -14,6 +14,7 @@ FIVE_VIEWS = "worker_five_views"
 READERS = ("reader_aiokafka", "reader_confluent")
 PEERS = (
     "kafka_streams_memory",
+    "kafka_streams_memory_1s",
     "kafka_streams_rocksdb",
     "kafka_streams_memory_at_least_once",
     "kafka_streams_rocksdb_at_least_once",
@@ -24,7 +25,7 @@ PEERS = (
     "stock_faust",
 )
 """What keeps rows as the worker does."""
-KAFKA_STREAMS_EXACTLY_ONCE = ("kafka_streams_memory", "kafka_streams_rocksdb")
+KAFKA_STREAMS_EXACTLY_ONCE = ("kafka_streams_memory", "kafka_streams_memory_1s", "kafka_streams_rocksdb")
 
 
 @dataclass(frozen=True)

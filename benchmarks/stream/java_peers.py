@@ -39,6 +39,7 @@ class JavaPeer:
     name: str
     store: str
     guarantee: str
+    commit_ms: int
     rides: int | None = None
     views: tuple[View, ...] = (BENCHED,)
 
@@ -49,7 +50,7 @@ class JavaPeer:
 
     @property
     def variant(self) -> dict[str, str]:
-        return {"store": self.store, "guarantee": self.guarantee}
+        return {"store": self.store, "guarantee": self.guarantee, "commit_ms": str(self.commit_ms)}
 
     def version(self) -> str:
         pinned = ROOT / "app/base/services/jars.sha256"

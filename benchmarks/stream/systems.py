@@ -152,6 +152,8 @@ class Spark(Peer):
 
 
 EXACTLY, AT_LEAST = "exactly_once_v2", "at_least_once"
+DEFAULT_MS, SECOND_MS = 100, 1_000
+"""Kafka Streams' own interval with exactly once; and the longest that is like with like: durable once a second."""
 STOCK_FAUST_RIDES, QUIX_RIDES = 200_000, 1_000_000
 
 SYSTEMS: dict[str, System] = {
@@ -162,12 +164,13 @@ SYSTEMS: dict[str, System] = {
         Worker("worker_zone_demand", "zone_demand"),
         Peer("reader_aiokafka", "readers.py", None, {"client": "aiokafka"}, None),
         Peer("reader_confluent", "readers.py", None, {"client": "confluent"}, None),
-        KafkaStreams("kafka_streams_memory", "memory", EXACTLY),
-        KafkaStreams("kafka_streams_rocksdb", "rocksdb", EXACTLY),
-        KafkaStreams("kafka_streams_memory_at_least_once", "memory", AT_LEAST),
-        KafkaStreams("kafka_streams_rocksdb_at_least_once", "rocksdb", AT_LEAST),
-        Flink("flink_heap", "hashmap", "at_least_once"),
-        Flink("flink_exactly_once", "hashmap", "exactly_once"),
+        KafkaStreams("kafka_streams_memory", "memory", EXACTLY, DEFAULT_MS),
+        KafkaStreams("kafka_streams_memory_1s", "memory", EXACTLY, SECOND_MS),
+        KafkaStreams("kafka_streams_rocksdb", "rocksdb", EXACTLY, DEFAULT_MS),
+        KafkaStreams("kafka_streams_memory_at_least_once", "memory", AT_LEAST, SECOND_MS),
+        KafkaStreams("kafka_streams_rocksdb_at_least_once", "rocksdb", AT_LEAST, SECOND_MS),
+        Flink("flink_heap", "hashmap", "at_least_once", SECOND_MS),
+        Flink("flink_exactly_once", "hashmap", "exactly_once", SECOND_MS),
         Spark("spark", "structured_streaming.py"),
         Quix("quix", "quix.py", QUIX_RIDES, {"guarantee": "at-least-once"}),
         Peer("stock_faust", "stock_faust.py", STOCK_FAUST_RIDES),

@@ -29,7 +29,7 @@ import org.apache.kafka.clients.consumer.ConsumerConfig;
 import org.apache.kafka.clients.producer.ProducerConfig;
 import org.apache.kafka.common.TopicPartition;
 
-/** Flink in one process with one slot: reads to the given ends, with a checkpoint every second and a last one. */
+/** Flink in one process with one slot: reads to the given ends, with checkpoints on the way and a last one. */
 public final class Main {
   private static final int MEGABYTE = 1 << 20;
   private static final String LOOPBACK = "localhost";
@@ -94,7 +94,7 @@ public final class Main {
     settings.set(PipelineOptions.OBJECT_REUSE, true);
     settings.set(PipelineOptions.AUTO_WATERMARK_INTERVAL, Duration.ZERO);
     settings.set(StateBackendOptions.STATE_BACKEND, job.variant().store());
-    settings.set(CheckpointingOptions.CHECKPOINTING_INTERVAL, Duration.ofSeconds(1));
+    settings.set(CheckpointingOptions.CHECKPOINTING_INTERVAL, Duration.ofMillis(job.variant().commitMs()));
     settings.set(CheckpointingOptions.CHECKPOINTS_DIRECTORY, Path.of(job.stateDir()).toUri().toString());
     settings.set(CheckpointingOptions.FS_WRITE_BUFFER_SIZE, MEGABYTE);
     settings.set(RestartStrategyOptions.RESTART_STRATEGY, "none");

@@ -20,8 +20,11 @@ record Job(
     @JsonProperty("variant") Variant variant,
     @JsonProperty("settings") Map<String, Object> settings) {
 
-  /** How the program keeps its rows, and how surely they are written; each program has its own words. */
-  record Variant(@JsonProperty("store") String store, @JsonProperty("guarantee") String guarantee) {}
+  /** How the program keeps its rows, and how surely and often it commits them; the first two in its own words. */
+  record Variant(
+      @JsonProperty("store") String store,
+      @JsonProperty("guarantee") String guarantee,
+      @JsonProperty("commit_ms") long commitMs) {}
 
   long paneUs() {
     return paneSeconds * 1_000_000;
