@@ -95,7 +95,7 @@ bench-poison: setup  ## rides per second through the task core with 0, 1 and 20 
 bench-recovery: setup  ## one and ten million rows back from their changelogs, into build/bench-recovery.json (20 min; CASES=)
 	exec $(BIN)/python -m benchmarks.recovery $(if $(CASES),--cases $(CASES))
 
-bench-stream: setup  ## the worker beside Kafka Streams, Faust, Quix, Spark, into build/bench-stream.json (SYSTEMS= RUNS=)
+bench-stream: setup  ## the worker beside Kafka Streams, Flink, Faust, Quix, Spark, into build/bench-stream.json (SYSTEMS= RUNS=)
 	exec $(BIN)/python -m benchmarks.stream --systems $(SYSTEMS) --runs $(RUNS)
 
 agreement: setup  ## worker, Spark and naive fold on random histories, into build/agreement.json (SEEDS= how many, SEED= the first)

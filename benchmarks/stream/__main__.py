@@ -1,4 +1,4 @@
-"""This project's worker beside Kafka Streams, Faust, Quix Streams, Spark and bare readers, on one core each.
+"""This project's worker beside Kafka Streams, Flink, Faust, Quix Streams, Spark and bare readers, on one core each.
 
 \b
 make bench-stream
@@ -32,8 +32,8 @@ from benchmarks.stream.figures import Result, Results, report, table
 from benchmarks.stream.measure import Timing, measure
 from benchmarks.stream.place import RUNS, Cores, Place, delete_topics_of_runs, opened
 from benchmarks.stream.recount import RowsDiffer, recount, require_equal
-from benchmarks.stream.system import Run, System
-from benchmarks.stream.systems import BUILT, ROOT, SYSTEMS
+from benchmarks.stream.system import BUILT, ROOT, Run, System
+from benchmarks.stream.systems import SYSTEMS
 from benchmarks.stream.views import BENCHED
 
 TELL_SECONDS = 5.0

@@ -14,13 +14,18 @@ FIVE_VIEWS = "worker_five_views"
 READERS = ("reader_aiokafka", "reader_confluent")
 PEERS = (
     "kafka_streams_memory",
+    "kafka_streams_memory_1s",
     "kafka_streams_rocksdb",
     "kafka_streams_memory_at_least_once",
     "kafka_streams_rocksdb_at_least_once",
+    "flink_heap",
+    "flink_exactly_once",
     "spark",
     "quix",
     "stock_faust",
 )
+"""What keeps rows as the worker does."""
+KAFKA_STREAMS_EXACTLY_ONCE = ("kafka_streams_memory", "kafka_streams_memory_1s", "kafka_streams_rocksdb")
 
 
 @dataclass(frozen=True)
@@ -105,25 +110,42 @@ def report(systems: dict[str, list[Result]], changed_rows_per_ride: float) -> di
     figures = {name: summary(runs) for name, runs in systems.items() if runs}
     return {
         "rows_per_ride": round(changed_rows_per_ride, 3),
+        "best_peer": fastest(figures, PEERS),
+        "best_kafka_streams_eos": fastest(figures, KAFKA_STREAMS_EXACTLY_ONCE),
         **ratios(figures),
         "systems": figures,
     }
 
 
+def fastest(figures: dict[str, dict[str, Any]], names: Iterable[str]) -> str | None:
+    """Of these systems the one with most rides per second; None if none of them has a run."""
+    there = [name for name in names if name in figures]
+    return max(there, key=lambda name: _rate(figures[name]), default=None)
+
+
 def ratios(figures: dict[str, dict[str, Any]]) -> dict[str, float]:
-    """The worker against each peer by rides per second; against the cheaper reader by processor time, and so
-    five views against one."""
+    """The worker against each peer, and the fastest of them, by rides per second; against the cheaper reader by
+    processor time, and so five views against one."""
     if WORKER not in figures:
         return {}
-    rate = {name: one["rides_per_second"]["median"] for name, one in figures.items()}
+    rate = {name: _rate(one) for name, one in figures.items()}
     cpu = {name: one["cpu_seconds_per_million"]["median"] for name, one in figures.items()}
     found = {f"ratio_{name}": rate[WORKER] / rate[name] for name in PEERS if name in rate}
+    if best := fastest(figures, PEERS):
+        found["ratio_best_peer"] = rate[WORKER] / rate[best]
+    if best := fastest(figures, KAFKA_STREAMS_EXACTLY_ONCE):
+        found["ratio_kafka_streams_eos"] = rate[WORKER] / rate[best]
     if readers := [cpu[name] for name in READERS if name in cpu]:
         found["cpu_ratio_floor"] = cpu[WORKER] / min(readers)
     if FIVE_VIEWS in cpu:
         found["cpu_ratio_five_views"] = cpu[FIVE_VIEWS] / cpu[WORKER]
         found["time_ratio_five_views"] = rate[WORKER] / rate[FIVE_VIEWS]
     return {name: round(value, 2) for name, value in found.items()}
+
+
+def _rate(one: dict[str, Any]) -> float:
+    median_rate: float = one["rides_per_second"]["median"]
+    return median_rate
 
 
 def table(told: dict[str, Any]) -> list[str]:

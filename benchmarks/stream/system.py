@@ -1,17 +1,31 @@
-"""What a benched system is to the harness: how it is started, when it is done, and which rows it then has."""
+"""What a benched system is to the harness: how it is started, when it is done, and which rows it then has.
+
+And what peers are given: the job as a file, a topic for their rows.
+"""
 
 from __future__ import annotations
 
 import hashlib
+import json
+import subprocess
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 import polars as pl
 
+from app.base.kafka.topic import Topic
+from app.base.kafka.topic_admin import create_topics
+from app.base.registry.client import Registry
 from app.domain.view import View
-from benchmarks.stream.place import Place
+from benchmarks.stream.data_sets import PARTITIONS, TOPIC
+from benchmarks.stream.place import CannotBench, Place
+from benchmarks.stream.views import GRACE_SECONDS, PANE_SECONDS
+
+ROOT = Path(__file__).parents[2]
+PEERS = ROOT / "benchmarks" / "peers"
+BUILT = ROOT / "build" / "bench-stream"
 
 Finished = Callable[[], float | None]
 """Asked again and again: when the last commit was (Unix time), None while more is to come."""
@@ -79,3 +93,35 @@ def digest(*parts: Path | str) -> str:
             if file.is_file() and file.suffix != ".pyc":
                 sum_of_all.update(file.read_bytes())
     return sum_of_all.hexdigest()[:12]
+
+
+def write_job(run: Run, variant: Mapping[str, str]) -> Path:
+    """What a peer is to do, as the file that it reads."""
+    settings = run.place.settings
+    job: dict[str, Any] = {
+        "bootstrap_server": settings.kafka.bootstrap_server,
+        "name": run.name,
+        "topic": TOPIC.name,
+        "topic_number": TOPIC.number,
+        "ends": {str(partition): end for partition, end in run.ends.items()},
+        "pane_seconds": PANE_SECONDS,
+        "grace_seconds": GRACE_SECONDS,
+        "schema": Registry(settings).writer_schema(run.place.schema_id).text,
+        "state_dir": str(run.folder / "state"),
+        "variant": dict(variant),
+    }
+    file = run.folder / "job.json"
+    file.write_text(json.dumps(job))
+    return file
+
+
+def create_changelog(run: Run, name: str) -> None:
+    """A compacted topic for the rows of a peer that makes none itself."""
+    create_topics(run.place.settings.kafka, [Topic(name, "row", "cells", PARTITIONS, 1, "compact", "Rows.")])
+
+
+def run_tool(*command: str) -> None:
+    """Run what prepares a peer. Raises CannotBench with all that it said, if it failed."""
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise CannotBench(f"{' '.join(command[:3])} … failed:\n{done.stdout}{done.stderr}")

@@ -3,36 +3,38 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 from app.base import names
-from app.base.kafka.topic import Topic
 from app.base.kafka.topic_admin import create_topics
-from app.base.registry.client import Registry
-from app.base.services.jars import BENCH_SET, fetch
+from app.base.services.jars import fetch
 from app.base.services.java import find_java
 from app.base.settings import Settings
 from app.domain.view import View
 from app.rides.ride import RIDES
 from app.topics import application_topics
 from benchmarks.stream.data_sets import PARTITIONS, TOPIC
-from benchmarks.stream.ends import GroupCommitted, MarkersCover
+from benchmarks.stream.ends import MarkersCover
+from benchmarks.stream.java_peers import Flink, KafkaStreams
 from benchmarks.stream.logs import compact_rows, worker_rows
-from benchmarks.stream.place import CannotBench, any_port
-from benchmarks.stream.system import Finished, Kept, Run, System, digest
-from benchmarks.stream.views import BENCHED, GRACE_SECONDS, LINE, LINES, PANE_SECONDS
-
-ROOT = Path(__file__).parents[2]
-PEERS = ROOT / "benchmarks" / "peers"
-BUILT = ROOT / "build" / "bench-stream"
-JVM = ("-Xms3g", "-Xmx3g", "-XX:+UseSerialGC")
-"""On one core the serial collector costs least; the heap is large enough that it seldom runs."""
+from benchmarks.stream.place import any_port
+from benchmarks.stream.system import (
+    BUILT,
+    PEERS,
+    ROOT,
+    Finished,
+    Kept,
+    Run,
+    System,
+    create_changelog,
+    digest,
+    run_tool,
+    write_job,
+)
+from benchmarks.stream.views import BENCHED, LINE, LINES
 
 
 @dataclass(frozen=True)
@@ -126,9 +128,9 @@ class Quix(Peer):
         python = folder / "bin" / "python"
         if not (folder / "ready").exists():
             uv = Path(sys.executable).with_name("uv")
-            _run(str(uv), "venv", "--quiet", "--clear", "--python", sys.executable, str(folder))
+            run_tool(str(uv), "venv", "--quiet", "--clear", "--python", sys.executable, str(folder))
             lock = str(PEERS / "quix.lock")
-            _run(str(uv), "pip", "install", "--quiet", "--python", str(python), "--require-hashes", "-r", lock)
+            run_tool(str(uv), "pip", "install", "--quiet", "--python", str(python), "--require-hashes", "-r", lock)
             (folder / "ready").touch()
         return python
 
@@ -140,10 +142,8 @@ class Spark(Peer):
     changelog: str | None = "{name}-rows"
 
     def command(self, run: Run) -> tuple[str, ...]:
-        settings = run.place.settings
         assert self.changelog is not None
-        topic = Topic(self.changelog.format(name=run.name), "row", "cells", PARTITIONS, 1, "compact", "Rows.")
-        create_topics(settings.kafka, [topic])
+        create_changelog(run, self.changelog.format(name=run.name))
         return super().command(run)
 
     def _variant(self, run: Run) -> dict[str, str]:
@@ -151,37 +151,9 @@ class Spark(Peer):
         return {**self.variant, "jars": jars, "java_home": str(find_java().home)}
 
 
-@dataclass(frozen=True)
-class KafkaStreams:
-    """Kafka Streams, compiled here."""
-
-    name: str
-    store: str
-    guarantee: str
-    rides: int | None = None
-    views: tuple[View, ...] = (BENCHED,)
-
-    def version(self) -> str:
-        return digest(PEERS / "kafka_streams", ROOT / "app/base/services/jars.sha256", f"{JVM}{self.variant}")
-
-    @cached_property
-    def variant(self) -> dict[str, str]:
-        return {"store": self.store, "guarantee": self.guarantee}
-
-    def command(self, run: Run) -> tuple[str, ...]:
-        classes = compiled(run.place.settings.cache_dir)
-        job = write_job(run, self.variant)
-        properties = ("-Djava.net.preferIPv4Stack=true", "-Dlog4j2.level=WARN", "-cp", classes)
-        return (str(find_java().executable), *JVM, *properties, "Main", str(job))
-
-    def finished(self, run: Run) -> Finished:
-        return GroupCommitted(run.place.settings.kafka, run.name, run.ends)
-
-    def rows(self, run: Run) -> Kept:
-        return compact_rows(run.place.settings.kafka, f"{run.name}-rows-changelog", BENCHED, PARTITIONS)
-
-
 EXACTLY, AT_LEAST = "exactly_once_v2", "at_least_once"
+DEFAULT_MS, SECOND_MS = 100, 1_000
+"""Kafka Streams' own interval with exactly once; and the longest that is like with like: durable once a second."""
 STOCK_FAUST_RIDES, QUIX_RIDES = 200_000, 1_000_000
 
 SYSTEMS: dict[str, System] = {
@@ -192,10 +164,13 @@ SYSTEMS: dict[str, System] = {
         Worker("worker_zone_demand", "zone_demand"),
         Peer("reader_aiokafka", "readers.py", None, {"client": "aiokafka"}, None),
         Peer("reader_confluent", "readers.py", None, {"client": "confluent"}, None),
-        KafkaStreams("kafka_streams_memory", "memory", EXACTLY),
-        KafkaStreams("kafka_streams_rocksdb", "rocksdb", EXACTLY),
-        KafkaStreams("kafka_streams_memory_at_least_once", "memory", AT_LEAST),
-        KafkaStreams("kafka_streams_rocksdb_at_least_once", "rocksdb", AT_LEAST),
+        KafkaStreams("kafka_streams_memory", "memory", EXACTLY, DEFAULT_MS),
+        KafkaStreams("kafka_streams_memory_1s", "memory", EXACTLY, SECOND_MS),
+        KafkaStreams("kafka_streams_rocksdb", "rocksdb", EXACTLY, DEFAULT_MS),
+        KafkaStreams("kafka_streams_memory_at_least_once", "memory", AT_LEAST, SECOND_MS),
+        KafkaStreams("kafka_streams_rocksdb_at_least_once", "rocksdb", AT_LEAST, SECOND_MS),
+        Flink("flink_heap", "hashmap", "at_least_once", SECOND_MS),
+        Flink("flink_exactly_once", "hashmap", "exactly_once", SECOND_MS),
         Spark("spark", "structured_streaming.py"),
         Quix("quix", "quix.py", QUIX_RIDES, {"guarantee": "at-least-once"}),
         Peer("stock_faust", "stock_faust.py", STOCK_FAUST_RIDES),
@@ -203,47 +178,6 @@ SYSTEMS: dict[str, System] = {
 }
 
 
-def write_job(run: Run, variant: Mapping[str, str]) -> Path:
-    """What a peer is to do, as the file that it reads."""
-    settings = run.place.settings
-    job: dict[str, Any] = {
-        "bootstrap_server": settings.kafka.bootstrap_server,
-        "name": run.name,
-        "topic": TOPIC.name,
-        "topic_number": TOPIC.number,
-        "ends": {str(partition): end for partition, end in run.ends.items()},
-        "pane_seconds": PANE_SECONDS,
-        "grace_seconds": GRACE_SECONDS,
-        "schema": Registry(settings).writer_schema(run.place.schema_id).text,
-        "state_dir": str(run.folder / "state"),
-        "variant": dict(variant),
-    }
-    file = run.folder / "job.json"
-    file.write_text(json.dumps(job))
-    return file
-
-
-def compiled(cache_dir: Path) -> str:
-    """The class path of the Kafka Streams program, compiled if it has changed. Raises CannotBench."""
-    jars = ":".join(map(str, (*fetch(BENCH_SET, cache_dir), *fetch("kafka", cache_dir))))
-    classes = BUILT / f"classes-{digest(PEERS / 'kafka_streams')}"
-    if not classes.exists():
-        javac = find_java().home / "bin" / "javac"
-        if not javac.exists():
-            raise CannotBench(f"{javac} is missing: Kafka Streams needs a JDK to be compiled with")
-        draft = classes.with_suffix(".draft")
-        sources = map(str, sorted((PEERS / "kafka_streams").glob("*.java")))
-        _run(str(javac), "-nowarn", "-d", str(draft), "-cp", jars, *sources)
-        draft.rename(classes)
-    return f"{classes}:{jars}"
-
-
 def quix_key(key: bytes) -> bytes:
     """The row's key in a key of Quix' changelog: message key, a bar, and our key as hex in JSON."""
     return bytes.fromhex(json.loads(key.partition(b"|")[2]))
-
-
-def _run(*command: str) -> None:
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise CannotBench(f"{' '.join(command[:3])} … failed:\n{done.stdout}{done.stderr}")

@@ -17,8 +17,8 @@ final class FoldRides extends ContextualProcessor<byte[], Ride, Void, Void> {
 
   FoldRides(Job job) {
     this.job = job;
-    paneUs = job.paneSeconds() * 1_000_000;
-    graceUs = job.graceSeconds() * 1_000_000;
+    paneUs = job.paneUs();
+    graceUs = job.graceUs();
   }
 
   @Override
@@ -37,7 +37,7 @@ final class FoldRides extends ContextualProcessor<byte[], Ride, Void, Void> {
     Ride ride = record.value();
     long start = Math.floorDiv(ride.pickupAtUs(), paneUs) * paneUs;
     if (start + paneUs + graceUs > context().currentStreamTimeMs() * 1_000) {
-      Bytes key = Row.key(start, ride.pickupZone());
+      Bytes key = Bytes.wrap(Row.key(start, ride.zone()));
       long fingerprint = Fingerprint.of(job.topicNumber(), at.partition(), at.offset());
       rows.put(key, Row.with(rows.get(key), ride, fingerprint));
     }

@@ -73,6 +73,7 @@ public final class Main {
     settings.put(StreamsConfig.BOOTSTRAP_SERVERS_CONFIG, job.bootstrapServer());
     settings.put(StreamsConfig.STATE_DIR_CONFIG, job.stateDir());
     settings.put(StreamsConfig.PROCESSING_GUARANTEE_CONFIG, job.variant().guarantee());
+    settings.put(StreamsConfig.COMMIT_INTERVAL_MS_CONFIG, job.variant().commitMs());
     settings.put(StreamsConfig.NUM_STREAM_THREADS_CONFIG, 1);
     settings.put(StreamsConfig.STATESTORE_CACHE_MAX_BYTES_CONFIG, 512 * MEGABYTE);
     settings.put(StreamsConfig.BUFFERED_RECORDS_PER_PARTITION_CONFIG, 20_000);

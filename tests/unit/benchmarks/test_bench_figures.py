@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.stream.figures import Result, Results, ratios, report, spread
+from benchmarks.stream.figures import PEERS, Result, Results, ratios, report, spread
 from benchmarks.stream.measure import SignalLog, interpolated
 from benchmarks.stream.system import digest
+from benchmarks.stream.systems import SYSTEMS, Worker
 
 pytestmark = pytest.mark.unit
 
@@ -59,6 +60,35 @@ def test_ratios_are_the_workers_speed_by_the_peers_and_its_processor_time_by_the
     assert told["rows_per_ride"] == 0.5
     assert told["systems"]["worker"]["rides_per_second"] == {"median": 500, "min": 400, "max": 1000}
     assert told["systems"]["worker"]["changelog_records_per_ride"]["median"] == 0.51
+
+
+def test_the_fastest_peer_is_named_and_the_fastest_of_kafka_streams_exactly_once() -> None:
+    """Of the systems that keep rows: a reader is no peer, and at least once is another guarantee."""
+    told = report(
+        {
+            "worker": runs("worker", 2.0, 1.0),
+            "kafka_streams_memory": runs("kafka_streams_memory", 10.0, 9.0),
+            "kafka_streams_rocksdb": runs("kafka_streams_rocksdb", 12.0, 9.0),
+            "kafka_streams_memory_at_least_once": runs("kafka_streams_memory_at_least_once", 8.0, 9.0),
+            "flink_heap": runs("flink_heap", 5.0, 9.0),
+            "reader_confluent": runs("reader_confluent", 1.0, 0.25),
+        },
+        0.5,
+    )
+    assert (told["best_peer"], told["ratio_best_peer"]) == ("flink_heap", 2.5)
+    assert (told["best_kafka_streams_eos"], told["ratio_kafka_streams_eos"]) == ("kafka_streams_memory", 5.0)
+
+
+def test_without_a_peer_none_is_the_fastest() -> None:
+    told = report({"worker": [ONE], "reader_confluent": [ONE]}, 0.5)
+    assert told["best_peer"] is told["best_kafka_streams_eos"] is None
+    assert not {"ratio_best_peer", "ratio_kafka_streams_eos"} & set(told)
+
+
+def test_every_system_that_keeps_rows_and_is_not_the_worker_is_a_peer() -> None:
+    """One that is missing there would have no ratio."""
+    keeping = [name for name, system in SYSTEMS.items() if system.views and not isinstance(system, Worker)]
+    assert keeping == list(PEERS)
 
 
 def test_a_system_without_a_run_has_no_ratio() -> None:

@@ -2,7 +2,6 @@ import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
-import org.apache.kafka.common.utils.Bytes;
 
 /** A row of the table as twelve big-endian longs, changed in place; nothing is serialized a second time. */
 final class Row {
@@ -14,13 +13,19 @@ final class Row {
 
   private Row() {}
 
-  static Bytes key(long windowStartUs, Long zone) {
-    return Bytes.wrap(ByteBuffer.allocate(12).putLong(windowStartUs).putInt(zone == null ? -1 : zone.intValue()).array());
+  static byte[] key(long windowStartUs, int zone) {
+    return ByteBuffer.allocate(12).putLong(windowStartUs).putInt(zone).array();
   }
 
   /** The row with one more ride; {@code before} is null for a new one, and stays as it is. */
   static byte[] with(byte[] before, Ride ride, long fingerprint) {
     byte[] row = before == null ? empty() : before.clone();
+    fold(row, ride, fingerprint);
+    return row;
+  }
+
+  /** Puts one more ride into a row that is the caller's own. */
+  static void fold(byte[] row, Ride ride, long fingerprint) {
     add(row, 0, 1);
     add(row, 1, fingerprint);
     sum(row, FARE, ride.fareCents());
@@ -28,10 +33,9 @@ final class Row {
     sum(row, DISTANCE, ride.distance());
     max(row, LONGEST, ride.durationUs());
     max(row, DEAREST, ride.fareCents());
-    return row;
   }
 
-  private static byte[] empty() {
+  static byte[] empty() {
     byte[] row = new byte[CELLS * Long.BYTES];
     LONG.set(row, LONGEST * Long.BYTES, Long.MIN_VALUE);
     LONG.set(row, DEAREST * Long.BYTES, Long.MIN_VALUE);

@@ -20,8 +20,19 @@ record Job(
     @JsonProperty("variant") Variant variant,
     @JsonProperty("settings") Map<String, Object> settings) {
 
-  /** {@code store}: memory or rocksdb. {@code guarantee}: as processing.guarantee. */
-  record Variant(@JsonProperty("store") String store, @JsonProperty("guarantee") String guarantee) {}
+  /** How the program keeps its rows, and how surely and often it commits them; the first two in its own words. */
+  record Variant(
+      @JsonProperty("store") String store,
+      @JsonProperty("guarantee") String guarantee,
+      @JsonProperty("commit_ms") long commitMs) {}
+
+  long paneUs() {
+    return paneSeconds * 1_000_000;
+  }
+
+  long graceUs() {
+    return graceSeconds * 1_000_000;
+  }
 
   static Job read(String path) throws IOException {
     return new ObjectMapper().readValue(new File(path), Job.class);

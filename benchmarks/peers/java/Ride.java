@@ -1,6 +1,12 @@
 /** What the view reads of a ride; nullable fields are boxed. */
 record Ride(
     long pickupAtUs, Long dropoffAtUs, Long pickupZone, Long distance, Long fareCents, Long tipCents) {
+  private static final int NO_ZONE = -1;
+
+  /** Of the pick-up, as it stands in a row's key. */
+  int zone() {
+    return pickupZone == null ? NO_ZONE : pickupZone.intValue();
+  }
 
   /** Drop-off, or pick-up where there is none: drives the stream's time. */
   long reportedAtUs() {
