@@ -26,7 +26,8 @@ def judged(view: View, records: Iterable[Record], advances: Iterable[Advance] = 
         if refusal(view.source, record, values, AS_DECLARED) is None:
             watermark = max(watermark, as_integer(values[view.source.reported_at]))
             key = key_of(view, values, watermark)
-            is_in = key is not None
-            fate = Fate.LATE if is_in and is_late(view, key.window_start_us, watermark) else Fate.APPLIED
-            yield Witness(record, key, fate if is_in else Fate.OUT_OF_SCOPE)
+            if key is None:
+                yield Witness(record, None, Fate.OUT_OF_SCOPE)
+            else:
+                yield Witness(record, key, Fate.LATE if is_late(view, key.window_start_us, watermark) else Fate.APPLIED)
         watermarks[at] = watermark
