@@ -125,22 +125,25 @@ def _thrice(rng: random.Random, table: Table) -> list[Said] | None:
     return None if place is None else _change(table, place, doubled=[rng.choice(table.held(place).applied)] * 2)
 
 
-def _batch(kind: str) -> Callable[[random.Random, Table], list[Said] | None]:
-    """All that was applied of some offsets, in whatever rows."""
+def batch(kind: str, least: int = 1) -> Fault:
+    """All that was applied of some offsets of a topic-partition is lost or doubled, in whatever rows; so many records
+    at least."""
 
     def plant(rng: random.Random, table: Table) -> list[Said] | None:
         applied = sorted(origin for held in table.evidence.held.values() for origin in held.applied)
-        if not applied:
+        parts = [(begin, end) for begin, end in by_topic_partition(applied) if end - begin >= least]
+        if not parts:
             return None
-        begin, end = rng.choice([*by_topic_partition(applied)])
-        first, last = sorted(rng.choices(applied[begin:end], k=2))
+        begin, end = rng.choice(parts)
+        first = rng.randint(begin, end - least)
+        bounds = applied[first], applied[rng.randint(first + least, end) - 1]
         said = []
         for place, held in table.evidence.held.items():
-            if touched := [origin for origin in held.applied if first <= origin <= last]:
+            if touched := [origin for origin in held.applied if bounds[0] <= origin <= bounds[1]]:
                 said += _change(table, place, **{kind: touched})
         return said
 
-    return plant
+    return Fault(f"batch {kind}", plant, is_whole=True)
 
 
 def _missing(rng: random.Random, table: Table) -> list[Said] | None:
@@ -219,6 +222,7 @@ def _logic(rng: random.Random, table: Table) -> list[Said] | None:
     return said or None
 
 
+ANOTHER_TRANSLATOR = Fault("another translator", _logic, is_whole=True)
 FAULTS: Sequence[Fault] = (
     Fault("lost one", _some(1, "lost", 2)),
     Fault("doubled one", _some(1, "doubled", 1)),
@@ -236,7 +240,7 @@ FAULTS: Sequence[Fault] = (
     Fault("store lost one", _store_lost),
     Fault("store altered", _store_altered),
     Fault("store lost a row", _store_gone),
-    Fault("batch lost", _batch("lost"), is_whole=True),
-    Fault("batch doubled", _batch("doubled"), is_whole=True),
-    Fault("another translator", _logic, is_whole=True),
+    batch("lost"),
+    batch("doubled"),
+    ANOTHER_TRANSLATOR,
 )

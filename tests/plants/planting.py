@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 
-from app.domain.difference import DifferenceKind
+from app.domain.difference import DifferenceKind, RowDifference
 from app.domain.naming.gathered import NamedRun, gathered
 from app.domain.naming.named import name_rows
 from tests.plants.faults import FAULTS, Fault, Plant, Said, planted
@@ -88,8 +88,11 @@ def _planted(rng: random.Random, table: Table, before: Counter[str], most: int) 
 def _said(table: Table) -> tuple[list[Said], list[NamedRun]]:
     rows = compared(table.live, table.changelog, table.recomputed)
     found = name_rows(table.view, rows, table.evidence)
-    said = [Said(one.row.place, one.kind, frozenset(one.changes.items()), one.is_residual) for one in found]
-    return said, gathered(table.view, found, table.evidence)
+    return said_of(found), gathered(table.view, found, table.evidence)
+
+
+def said_of(found: Iterable[RowDifference]) -> list[Said]:
+    return [Said(one.row.place, one.kind, frozenset(one.changes.items()), one.is_residual) for one in found]
 
 
 def _is_told_together(plant: Plant, runs: Sequence[NamedRun]) -> bool:
