@@ -118,7 +118,7 @@ def _reconcile_view(
     with run.step("compare", f"{view.name}: recomputing and comparing every row"):
         live, logged = live_rows(run.spark, view, exports), changelog_rows(stored, view)
         found = compare(view, live, logged, own.rows, ROWS_NAMED)
-    explained = _explained(run, own, found)
+    explained = _explained(run, own, stored, found)
     return ViewReport(
         view,
         cuts,
@@ -134,11 +134,11 @@ def _reconcile_view(
     )
 
 
-def _explained(run: Reconciliation, own: Recount, found: Comparison) -> Explained:
+def _explained(run: Reconciliation, own: Recount, stored: DataFrame, found: Comparison) -> Explained:
     if not found.first:
         return Explained([], [])
     with run.step("explain", f"{own.view.name}: naming the records behind {found.differing_rows} differing rows"):
-        return explain(own, found.first, run.translator)
+        return explain(own, stored, found.first, run.translator)
 
 
 def _check(run: Reconciliation, cuts: Sequence[TaskCut]) -> None:

@@ -9,7 +9,7 @@ fault of processing. `app.domain.naming` finds the records behind it.
     LATE_APPLIED  records were applied although their window had closed
     LOGIC         the same records were applied, and the worker's own translator makes of them what stands there
     ALTERED       the same records were applied, and other values stand there
-    STORE         live table and changelog differ
+    STORE         live table and changelog differ, or the task applied the right records and the row does not hold them
     UNNAMED       none of these: counts as unexplained residual
 """
 
@@ -19,6 +19,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from app.domain.naming.blocks import OffBlock
 from app.domain.naming.runs import OffsetRun
 from app.domain.records import Record
 from app.domain.rows import Cells, RowKey
@@ -80,8 +81,9 @@ class RowDifference:
 
     `changes`: by packed origin, how often each of them was applied too much (lost: -1). `runs` tell them compactly,
     `records` lists the first of them, and `record_count` may exceed them all where they are too many to be fetched.
-    `unexplained` names the cells that still differ once the row is folded again with these changes; with UNNAMED it
-    names all that differ, and `why` says what was tried.
+    `unexplained` names the cells that still differ once the row is folded again with these changes; where no record is
+    accused it names all that differ, `why` says what was tried, and `blocks` which of its task's are off, if these were
+    asked.
     """
 
     kind: DifferenceKind
@@ -93,6 +95,7 @@ class RowDifference:
     record_count: int = 0
     unexplained: tuple[str, ...] = ()
     why: str | None = None
+    blocks: tuple[OffBlock, ...] = ()
 
     @property
     def is_residual(self) -> bool:

@@ -19,6 +19,9 @@ OFFSET_BITS = 44
 MAX_PARTITION = (1 << PARTITION_BITS) - 1
 MAX_OFFSET = (1 << OFFSET_BITS) - 1
 
+BLOCK_SIZE = 1 << 16
+"""Offsets of a topic-partition of which a task keeps count and fingerprint together (rule 12)."""
+
 LOW_32 = 0xFFFF_FFFF
 ROUNDS: tuple[tuple[int, int], ...] = (
     (0x9E3779B9, 0x7F4A7C15),

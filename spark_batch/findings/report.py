@@ -193,6 +193,7 @@ def _difference(view: View, one: d.RowDifference) -> dict[str, Any]:
         "records": [_witness(view, witness, one.changes) for witness in one.records],
         "unexplained_cells": one.unexplained,
         "why": one.why,
+        "blocks": [block.told(view.source) for block in one.blocks],
     }
 
 

@@ -3,37 +3,45 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import pytest
 from pyspark.sql import SparkSession
 
 from app.base.settings import Settings
+from app.codecs.stored.changelog import BlockKey, encode_block
 from app.domain.difference import RowPlace
+from app.domain.fingerprint import BLOCK_SIZE, unpack
+from app.domain.naming.blocks import OffBlock
+from app.domain.naming.claims import NOTHING_FITS
+from app.domain.naming.narrowed import BLOCKS_AGREE
 from app.domain.records import Record, TopicPartition
 from app.domain.rows import Cells, RowKey
 from app.domain.view import View
 from app.rides.views import VENDOR_TRIPS, ZONE_DEMAND
 from tests.plants.faults import ANOTHER_TRANSLATOR, FAULTS, Fault, Plant, batch, planted
 from tests.plants.history import Table
-from tests.plants.planting import said_of
+from tests.plants.planting import by_blocks, said_of
 from tests.support.material.stored.folded import fold_tasks
 from tests.support.material.stored.world import World, new_world
 from tests.support.material.stored.written import write_many_rides
 from tests.support.material.views import EVERYTHING, HOPPING, PAID
-from tests.support.naming.plain import PlainEvidence
+from tests.support.naming.plain import PlainEvidence, blocks_of
 from tests.support.reconciled import Checked, check
 
 MANY, FEW = 7000, 300
 THOUSANDS, HUNDREDS = 3000, 300
+NOT_APPLIED = 5
 VIEWS = (ZONE_DEMAND, VENDOR_TRIPS, HOPPING, PAID, EVERYTHING)
+MADE_UP = next(fault for fault in FAULTS if fault.name == "row made up")
 OF_ROWS = [fault for fault in FAULTS if not fault.is_whole] * 12
 FAULTS_OF: dict[str, Sequence[Fault]] = {
     ZONE_DEMAND.name: OF_ROWS,
     VENDOR_TRIPS.name: [batch("doubled", THOUSANDS)],
     HOPPING.name: [batch("lost", HUNDREDS)],
     PAID.name: [ANOTHER_TRANSLATOR],
+    EVERYTHING.name: [MADE_UP] * 100,
 }
 
 
@@ -58,6 +66,8 @@ def spoilt(services: Settings, spark: SparkSession, tmp_path_factory: pytest.Tem
         }
         for table in tables.values():
             _store(world, table)
+        off = _with_blocks(world, tables[EVERYTHING.name])
+        plants[EVERYTHING.name] = [by_blocks(plant, off) for plant in plants[EVERYTHING.name]]
 
         def translator(view: View, records: Sequence[Record]) -> Cells:
             return tables[view.name].evidence.translator(view, records)
@@ -88,6 +98,26 @@ def test_a_batch_is_one_run_over_all_its_rows(spoilt: Spoilt, name: str, kind: s
     assert (run["last_offset"] - run["first_offset"]) == records[-1] - records[0]
     assert max(len(one["records"]) for one in view["differences"]) <= 100
     assert sum(run["record_count"] for one in view["differences"] for run in one["runs"]) == len(records)
+
+
+def test_a_row_of_no_record_is_the_stores_fault_where_its_task_applied_the_right_ones(spoilt: Spoilt) -> None:
+    (view,) = (view for view in spoilt.checked.document["views"] if view["view"] == EVERYTHING.name)
+    by_task = {one["partition"]: one for one in view["differences"]}
+    assert (by_task[0]["class"], by_task[0]["why"], by_task[0]["blocks"]) == ("STORE", BLOCKS_AGREE, [])
+    assert (by_task[1]["class"], by_task[1]["why"]) == ("UNNAMED", NOTHING_FITS)
+    (block,) = by_task[1]["blocks"]
+    assert (block["first_offset"], block["last_offset"], block["surplus"]) == (0, BLOCK_SIZE - 1, -NOT_APPLIED)
+
+
+def _with_blocks(world: World, table: Table) -> Mapping[int, tuple[OffBlock, ...]]:
+    """Blocks of a view beside its rows; by those of task 1 it left some records out."""
+    times = table.evidence.times_applied()
+    left_out = [origin for origin in times if unpack(origin).partition == 1][:NOT_APPLIED]
+    table.evidence.blocks = blocks_of(times | dict.fromkeys(left_out, 0))
+    for (number, task, block), (count, fingerprint) in table.evidence.blocks.items():
+        key = BlockKey(table.view.number, table.view.version, number, block)
+        world.tasks[task].blocks.append(encode_block(key, count, fingerprint))
+    return table.evidence.off_blocks()
 
 
 def _table(world: World, view: View) -> Table:

@@ -10,8 +10,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from app.domain.difference import ComparedRow, DifferenceKind, Fate, RowDifference, Witness
-from app.domain.naming.ladder import accused_one
-from app.domain.naming.named import NOTHING_FITS, name_rows
+from app.domain.naming.claims import NOTHING_FITS, suspected
+from app.domain.naming.named import name_rows
 from app.domain.records import Record
 from app.domain.rows import Cells, RowKey
 from app.rides.ride import RIDES
@@ -170,4 +170,4 @@ def test_equal_sides_have_no_difference(seed: int, count: int) -> None:
     records = records_of(seed, count)
     assert named(row(records), records) == []
     right = row(records)
-    assert accused_one(VIEW, ComparedRow(PARTITION, KEY, right, right, right)) is None
+    assert suspected(VIEW, ComparedRow(PARTITION, KEY, right, right, right)) is None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from app.domain.naming import named
+from app.domain.naming import claims
 from app.domain.naming.accused import Accused
 from tests.plants.faults import FAULTS
 from tests.plants.planting import plant
@@ -24,19 +24,19 @@ def test_plants_are_named_and_clean_runs_raise_no_alarm() -> None:
 
 @pytest.mark.parametrize("rung", ["accused_one", "accused_run", "accused_two"])
 def test_without_a_rung_of_the_ladder_some_are_not(monkeypatch: pytest.MonkeyPatch, rung: str) -> None:
-    monkeypatch.setattr(named, rung, lambda *_: None)
+    monkeypatch.setattr(claims, rung, lambda *_: None)
     tried = plant(SEED, 40)
     assert tried.named.total() < tried.planted.total()
 
 
 def test_a_ladder_that_accuses_a_wrong_record_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
-    right = named.accused_run
+    right = claims.accused_run
 
     def one_short(*asked: object) -> Accused | None:
         run = right(*asked)  # type: ignore[arg-type]
         return None if run is None else Accused(run.lost[1:], run.doubled[1:], run.late[1:])
 
-    monkeypatch.setattr(named, "accused_run", one_short)
+    monkeypatch.setattr(claims, "accused_run", one_short)
     tried = plant(SEED, 40)
     assert tried.false > 0
     assert not tried.is_right

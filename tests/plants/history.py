@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from app.codecs.stored.changelog import BlockKey, decode_block, encode_block
 from app.domain.difference import RowPlace
 from app.domain.naming.accused import RowRecords
+from app.domain.naming.blocks import BlockPlace
 from app.domain.rows import Cells
 from app.domain.view import View
+from app.engine.core.task import TaskCore
 from app.engine.core.views.again import row_again
 from tests.support.material.histories import TOPIC_NAMES, random_log
 from tests.support.material.views import ALL_VIEWS
@@ -18,6 +22,8 @@ from tests.support.tasks.cores import new_core, rows_of, run
 PARTITIONS = (0, 1)
 TOPICS = TOPIC_NAMES[:2]
 VIEWS_AT_ONCE = 6
+SHARE_WITH_BLOCKS = 0.5
+"""Of tables beside which the worker's blocks are known."""
 MOST_RECORDS = (5, 20, 60, 90)
 """Of a topic-partition."""
 
@@ -61,5 +67,15 @@ def tables_of(rng: random.Random) -> list[Table]:
         stored = {(task, key): cells for task, core in cores.items() for key, cells in rows_of(core, view).items()}
         evidence = PlainEvidence.of_log(view, records)
         evidence.translator = row_again
+        if rng.random() < SHARE_WITH_BLOCKS:
+            evidence.blocks = {place: total for core in cores.values() for place, total in _blocks(core, view)}
         tables.append(Table(view, evidence, evidence.rows, dict(stored), dict(stored)))
     return tables
+
+
+def _blocks(core: TaskCore, view: View) -> Iterator[tuple[BlockPlace, tuple[int, int]]]:
+    """What the worker says that it applied."""
+    for key, (count, fingerprint) in core.state.blocks.items():
+        block, *_ = decode_block(key, encode_block(BlockKey(0, "00000000", 0, 0), count, fingerprint)[1])
+        if (block.view_number, block.version) == (view.number, view.version):
+            yield BlockPlace(block.topic_number, core.state.marker.partition, block.block), (count, fingerprint)

@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import islice
 
 from app.domain.difference import DifferenceKind, RowDifference
+from app.domain.naming.blocks import OffBlock
 from app.domain.naming.gathered import NamedRun, gathered
 from app.domain.naming.named import name_rows
 from tests.plants.faults import FAULTS, Fault, Plant, Said, planted
 from tests.plants.history import Table, tables_of
-from tests.support.naming.plain import compared
+from tests.support.naming.plain import blocks_of, compared
 
 PLANTS_AT_ONCE = 5
 SHARE_OF_WHOLE = 0.3
 """Of tables that have one fault in many rows."""
+SHARE_OF_WORKERS = 0.5
+"""Of those with blocks: the worker applied records so, and its blocks say it; else the store did."""
 WRONG_SHOWN = 20
 
 
@@ -56,8 +59,9 @@ def _clean(table: Table, tried: Tried, number: int) -> None:
     tried.clean_runs += 1
     tried.rows += len(table.recomputed)
     said, _ = _said(table)
-    tried.alarms += bool(said)
-    _note(tried, [f"history {number}, {table.view.name}: alarm {one}" for one in said])
+    off = [one for blocks in table.evidence.off_blocks().values() for one in blocks]
+    tried.alarms += bool(said or off)
+    _note(tried, [f"history {number}, {table.view.name}: alarm {one}" for one in [*said, *off]])
 
 
 def _spoilt(rng: random.Random, table: Table, tried: Tried, most: int, number: int) -> None:
@@ -82,7 +86,28 @@ def _planted(rng: random.Random, table: Table, before: Counter[str], most: int) 
     rarest = sorted(rng.sample(fitting, len(fitting)), key=lambda fault: before[fault.name])
     plants = (planted(rng, table, fault) for fault in rarest)
     count = 1 if is_whole else rng.randint(1, PLANTS_AT_ONCE)
-    return [*islice((plant for plant in plants if plant is not None), min(count, most))]
+    found = [*islice((plant for plant in plants if plant is not None), min(count, most))]
+    if table.evidence.blocks and rng.random() < SHARE_OF_WORKERS:
+        table.evidence.blocks = blocks_of(_applied(table, found))
+    off = table.evidence.off_blocks()
+    return [by_blocks(plant, off) for plant in found]
+
+
+def _applied(table: Table, plants: Iterable[Plant]) -> Mapping[int, int]:
+    """How often the worker applied each record, if the faults are its own."""
+    times = Counter(table.evidence.times_applied())
+    for plant in plants:
+        if not plant.fault.startswith("store"):
+            for one in plant.said:
+                times.update(dict(one.changes))
+    return times
+
+
+def by_blocks(plant: Plant, off: Mapping[int, Sequence[OffBlock]]) -> Plant:
+    """A row that is of no records is the store's fault if its task says that it applied the right ones."""
+    right = {task for task, blocks in off.items() if not blocks}
+    said = {one for one in plant.said if one.kind is DifferenceKind.UNNAMED and one.place[0] in right}
+    return replace(plant, said=plant.said - said | {one._replace(kind=DifferenceKind.STORE) for one in said})
 
 
 def _said(table: Table) -> tuple[list[Said], list[NamedRun]]:

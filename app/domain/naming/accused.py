@@ -5,19 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 from app.domain.difference import COUNT, FINGERPRINT, ComparedRow, DifferenceKind, wrong_side
+from app.domain.fingerprint import mix_unsigned
+from app.domain.naming.surplus import BITS_64, Surplus
 from app.domain.view import View
-
-BITS_64 = (1 << 64) - 1
-
-
-class Surplus(NamedTuple):
-    """How many records a stored row has too many (below zero: too few), and the sum of their mixes, modulo 2**64."""
-
-    records: int
-    mixes: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +27,12 @@ class Accused:
     lost: Sequence[int] = ()
     doubled: Sequence[int] = ()
     late: Sequence[int] = ()
+
+    def surplus(self) -> Surplus:
+        """What a row would be off by that these records explain."""
+        extra = [*self.doubled, *self.late]
+        mixes = sum(mix_unsigned(extra)) - sum(mix_unsigned(self.lost))
+        return Surplus(len(extra) - len(self.lost), mixes & BITS_64)
 
     def by_kind(self) -> Iterator[tuple[DifferenceKind, dict[int, int]]]:
         """Per kind of difference how often each record was applied too much."""

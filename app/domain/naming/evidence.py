@@ -7,6 +7,7 @@ from typing import Protocol
 
 from app.domain.difference import ComparedRow, RowPlace, Witness
 from app.domain.naming.accused import RowRecords
+from app.domain.naming.blocks import OffBlock
 from app.domain.records import Record
 from app.domain.rows import Cells
 from app.domain.view import View
@@ -21,8 +22,14 @@ class Evidence(Protocol):
     def witnesses(self, origins: Collection[int]) -> Mapping[int, Witness]:
         """The usable records that stand at these origins, below the cut."""
 
-    def records_of(self, rows: Sequence[ComparedRow]) -> Mapping[RowPlace, RowRecords]:
-        """The records of each row, without those rows that have too many."""
+    def records_of(
+        self, rows: Sequence[ComparedRow], within: Sequence[tuple[int, int]] | None = None
+    ) -> Mapping[RowPlace, RowRecords]:
+        """The records of each row, without those rows that have too many; `within`: of those from one origin to
+        another alone."""
+
+    def off_blocks(self) -> Mapping[int, tuple[OffBlock, ...]]:
+        """By task which of its blocks are off, of those tasks that keep any."""
 
     def refolded(self, changes: Mapping[RowPlace, Mapping[int, int]]) -> Mapping[RowPlace, Cells]:
         """Rows folded again, with records counted more or less often than once; one without records is left out."""

@@ -14,32 +14,26 @@ from array import array
 from collections.abc import Collection, Iterator, Sequence
 from itertools import chain
 
-from app.domain.difference import ComparedRow
-from app.domain.fingerprint import Origin, mix_unsigned, unmix, unpack
-from app.domain.naming.accused import BITS_64, Accused, RowRecords, surplus_of
+from app.domain.fingerprint import mix_unsigned, unmix
+from app.domain.naming.accused import Accused, RowRecords
 from app.domain.naming.runs import by_topic_partition
-from app.domain.view import View
+from app.domain.naming.surplus import BITS_64, Surplus
 
 
-def accused_one(view: View, row: ComparedRow) -> Origin | None:
-    """The one record by which the row seems to be off; None where counts do not differ by exactly one.
+def accused_one(off: Surplus) -> int | None:
+    """The packed origin of the one record that there is too much or too little; None where counts differ by more.
 
     Any 64-bit difference un-mixes to *some* origin: ask for the record before believing it.
     """
-    count, mixes = surplus_of(view, row)
-    if abs(count) != 1:
-        return None
-    origin = unpack(unmix(count * mixes & BITS_64))
-    known = {topic.number for topic in view.source.topics}
-    return origin if origin.topic_number in known and origin.partition == row.partition else None
+    return unmix(off.records * off.mixes & BITS_64) if abs(off.records) == 1 else None
 
 
-def accused_run(view: View, row: ComparedRow, records: RowRecords) -> Accused | None:
+def accused_run(off: Surplus, records: RowRecords) -> Accused | None:
     """Records of one topic-partition that follow one another in the row, and were all lost, doubled or late.
 
     Linear in the row's records.
     """
-    count, mixes = surplus_of(view, row)
+    count, mixes = off
     if abs(count) < 2:
         return None
     if count < 0:
@@ -48,12 +42,12 @@ def accused_run(view: View, row: ComparedRow, records: RowRecords) -> Accused | 
     return _only(doubled + [Accused(late=run) for run in _runs(records.late, count, mixes)])
 
 
-def accused_two(view: View, row: ComparedRow, records: RowRecords) -> Accused | None:
+def accused_two(off: Surplus, records: RowRecords) -> Accused | None:
     """Two records of any topic-partitions: both lost, both too many (one twice, too), or one of each.
 
     A set of mixes and one look-up for each: linear, but a hundred bytes a record while it lasts.
     """
-    count, mixes = surplus_of(view, row)
+    count, mixes = off
     if count not in (-2, 0, 2):
         return None
     applied = list(mix_unsigned(records.applied))

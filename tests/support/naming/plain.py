@@ -9,8 +9,9 @@ from functools import cached_property
 from app.domain.advance import Advance
 from app.domain.contribution import contribution
 from app.domain.difference import ComparedRow, Fate, RowPlace, Witness
-from app.domain.fingerprint import Origin, pack
+from app.domain.fingerprint import BLOCK_SIZE, Origin, mix, pack, signed, unpack
 from app.domain.naming.accused import RowRecords
+from app.domain.naming.blocks import BlockPlace, OffBlock, off_blocks
 from app.domain.naming.evidence import Translator
 from app.domain.records import Record
 from app.domain.rows import Cells, merge_rows
@@ -41,6 +42,8 @@ class PlainEvidence:
 
     def __init__(self, view: View, witnesses: Iterable[Witness], translator: Translator = row_of) -> None:
         self.view, self.translator = view, translator
+        self.blocks: Mapping[BlockPlace, tuple[int, int]] = {}
+        """What tasks say that they applied; nothing."""
         self.known = {packed_origin(view, witness.record): witness for witness in witnesses}
 
     @classmethod
@@ -70,8 +73,22 @@ class PlainEvidence:
     def witnesses(self, origins: Collection[int]) -> Mapping[int, Witness]:
         return {origin: self.known[origin] for origin in origins if origin in self.known}
 
-    def records_of(self, rows: Sequence[ComparedRow]) -> Mapping[RowPlace, RowRecords]:
-        return {row.place: self.held.get(row.place, RowRecords(())) for row in rows}
+    def records_of(
+        self, rows: Sequence[ComparedRow], within: Sequence[tuple[int, int]] | None = None
+    ) -> Mapping[RowPlace, RowRecords]:
+        found = {row.place: self.held.get(row.place, RowRecords(())) for row in rows}
+        if within is None:
+            return found
+        return {
+            place: RowRecords(_inside(one.applied, within), _inside(one.late, within)) for place, one in found.items()
+        }
+
+    def off_blocks(self) -> Mapping[int, tuple[OffBlock, ...]]:
+        return off_blocks(self.blocks, blocks_of(self.times_applied()))
+
+    def times_applied(self) -> dict[int, int]:
+        """By origin: what should have been applied, once."""
+        return {origin: 1 for origin, one in self.known.items() if one.fate is Fate.APPLIED}
 
     def refolded(self, changes: Mapping[RowPlace, Mapping[int, int]]) -> Mapping[RowPlace, Cells]:
         made = {place: self.changed(place, told) for place, told in changes.items()}
@@ -90,4 +107,19 @@ class PlainEvidence:
 
     def applied_between(self, bounds: Sequence[tuple[int, int]]) -> Sequence[int]:
         applied = sorted(origin for origin, one in self.known.items() if one.fate is Fate.APPLIED)
-        return [origin for origin in applied if any(first <= origin <= last for first, last in bounds)]
+        return _inside(applied, bounds)
+
+
+def blocks_of(times: Mapping[int, int]) -> dict[BlockPlace, tuple[int, int]]:
+    """The blocks of a task that applied records so often."""
+    found: dict[BlockPlace, tuple[int, int]] = {}
+    for origin, often in times.items():
+        topic_number, partition, offset = unpack(origin)
+        place = BlockPlace(topic_number, partition, offset // BLOCK_SIZE)
+        count, fingerprint = found.get(place, (0, 0))
+        found[place] = count + often, signed(fingerprint + often * mix(origin))
+    return found
+
+
+def _inside(origins: Iterable[int], bounds: Sequence[tuple[int, int]]) -> list[int]:
+    return [origin for origin in origins if any(first <= origin <= last for first, last in bounds)]

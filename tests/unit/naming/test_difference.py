@@ -8,10 +8,11 @@ from dataclasses import replace
 import pytest
 
 from app.domain.difference import ComparedRow, DifferenceKind, Fate, RowDifference, RowPlace, Witness, unequal
-from app.domain.fingerprint import Origin
-from app.domain.naming import named as naming
-from app.domain.naming.ladder import accused_one
-from app.domain.naming.named import NOT_CONFIRMED, OUTLIVED, TOO_MANY, TOO_MANY_FOR_TWO, name_rows
+from app.domain.fingerprint import Origin, pack
+from app.domain.naming import claims
+from app.domain.naming.accused import RowRecords
+from app.domain.naming.claims import OUTLIVED, TOO_MANY, TOO_MANY_FOR_TWO, suspected
+from app.domain.naming.named import LISTED, NOT_CONFIRMED, name_rows
 from app.domain.records import Record, Value
 from app.domain.rows import Cells, RowKey
 from app.rides.ride import RIDE_COLUMNS
@@ -96,8 +97,8 @@ def test_an_accused_record_that_does_not_belong_to_the_row_is_not_believed(witne
 
 
 def test_only_origins_of_the_rows_own_task_are_accused() -> None:
-    assert accused_one(VIEW, of_both(ONLY_A, BOTH)) == AT_B
-    assert accused_one(VIEW, replace(of_both(ONLY_A, BOTH), partition=1)) is None
+    assert suspected(VIEW, of_both(ONLY_A, BOTH)) == pack(AT_B)
+    assert suspected(VIEW, replace(of_both(ONLY_A, BOTH), partition=1)) is None
 
 
 def test_what_a_named_record_leaves_unexplained_is_residual() -> None:
@@ -156,7 +157,7 @@ def test_other_values_that_the_workers_translator_makes_of_the_records_are_its_l
 
 def test_a_row_with_too_many_records_is_unnamed_and_says_so() -> None:
     class Bounded(PlainEvidence):
-        def records_of(self, rows: object) -> Mapping[RowPlace, object]:
+        def records_of(self, *_: object) -> Mapping[RowPlace, RowRecords]:
             return {}
 
     (one,) = name_rows(VIEW, [of_both(ONLY_A, row(A, B, C))], Bounded(VIEW, [IS_A, IS_B, IS_C]))
@@ -166,7 +167,7 @@ def test_a_row_with_too_many_records_is_unnamed_and_says_so() -> None:
 
 
 def test_two_are_looked_for_among_so_many_records_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(naming, "MOST_FOR_TWO", 3)
+    monkeypatch.setattr(claims, "MOST_FOR_TWO", 3)
     known = [IS_A, IS_B, IS_C, IS_D]
     (one,) = differences(of_both(row(B, D), row(A, B, C, D)), known)
     assert (one.kind, one.why) == (DifferenceKind.UNNAMED, TOO_MANY_FOR_TWO)
@@ -176,7 +177,7 @@ def test_no_more_records_are_listed_than_a_reader_looks_at() -> None:
     many = [Witness(ride(offset), KEY, Fate.APPLIED) for offset in range(0, 500, 2)]
     stored, right = row(*(one.record for one in many[:100])), row(*(one.record for one in many))
     (one,) = differences(of_both(stored, right), many)
-    assert (one.kind, one.record_count, len(one.records)) == (DifferenceKind.LOST, 150, naming.LISTED)
+    assert (one.kind, one.record_count, len(one.records)) == (DifferenceKind.LOST, 150, LISTED)
     assert [str(run) for run in one.runs] == ["rides.yellow[0] offsets 200-498, 150 records"]
 
 
