@@ -23,7 +23,7 @@ from app.domain.naming.runs import runs_of
 from app.domain.rows import Cells
 from app.domain.view import View
 
-LISTED, LISTED_IN_ALL = 100, 50_000
+LISTED, LISTED_IN_ALL = 100, 20_000
 """Records of a difference, and of all, that are told with what they contribute; others are told as runs of offsets."""
 
 NOT_CONFIRMED = "records were found that have its count and fingerprint, and folded again they give other values"
