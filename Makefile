@@ -4,7 +4,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .ONESHELL:
 .DEFAULT_GOAL := help
-.PHONY: help setup demo up down test test-fast check format lint types imports collection bench bench-poison bench-recovery bench-stream simulate fuzz plants drill soak agreement laws jars lock clean
+.PHONY: help setup demo up down test test-fast check format lint types imports collection bench bench-latency bench-poison bench-recovery bench-stream simulate fuzz plants drill soak agreement laws jars lock clean
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -85,6 +85,9 @@ check:  ## what CI runs: set-up, lint, types, import rules, jars, every test; bu
 bench: setup  ## rides per second through producer, one worker and Spark, into build/bench.json
 	@mkdir -p build
 	exec $(BIN)/python benchmarks/flow.py --rides 1000000 --report build/bench.json
+
+bench-latency: setup  ## from produce to committed and readable, and what it costs, into build/latency.json (CASES= rates)
+	exec $(BIN)/python -m benchmarks.latency $(if $(CASES),--cases $(CASES))
 
 bench-poison: setup  ## rides per second through the task core with 0, 1 and 20 percent unusable records, into build/poison.json
 	exec $(BIN)/python -m benchmarks.poison --report build/poison.json

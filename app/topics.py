@@ -13,7 +13,6 @@ from typing import Any
 from app.base import names
 from app.base.kafka.topic import SAFE_REPLICAS, Cleanup, Topic
 from app.base.settings import Settings
-from app.codecs.avro.record_schema import record_schema
 from app.codecs.batches.carrying import BATCH_LIMIT_BYTES
 from app.domain.branch import Branch
 from app.domain.catalogue import Catalogue, TaskGroup
@@ -201,13 +200,6 @@ def zones_topic(settings: Settings) -> Topic:
         cleanup="compact",
     )
     return replace(entry, partitions=1)
-
-
-def value_schemas(settings: Settings, catalogue: Catalogue | None = None) -> dict[str, dict[str, Any]]:
-    """Registry subject to Avro schema, of what is read."""
-    sources = (catalogue or shipped(settings)).sources
-    entries = ((topic, source) for source in sources for topic in source_topics(settings, source))
-    return {topic.subject: record_schema(source) for topic, source in entries if topic.subject is not None}
 
 
 def _written(

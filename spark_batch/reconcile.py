@@ -28,7 +28,6 @@ from spark_batch.copies import copy_advances, copy_changelog, copy_exports, copy
 from spark_batch.errors import Inconclusive, Invalid, NoVerdict
 from spark_batch.findings.compare import Comparison, compare
 from spark_batch.findings.explain import Explained, explain
-from spark_batch.findings.ledgers import accepted_losses, entries, not_adding_up
 from spark_batch.findings.report import Report, ViewReport, new_run_id, write_report
 from spark_batch.folds.corrections import ToldCorrections, read_told
 from spark_batch.folds.recount import Recount, counted, epoch_floors, recount
@@ -39,6 +38,7 @@ from spark_batch.source.watermark import with_watermark
 from spark_batch.stored.changelog import changelog_rows
 from spark_batch.stored.cut import TaskCut
 from spark_batch.stored.export_client import Export, live_rows
+from spark_batch.stored.ledgers import accepted_losses, entries, not_adding_up
 
 ROWS_NAMED = 10_000
 """Differing rows per view that are looked into; more are counted as residual. A batch of 20,000 rides that is applied

@@ -27,8 +27,6 @@ ones are looked at one by one."""
 END_WITHOUT_MEMORY = "-XX:+ExitOnOutOfMemoryError"
 """Else Spark goes on without what failed, or ends itself in one of several ways."""
 END_SECONDS = 10.0
-QUICK_START = "-XX:TieredStopAtLevel=1"
-"""Java compiles once and lightly: half the processor time of a short run, which is mostly warming up."""
 
 
 @contextmanager

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 from collections.abc import Generator
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 
+from scripts.gate.machine import is_proxy, leaks
 from tests.support.machine.waiting import PATIENCE
 from tests.support.told import FACTS, Teller, facts_of
 
@@ -38,6 +40,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--reverse", action="store_true", help="run the tests in the opposite order")
 
 
+for name in [name for name in os.environ if is_proxy(name) or leaks(name)]:
+    if not name.startswith(("PYTEST_", "PYTHON")):  # pytest's own; and where a checkout's modules are
+        del os.environ[name]
 os.environ["JDK_JAVA_OPTIONS"] = LIGHT_JAVA
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # as a shell without job control has it in what it puts in the background, and so would all have that tests start
@@ -46,6 +51,8 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Fixed examples and seeds, unless a seed is asked for: then everything is drawn from that."""
+    if sys.flags.optimize:
+        raise pytest.UsageError("without assertions no test can fail: unset PYTHONOPTIMIZE")
     asked = config.getoption(SEED, None)
     settings.load_profile("gate" if asked in (None, GATE_SEED) else "drawn")
     config.option.hypothesis_seed = asked or GATE_SEED

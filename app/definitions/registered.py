@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any
 
 from app.base.errors import RegistryUnavailable
 from app.base.names import subject_of
@@ -39,6 +40,11 @@ def register_schemas(
         ids[topic] = versions[-1].schema.id if versions else registry.register(subject, record_schema(source))
     _refuse(settings, problems)
     return ids
+
+
+def value_schemas(catalogue: Catalogue) -> dict[str, dict[str, Any]]:
+    """Subject to the Avro schema of what is read from its topic; asks no registry."""
+    return {subject: record_schema(source) for subject, source in _subjects(catalogue).items()}
 
 
 def schema_states(settings: Settings, catalogue: Catalogue) -> dict[str, str]:

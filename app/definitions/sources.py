@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from app.definitions.rules import read_rules, stand_ins
 from app.definitions.shapes import Problems, Seconds, Shape, fitted, tables
+from app.domain.column import DERIVED, widest
 from app.domain.errors import DefinitionError, did_you_mean
 from app.domain.source import Coalesce, Column, Derived, Difference, Kind, Rule, Source, SourceTopic
 
@@ -129,16 +130,17 @@ def _derived(given: Any, columns: Sequence[Column], place: str, problems: Proble
 
 def _one_derived(name: str, told: Any, by_name: Mapping[str, Column], place: str, problems: Problems) -> Derived:
     """The column; a stand-in if it is not right, so that views over it can be checked."""
-    is_difference = isinstance(told, Mapping) and "difference" in told
-    values = fitted(DifferenceShape if is_difference else CoalesceShape, told, place, problems)
-    made_of = values.get("difference") or values.get("coalesce") or ()
+    named = told if isinstance(told, Mapping) else {}
+    kind = next((kind for word, kind in DERIVED.items() if word in named), Coalesce)
+    reader = READERS[kind]
+    values = fitted(reader.shape, told, place, problems)
+    made_of = values.get(kind.key) or ()
     unknown = [base for base in made_of if base not in by_name]
     problems.note(place, *(f"no column {base!r}{did_you_mean(base, by_name)}" for base in unknown))
     bases, found = [by_name[base] for base in made_of if base in by_name], None
     if bases and not unknown:
-        make = _difference if is_difference else _coalesce
-        found = make(name, bases, values["help"], place, problems)
-    return found or Coalesce(Column(name, Kind.INTEGER if is_difference else Kind.INSTANT, False, 0, 0), ())
+        found = reader.made(name, bases, values["help"], place, problems)
+    return found or Coalesce(Column(name, reader.stand_in, False, 0, 0), ())
 
 
 def _difference(name: str, bases: Sequence[Column], help: str, place: str, problems: Problems) -> Derived | None:
@@ -161,11 +163,23 @@ def _coalesce(name: str, bases: Sequence[Column], help: str, place: str, problem
         told = ", ".join(f"{base.kind} {base.name!r}" for base in bases)
         problems.note(place, f"it takes two or more numbers or instants of one kind (they are {told})")
         return None
-    lows, highs = [base.low for base in bases], [base.high for base in bases]
-    low = None if None in lows else min(low for low in lows if low is not None)
-    high = None if None in highs else max(high for high in highs if high is not None)
+    low, high = widest(bases)
     column = Column(name, bases[0].kind, all(base.nullable for base in bases), low, high, help)
     return Coalesce(column, tuple(base.name for base in bases))
+
+
+class DerivedReader(NamedTuple):
+    """How a kind of derived column is read: its table, what it is made into, and the kind of one that is not right."""
+
+    shape: type[Shape]
+    made: Callable[[str, Sequence[Column], str, str, Problems], Derived | None]
+    stand_in: Kind
+
+
+READERS: Mapping[type[Derived], DerivedReader] = {
+    Difference: DerivedReader(DifferenceShape, _difference, Kind.INTEGER),
+    Coalesce: DerivedReader(CoalesceShape, _coalesce, Kind.INSTANT),
+}
 
 
 def _to_check_against(

@@ -7,12 +7,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
 from app.domain.errors import DefinitionError
-from app.domain.records import Value
 from app.domain.source import Kind, Source
 
 
@@ -47,11 +46,6 @@ class Branch:
         """Eight hex digits over all that can change where a record goes; its source's skew may change beside it."""
         read = (self.source.number, self.columns, self.threshold, self.outputs)
         return hashlib.sha256(json.dumps(read).encode()).hexdigest()[:8]
-
-    def topic_of(self, values: Mapping[str, Value]) -> str:
-        """Where a record with these values goes, derived columns among them."""
-        amount = next((int(value) for name in self.columns if (value := values[name]) is not None), None)
-        return self.high if amount is not None and amount >= self.threshold else self.low
 
 
 def _problems(branch: Branch) -> Iterator[str]:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 if TYPE_CHECKING:
     from app.domain.records import Value
@@ -85,11 +85,20 @@ class Column:
         return (low is not None and size < low) or (high is not None and size > high)
 
 
+def widest(columns: Sequence[Column]) -> tuple[int | None, int | None]:
+    """Bounds of a value that is one of these columns' own: a side is open where any column's is."""
+    lows, highs = [column.low for column in columns], [column.high for column in columns]
+    low = None if None in lows else min(low for low in lows if low is not None)
+    high = None if None in highs else max(high for high in highs if high is not None)
+    return low, high
+
+
 class Derived(ABC):
     """A column that records do not have: it is made from others of theirs."""
 
     __slots__ = ()
 
+    key: ClassVar[str]
     column: Column
 
     @property
@@ -116,6 +125,7 @@ class Derived(ABC):
 class Difference(Derived):
     """A derived column `left - right`; null where either is null."""
 
+    key = "difference"
     column: Column
     left: str
     right: str
@@ -133,6 +143,7 @@ class Difference(Derived):
 class Coalesce(Derived):
     """A derived column: the first of `columns` that is not null."""
 
+    key = "coalesce"
     column: Column
     columns: tuple[str, ...]
 
@@ -148,6 +159,6 @@ class Coalesce(Derived):
         return next((value for name in self.columns if (value := values[name]) is not None), None)
 
 
-DERIVED: tuple[type[Derived], ...] = (Difference, Coalesce)
-"""How columns of them are made: `app.engine.core.records.derived`, and `spark_batch.source.derived`; a line a kind in
-each."""
+DERIVED: Mapping[str, type[Derived]] = {kind.key: kind for kind in (Difference, Coalesce)}
+"""By their word in definition files. How they are read there: `app.definitions.sources`; how columns of them are made:
+`app.engine.core.records.derived`, and `spark_batch.source.derived`; a line a kind in each."""

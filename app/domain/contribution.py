@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import assert_never
+
 from app.domain.event_time import NO_WATERMARK
 from app.domain.fingerprint import Origin, mix, pack
 from app.domain.measures.parts import Part, Take
@@ -59,5 +61,7 @@ def _take(part: Part, values: dict[str, Value], origin: int, reported_at_us: int
             return (int(inside),)
         case Take.STAMPED:
             return (reported_at_us, origin, number)
-        case _:
+        case Take.VALUE:
             return (number,)
+        case _:
+            assert_never(part.take)

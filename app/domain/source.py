@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from app.domain.column import MAX_TEXT_BYTES, Coalesce, Column, Derived, Difference, Kind
+from app.domain.column import MAX_TEXT_BYTES, Coalesce, Column, Derived, Difference, Kind, widest
 from app.domain.errors import DefinitionError, did_you_mean
 from app.domain.measures.parts import INT64_MAX
 from app.domain.rules.condition import Condition
@@ -134,12 +134,7 @@ class Source:
     def bounds(self, name: str) -> tuple[int | None, int | None]:
         """Between which values a usable record can have in a column, both inclusive; None for a side without."""
         chosen_from = next((one.chosen_from for one in self.derived if one.column.name == name), ())
-        held = [self.by_name[column] for column in chosen_from or (name,)]
-        lows, highs = [c.low for c in held if c.low is not None], [c.high for c in held if c.high is not None]
-        return (
-            min(lows) if len(lows) == len(held) else None,
-            max(highs) if len(highs) == len(held) else None,
-        )
+        return widest([self.by_name[column] for column in chosen_from or (name,)])
 
     def topic(self, name: str) -> SourceTopic:
         """The topic of that name; KeyError if it is not of this source."""

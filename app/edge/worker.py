@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import errno
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, Protocol
 
 import mode
@@ -30,13 +30,14 @@ from app.definitions.registered import require_fit
 from app.domain.errors import FlagfallError
 from app.edge.http.application import create_app, create_runner
 from app.edge.http.context import ServedGroup
-from app.edge.http.rows.zone_names import Names, no_names
+from app.edge.http.zone_names import Names, no_names
 from app.engine.core.definition import TaskDefinition
 from app.engine.drive.faust_parts.app import FlagfallApp
 from app.engine.drive.faust_parts.source_table import SourceTable
 from app.engine.drive.kafka.connections import Connections
 from app.engine.drive.kafka.held_topic import HeldTopic
 from app.engine.drive.kafka.schemas import SchemaCache
+from app.engine.drive.questions import Check
 from app.topics import needed_topics
 
 log = logging.getLogger(__name__)
@@ -96,7 +97,7 @@ class HttpEdge(mode.Service):
 
 
 def create_worker(
-    settings: Settings, agents: Sequence[Agent], needed: Sequence[Topic], checks: Sequence[Callable[[], None]] = ()
+    settings: Settings, agents: Sequence[Agent], needed: Sequence[Topic], checks: Sequence[Check] = ()
 ) -> FlagfallApp:
     """The wired application of these agents; nothing is connected before it starts.
 

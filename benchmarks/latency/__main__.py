@@ -1,18 +1,21 @@
 """Latency from produce to committed and readable, and what it costs. Nothing is left running.
 
-    python -m benchmarks.latency --report build/bench-latency.json
-    python -m benchmarks.latency --cases 1000x4 20000x4 --seconds 20
-    python -m benchmarks.latency --cases 20000x4 --sender worker
+    python -m benchmarks.latency --report build/latency.json
+    python -m benchmarks.latency --cases 1000 20000 1000x16 --seconds 20
+    python -m benchmarks.latency --cases 20000 --sender worker
 
-A case is RATExTASKS: so many rides of 29 columns a second, over the four ride topics, to one worker with the views as
-shipped and so many tasks. Broker and registry run on the first core, the worker on the last; the sender on the broker's
-core, which two programs may fill, or with `--sender worker` on the worker's, so that the broker has its own. A ride's
-latency runs from its Kafka timestamp (CreateTime, the producer's call) to the moment in which the worker has committed
-its transaction and swapped its rows in; the worker writes these moments down (`worker_app`), and they are joined with
-the rides of the topics after the run. The settings are the worker's own, or those of the environment.
+A case is RATE or RATExTASKS: so many rides of 29 columns a second, over the four ride topics, to one worker with the
+views as shipped and so many tasks (four, if not said). Broker and registry run on the first core, the worker on the
+last; the sender on the broker's core, which two programs may fill, or with `--sender worker` on the worker's, so that
+the broker has its own. A ride's latency runs from its Kafka timestamp (CreateTime, the producer's call) to the moment
+in which the worker has committed its transaction and swapped its rows in; the worker writes these moments down
+(`worker_app`), and they are joined with the rides of the topics after the run. The settings are the worker's own, or
+those of the environment.
 
-`others_cores` is what others (the sender, if it is there) used of the worker's core meanwhile. `brokers_core` is what
-was used of the broker's: where it is full, what runs there is slow, and the figure an upper bound.
+`cpu` is what the worker used, in cores, and `others_cpu` what others (the sender, if it is there) used of its core
+meanwhile. `brokers_core` is what was used of the broker's: where it is full, what runs there is slow, and the figure an
+upper bound. `idle_cpu` is what a worker of four tasks uses that has read all there is, and `ready_seconds` what it
+takes from its start until it is ready, without a row.
 """
 
 from __future__ import annotations
@@ -34,22 +37,37 @@ from benchmarks.latency.committed import latencies_ms, read_commits
 from benchmarks.one_worker import commits_of, core_seconds, cpu_seconds, longest_hold_ms, place, worker
 from benchmarks.stream.place import Cores
 
-CASES = ("1000x4", "20000x4", "1000x1", "1000x16", "1000x64")
+CASES = ("1000", "20000")
+TASKS = 4
 WARM_SECONDS = 5
 FOLDER = Path("build/bench-latency")
-PERCENTILES = (50, 95, 99, 99.9, 100)
+PERCENTILES = {"p50_ms": 50, "p95_ms": 95, "p99_ms": 99, "p999_ms": 99.9, "longest_ms": 100}
 
 
 def main(cases: list[str], seconds: int, sender: str, report: Path) -> None:
     """Run the cases one after the other, print the figures and write them to `report`."""
     unwind_on_term()
-    figures = {}
+    figures: dict[str, Any] = idle(seconds)
+    print(json.dumps(figures), flush=True)
     for case in cases:
-        rate, tasks = map(int, case.split("x"))
-        figures[case] = measured(rate, tasks, seconds, sender)
+        rate, _, tasks = case.partition("x")
+        figures[case] = measured(int(rate), int(tasks or TASKS), seconds, sender)
         print(json.dumps({case: figures[case]}), flush=True)
     report.parent.mkdir(parents=True, exist_ok=True)
     report.write_text(json.dumps(figures, indent=2))
+
+
+def idle(seconds: int) -> dict[str, float]:
+    """What a worker without anything to read costs, and how soon it was ready."""
+    with place(FOLDER, TASKS) as here:
+        began = time.monotonic()
+        with worker(*here) as (_, process):
+            ready_seconds = time.monotonic() - began
+            time.sleep(WARM_SECONDS)
+            before = cpu_seconds(process)
+            time.sleep(seconds)
+            used = cpu_seconds(process) - before
+    return {"idle_cpu": round(used / seconds, 4), "ready_seconds": round(ready_seconds, 2)}
 
 
 def measured(rate: int, tasks: int, seconds: int, sender: str) -> dict[str, Any]:
@@ -60,7 +78,7 @@ def measured(rate: int, tasks: int, seconds: int, sender: str) -> dict[str, Any]
             sending = _start_sender(rate, seconds)
         told, window = _sent(sending, cores, process, seconds)
         commits = read_commits(commits_of(settings))
-        told["latency_ms"] = _percentiles(latencies_ms(settings, commits, *window))
+        told |= _percentiles(latencies_ms(settings, commits, *window))
         inside = [c for c in commits if window[0] <= c.at_seconds < window[1]]
         told["transactions_per_second"] = round(len(inside) / (window[1] - window[0]), 1)
         told["longest_loop_hold_ms"] = longest_hold_ms(served.url)
@@ -90,8 +108,8 @@ def _sent(
         (now - then) / (ended - began) for now, then in zip(after, before, strict=True)
     )
     told = {
-        "cores": round(worker, 3),
-        "others_cores": round(workers_core - worker, 3),
+        "cpu": round(worker, 3),
+        "others_cpu": round(workers_core - worker, 3),
         "brokers_core": round(brokers_core, 3),
         "memory_mb": process.memory_info().rss >> 20,
     }
@@ -104,8 +122,8 @@ def _used(cores: Cores, process: psutil.Process) -> tuple[float, float, float]:
 
 
 def _percentiles(latencies: Any) -> dict[str, float]:
-    values = np.percentile(latencies, PERCENTILES)
-    named = {f"p{p:g}": round(float(v), 1) for p, v in zip(PERCENTILES, values, strict=True)}
+    values = np.percentile(latencies, list(PERCENTILES.values()))
+    named = {name: round(float(v), 1) for name, v in zip(PERCENTILES, values, strict=True)}
     return {"rides": len(latencies), **named}
 
 
@@ -114,6 +132,6 @@ if __name__ == "__main__":
     parser.add_argument("--cases", nargs="+", default=CASES)
     parser.add_argument("--seconds", type=int, default=25)
     parser.add_argument("--sender", choices=("broker", "worker"), default="broker", help="On whose core it runs.")
-    parser.add_argument("--report", type=Path, default=Path("build/bench-latency.json"))
+    parser.add_argument("--report", type=Path, default=Path("build/latency.json"))
     arguments = parser.parse_args()
     main(arguments.cases, arguments.seconds, arguments.sender, arguments.report)

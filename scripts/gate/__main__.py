@@ -4,27 +4,38 @@
     python3 -m scripts.gate tests       the tests alone, in an environment that is set up (`make test`)
     python3 -m scripts.gate tests -- -m unit      the same with arguments for pytest
 
-Exit code 0: green. 10 setup, 11 lint, 12 types, 13 imports, 14 jars, 15 collection, 20 tests: red there.
+Exit code 0: green. 10 setup, 11 lint, 12 types, 13 imports, 14 jars, 15 collection, 20 tests: red there. 130 or 143:
+it was told to stop. 16: the machine would not (a full disk). 17: another gate runs in this checkout.
 Everything is in `build/ci`.
 """
 
 from __future__ import annotations
 
-import json
+import fcntl
 import os
 import shutil
 import signal
 import sys
-from dataclasses import asdict
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from types import FrameType
 
-from scripts.gate.machine import environment_of_tests, patience, strangers
-from scripts.gate.stages import BEFORE_TESTS, TESTS_EXIT_CODE, Ran, run
-from scripts.gate.tests_stage import lanes, run_tests
-from scripts.gate.verdict import LINES, red_lines
+from scripts.gate.machine import environment_of_stages, environment_of_tests, patience, strangers
+from scripts.gate.outcome import Outcome
+from scripts.gate.stages import BEFORE_TESTS, TESTS_EXIT_CODE, run
+from scripts.gate.tests_stage import TESTS, lanes, run_tests
+from scripts.gate.verdict import Told, read_told, red_lines
 
 FOLDER = Path("build/ci")
+LOCK = Path("build/ci.lock")
 LOG_LINES = 15
+MACHINE_EXIT_CODE = 16
+ANOTHER_EXIT_CODE = 17
+
+
+class _Stopped(BaseException):
+    """A signal told the gate to stop; its number."""
 
 
 def main(arguments: list[str]) -> int:
@@ -34,64 +45,94 @@ def main(arguments: list[str]) -> int:
         print(__doc__, file=sys.stderr)
         return 2
     os.chdir(Path(__file__).parents[2])
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))  # so that a stage is ended with us
-    shutil.rmtree(FOLDER, ignore_errors=True)
-    FOLDER.mkdir(parents=True)
-    ran: list[Ran] = []
-    for stage in () if given else BEFORE_TESTS:
+    outcome = Outcome(FOLDER, strangers())
+    try:
+        with _alone() as alone:
+            if not alone:
+                print(f"gate: another gate runs in this checkout, and writes to {FOLDER}", file=sys.stderr)
+                return ANOTHER_EXIT_CODE
+            for number in (signal.SIGTERM, signal.SIGINT):
+                signal.signal(number, _stop)
+            shutil.rmtree(FOLDER, ignore_errors=True)
+            FOLDER.mkdir()
+            outcome.tell_strangers()
+            return _run(outcome, for_pytest, tests_alone=bool(given))
+    except _Stopped as stopped:
+        (number,) = stopped.args
+        return outcome.red(f"nothing: {signal.Signals(number).name} told it to stop", 128 + number, _unfinished())
+    except OSError as error:
+        return outcome.red(f"the machine: {error}", MACHINE_EXIT_CODE, _unfinished())
+
+
+def _run(outcome: Outcome, for_pytest: list[str], *, tests_alone: bool) -> int:
+    for stage in () if tests_alone else BEFORE_TESTS:
         print(f"\ngate: {stage.name}", flush=True)
-        ran.append(run(stage, FOLDER))
-        if ran[-1].code:
+        environment = environment_of_stages(os.environ, asks_outside=stage.asks_outside)
+        outcome.ran.append(run(stage, FOLDER, environment))
+        if outcome.ran[-1].code:
             log = (FOLDER / f"{stage.name}.log").read_text(errors="replace").splitlines()
-            return _red(stage.name, stage.exit_code, ran, [*log[-LOG_LINES:], f"  again: {' '.join(stage.command)}"])
-    return _tests(ran, for_pytest)
+            again = f"  again: {' '.join(stage.command)}"
+            return outcome.red(stage.name, stage.exit_code, [*log[-LOG_LINES:], again])
+    return _tests(outcome, for_pytest)
 
 
-def _tests(ran: list[Ran], for_pytest: list[str]) -> int:
-    waits = patience()
+def _tests(outcome: Outcome, for_pytest: list[str]) -> int:
+    environment = environment_of_tests(os.environ, patience())
+    waits = float(environment["FLAGFALL_TEST_PATIENCE"])
     print(f"\ngate: tests, patience {waits}", flush=True)
-    for stranger in strangers():
-        print(f"gate: runs here too: {stranger}", flush=True)
-    environment = environment_of_tests(os.environ, waits)
-    first, told = run_tests("tests", FOLDER, environment, *lanes(for_pytest))
-    ran.append(first)
-    if first.code == 0:
-        return _green(ran, [])
+    first, told = run_tests(TESTS, FOLDER, environment, *lanes(for_pytest))
+    outcome.ran.append(first)
+    if first.code == 0 and told.is_whole:
+        return outcome.green([])
     chances = told.second_chances
     if not chances:
-        lines = red_lines([*told.red, *(f for f in told.failures.values() if f.not_in_time)])
-        hung = [f"  still running at the end: {test}" for test in told.running[:4]]
-        return _red("tests", TESTS_EXIT_CODE, ran, [*lines, *hung] or ["  pytest itself failed: build/ci/tests.log"])
+        lines = red_lines([*told.red, *(f for f in told.failures.values() if f.not_in_time)], waits)
+        return outcome.red(TESTS, TESTS_EXIT_CODE, [*lines, *_broken_off(told, first.code)])
     print(f"\ngate: {len(chances)} came too late and are tried once more, alone", flush=True)
-    again, told_again = run_tests("tests-again", FOLDER, environment, *(f.test for f in chances))
-    ran.append(again)
-    if again.code:
+    again, told_again = run_tests(f"{TESTS}-again", FOLDER, environment, *(f.test for f in chances))
+    outcome.ran.append(again)
+    if again.code or not told_again.have_passed(chances):
         failures = list(told_again.failures.values()) or chances
-        return _red("tests, the second time", TESTS_EXIT_CODE, ran, red_lines(failures))
-    flaky = [f"FLAKY: {f.test}: {f.error.splitlines()[0]} (its logs: build/ci/logs/tests)" for f in chances]
-    return _green(ran, flaky)
+        return outcome.red("tests, the second time", TESTS_EXIT_CODE, red_lines(failures, waits))
+    return outcome.green(
+        [f"FLAKY: {f.test}: {f.error.splitlines()[0]} (its logs: build/ci/logs/tests)" for f in chances]
+    )
 
 
-def _green(ran: list[Ran], flaky: list[str]) -> int:
-    _keep("green", 0, ran, flaky)
-    print("\n".join(["", _times(ran), *flaky, "gate: green"]), flush=True)
-    return 0
+def _broken_off(told: Told, code: int) -> list[str]:
+    """How far the tests came, if not to their end."""
+    if told.is_whole and told.failures:
+        return []
+    there = "?" if told.collected is None else told.collected
+    lines = [f"  {len(told.ended)} of {there} tests ran to their end; pytest ended with {code}: build/ci/tests.log"]
+    return [*lines, *(f"  still running at the end: {test}" for test in told.running[:4])]
 
 
-def _red(where: str, code: int, ran: list[Ran], lines: list[str]) -> int:
-    _keep(where, code, ran, lines)
-    told = ["", _times(ran), f"gate: RED in {where}, exit code {code}; everything is in {FOLDER}", *lines]
-    print("\n".join(told[: LINES + 1]), flush=True)
-    return code
+def _unfinished() -> list[str]:
+    """What the tests were at when the gate was stopped; nothing before they began."""
+    with suppress(OSError):
+        told = read_told((FOLDER / f"{TESTS}.jsonl").read_text().splitlines())
+        return [*red_lines(list(told.failures.values()), patience()), *_broken_off(told, 0)]
+    return []
 
 
-def _times(ran: list[Ran]) -> str:
-    return "gate: " + ", ".join(f"{r.name} {r.wall_seconds:.0f} s ({r.processor_seconds:.0f} s cpu)" for r in ran)
+def _stop(number: int, _: FrameType | None) -> None:
+    for heard in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(heard, signal.SIG_IGN)  # once is enough: logs are kept now
+    raise _Stopped(number)
 
 
-def _keep(verdict: str, code: int, ran: list[Ran], lines: list[str]) -> None:
-    summary = {"verdict": verdict, "exit_code": code, "stages": [asdict(r) for r in ran], "lines": lines}
-    (FOLDER / "gate.json").write_text(json.dumps(summary, indent=2) + "\n")
+@contextmanager
+def _alone() -> Iterator[bool]:
+    """Whether no other gate runs in this checkout, for as long as this one does."""
+    LOCK.parent.mkdir(parents=True, exist_ok=True)
+    with LOCK.open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            yield False
+        else:
+            yield True
 
 
 def _split(arguments: list[str]) -> tuple[list[str], list[str]]:

@@ -1,4 +1,7 @@
-"""What the gate finds on the machine: how fast it is, what else runs here, which variables would leak in."""
+"""What the gate finds on the machine: how fast it is, what else runs here, which variables would leak in.
+
+Tests clean their own environment by the same rule (`tests/conftest.py`).
+"""
 
 from __future__ import annotations
 
@@ -17,8 +20,17 @@ MOST_LANES = 3
 """More wait for the two processors that the gate is made for; with fewer these wait for brokers and workers."""
 LANE_BYTES = 4_000_000_000
 """A broker, a registry, a Spark and some workers, all of them busy: 3 GB. The rest is the machine's."""
-KEPT = ("FLAGFALL_CACHE_DIR",)
-"""Where the jars are: no test depends on it."""
+KEPT = (
+    "FLAGFALL_CACHE_DIR",  # where the jars are: no test depends on it
+    *(f"FLAGFALL_TEST_{name}" for name in ("ALL_FAULTS", "LANES", "PATIENCE", "TLC_DATA")),
+)
+LEAKING = re.compile(
+    r"FLAGFALL_|FAUST_|MODE_"  # the product's settings, and those of what it is made of
+    r"|PYTHON\w|NUMBA_|POLARS_|PYSPARK_|SPARK_|HADOOP_|KAFKA_|CLASSPATH$|(JAVA_TOOL|_JAVA|JDK_JAVA)_OPTIONS$"
+    r"|PYTEST_|HYPOTHESIS_|(GNU)?MAKEFLAGS$|MFLAGS$|MAKEOVERRIDES$|MAKELEVEL$"
+    r"|TERM$|COLUMNS$|LINES$|(NO|FORCE|PY)_?COLORS?$|CLICOLOR|TTY_"
+)
+"""Variables that change what is tested, how, or what a program prints. PYTHONOPTIMIZE would leave assertions out."""
 STRANGERS = re.compile(r"kafka\.Kafka|apicurio|SparkSubmit|flagfall\S* (worker|demo|up)|faust .*worker|\bpytest\b")
 
 
@@ -34,24 +46,35 @@ def lanes(memory_bytes: int | None = None) -> int:
     return max(1, min(MOST_LANES, held // LANE_BYTES))
 
 
+def environment_of_stages(environ: Mapping[str, str], *, asks_outside: bool) -> dict[str, str]:
+    """The environment without what changes the product or the tests; proxies are for those who ask the outside."""
+    return {name: value for name, value in environ.items() if not leaks(name) and (asks_outside or not is_proxy(name))}
+
+
 def environment_of_tests(environ: Mapping[str, str], patience: float) -> dict[str, str]:
-    """The environment without what changes the product or the tests, and with the patience that they get."""
-    ours = {name: value for name, value in environ.items() if not _leaks(name)}
-    return ours | {"FLAGFALL_TEST_PATIENCE": str(patience)}
+    """The same, with the patience that they get: what the machine needs, or more where more is asked for."""
+    asked = max(patience, float(environ.get("FLAGFALL_TEST_PATIENCE", "0")))
+    return environment_of_stages(environ, asks_outside=False) | {"FLAGFALL_TEST_PATIENCE": str(asked)}
 
 
 def strangers() -> list[str]:
     """Brokers, workers, Spark jobs and test runs that are here already, a line each; they share the processors."""
-    listed = subprocess.run(["ps", "-eo", "pid=,etimes=,pcpu=,args="], capture_output=True, text=True, check=False)
+    try:
+        listed = subprocess.run(["ps", "-eo", "pid=,etimes=,pcpu=,args="], capture_output=True, text=True, check=False)
+    except FileNotFoundError:
+        return ["nobody can tell: there is no `ps`"]
     ours = {str(os.getpid()), str(os.getppid())}
     lines = [line.strip() for line in listed.stdout.splitlines()]
     return [line[:140] for line in lines if STRANGERS.search(line) and line.split()[0] not in ours]
 
 
-def _leaks(name: str) -> bool:
-    if name.startswith("FLAGFALL_"):
-        return name not in KEPT and not name.startswith("FLAGFALL_TEST_")
-    return name.upper().endswith("_PROXY") or name in {"PYTEST_ADDOPTS", "PYTHONPATH", "HYPOTHESIS_PROFILE"}
+def leaks(name: str) -> bool:
+    """Whether tests must not see the variable."""
+    return name not in KEPT and LEAKING.match(name) is not None
+
+
+def is_proxy(name: str) -> bool:
+    return name.upper().endswith("_PROXY")
 
 
 def _loop_seconds() -> float:

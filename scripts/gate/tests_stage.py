@@ -12,6 +12,7 @@ from scripts.gate import machine
 from scripts.gate.stages import TESTS_EXIT_CODE, TESTS_LIMIT_SECONDS, Ran, Stage, run
 from scripts.gate.verdict import Told, read_told
 
+TESTS = "tests"
 TEST_LIMIT_SECONDS = 600
 """Of one test's body on an idle machine: for what hangs."""
 MOST_LOG_BYTES = 5_000_000
@@ -21,20 +22,23 @@ def run_tests(name: str, folder: Path, environment: Mapping[str, str], *argument
     """One run of pytest, its logs kept if anything failed."""
     told = folder / f"{name}.jsonl"
     told.unlink(missing_ok=True)
+    waits = float(environment["FLAGFALL_TEST_PATIENCE"])
     with tempfile.TemporaryDirectory(prefix="flagfall-tests-", ignore_cleanup_errors=True) as scratch:
-        limit = TEST_LIMIT_SECONDS * float(environment["FLAGFALL_TEST_PATIENCE"])
         command = (
             ".venv/bin/pytest",
             *arguments,
             f"--told={told}",
             f"--junitxml={folder / name}.xml",
             f"--basetemp={scratch}/t",
-            f"--timeout={limit:.0f}",
+            f"--timeout={TEST_LIMIT_SECONDS * waits:.0f}",
             "--durations=20",
         )
-        ran = run(Stage(name, TESTS_EXIT_CODE, command, TESTS_LIMIT_SECONDS), folder, environment)
-        if ran.code:
-            keep_logs(Path(scratch), folder / "logs" / name)
+        ran = None
+        try:
+            ran = run(Stage(name, TESTS_EXIT_CODE, command, TESTS_LIMIT_SECONDS * waits), folder, environment)
+        finally:  # also of a run that was stopped
+            if ran is None or ran.code:
+                keep_logs(Path(scratch), folder / "logs" / name)
     return ran, read_told(told.read_text().splitlines() if told.exists() else ())
 
 

@@ -18,6 +18,7 @@ class Failure:
     test: str
     error: str
     not_in_time: bool
+    phase: str = "call"
 
 
 @dataclass
@@ -27,6 +28,14 @@ class Told:
     failures: dict[str, Failure] = field(default_factory=dict)
     running: list[str] = field(default_factory=list)
     """Begun and not ended, in this order: where a run that was ended hung."""
+    passed: set[str] = field(default_factory=set)
+    ended: set[str] = field(default_factory=set)
+    collected: int | None = None
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether every test that there is has run to its end."""
+        return self.collected == len(self.ended)
 
     @property
     def red(self) -> list[Failure]:
@@ -35,9 +44,16 @@ class Told:
 
     @property
     def second_chances(self) -> list[Failure]:
-        """Those that are tried once more; none if anything is red already, or if they are too many for chance."""
+        """Those that are tried once more; none if anything is red already, if a test has not run, or if their causes
+        are too many for chance. A fixture that fails once fails with the same words for each test that needs it.
+        """
         waited = [f for f in self.failures.values() if f.not_in_time]
-        return waited if not self.red and len(waited) <= MOST_SECOND_CHANCES else []
+        causes = {f.error if f.phase == "setup" else f.test for f in waited}
+        return waited if self.is_whole and not self.red and len(causes) <= MOST_SECOND_CHANCES else []
+
+    def have_passed(self, tests: Iterable[Failure]) -> bool:
+        """Whether these have run and nothing of them failed."""
+        return all(one.test in self.passed and one.test not in self.failures for one in tests)
 
 
 def read_told(lines: Iterable[str]) -> Told:
@@ -45,20 +61,25 @@ def read_told(lines: Iterable[str]) -> Told:
     told = Told()
     for line in lines:
         facts = json.loads(line)
-        test = facts["test"]
-        if facts["event"] == "began":
+        event, test = facts["event"], facts.get("test", "")
+        if event == "collected":
+            told.collected = facts["tests"]
+        elif event == "began":
             told.running.append(test)
-        elif facts["event"] == "ended" and test in told.running:
-            told.running.remove(test)
-        elif facts["event"] == "failed":
-            found = Failure(test, facts["error"], facts["not_in_time"])
+        elif event == "ended":
+            told.ended.add(test)
+            told.running = [one for one in told.running if one != test]
+        elif event == "passed":
+            told.passed.add(test)
+        elif event == "failed":
+            found = Failure(test, facts["error"], facts["not_in_time"], facts["phase"])
             known = told.failures.get(test)
             if known is None or (known.not_in_time and not found.not_in_time):
                 told.failures[test] = found
     return told
 
 
-def red_lines(failures: Sequence[Failure]) -> list[str]:
+def red_lines(failures: Sequence[Failure], patience: float) -> list[str]:
     """The first of them in three lines each: which, why, and the command that repeats it."""
     shown = failures[: (LINES - 10) // 3]
     lines = [
@@ -67,7 +88,7 @@ def red_lines(failures: Sequence[Failure]) -> list[str]:
         for line in (
             f"  {failure.test}",
             f"    {failure.error.splitlines()[0] if failure.error else 'without words'}",
-            f"    again: .venv/bin/pytest '{failure.test}'",
+            f"    again: FLAGFALL_TEST_PATIENCE={patience} .venv/bin/pytest '{failure.test}'",
         )
     ]
     more = len(failures) - len(shown)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import reduce
-from typing import Any
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - as everywhere in Spark
@@ -12,7 +11,7 @@ from pyspark.sql import functions as F  # noqa: N812 - as everywhere in Spark
 from app.domain.difference import ComparedRow
 from app.domain.rows import Cells, RowKey
 from app.domain.view import View
-from spark_batch.folds.recompute import cell_columns, key_columns
+from spark_batch.stored.row_frames import cell_columns, cells_of, key_columns, key_of, same_key
 
 MARKS = LIVE, CHANGELOG, RECOMPUTED = 0, 1, 2
 
@@ -39,21 +38,6 @@ def compare(view: View, live: DataFrame, changelog: DataFrame, recomputed: DataF
     first = _rows(view, together, differing) if counted["differing"] else []
     live_rows, changelog_rows, recomputed_rows = (counted[_held(mark)] for mark in MARKS)
     return Comparison(live_rows, changelog_rows, recomputed_rows, counted["differing"], first)
-
-
-def same_key(view: View, left: DataFrame, right: DataFrame) -> Column:
-    """Join condition over a row's key; nulls are equal."""
-    return reduce(Column.__and__, (left[name].eqNullSafe(right[name]) for name in key_columns(view)))
-
-
-def cells_of(view: View, row: Any) -> Cells:
-    """The cells of a collected row."""
-    return tuple(row[name] for name in cell_columns(view))
-
-
-def key_of(view: View, row: Any) -> RowKey:
-    """The key of a collected row."""
-    return RowKey(row["window_start_us"], tuple(row[name] for name in key_columns(view)[2:]))
 
 
 def _judged_keys(view: View, together: DataFrame) -> DataFrame:

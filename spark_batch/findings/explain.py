@@ -22,11 +22,11 @@ from app.domain.naming.named import name_rows
 from app.domain.records import Record
 from app.domain.rows import Cells
 from app.domain.view import View
-from spark_batch.findings.compare import cells_of, key_of, same_key
 from spark_batch.folds.mix import packed_origin
-from spark_batch.folds.recompute import key_columns, row_schema, rows
+from spark_batch.folds.recompute import rows
 from spark_batch.folds.recount import Recount, applied_blocks
 from spark_batch.stored.changelog import changelog_blocks
+from spark_batch.stored.row_frames import cells_of, key_columns, key_of, row_schema, same_key
 
 MOST_ORIGINS = 10_000_000
 """Records of all rows of a view among which some are looked for: 16 bytes each. Rows with few come first."""

@@ -21,8 +21,8 @@ from app.domain.fingerprint import Origin, pack
 from app.domain.naming.gathered import NamedRun
 from app.domain.rows import Cells
 from app.domain.view import View
-from spark_batch.findings.ledgers import LedgerEntry
 from spark_batch.stored.cut import TaskCut
+from spark_batch.stored.ledgers import LedgerEntry
 
 LAYOUT = 2
 REPORT = "report.json"

@@ -23,10 +23,9 @@ from app.domain.difference import Fate
 from app.domain.rows import Cells, RowKey
 from app.domain.source import Source
 from app.domain.view import View
-from spark_batch.findings.compare import cells_of, key_of, same_key
-from spark_batch.findings.ledgers import LedgerEntry
-from spark_batch.folds.recompute import key_columns, row_schema
 from spark_batch.stored.cut import TaskCut
+from spark_batch.stored.ledgers import LedgerEntry
+from spark_batch.stored.row_frames import cells_of, key_columns, key_of, row_schema, same_key
 
 _ORIGIN = ("topic_number", "partition", "offset")
 _ORIGIN_SCHEMA = "topic_number int, partition int, offset long"

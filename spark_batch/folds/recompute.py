@@ -1,13 +1,11 @@
-"""A view in Spark: the third translator, beside `app.domain.oracle.view_fold` and the worker's.
-
-Rows are keyed by `task`, `window_start_us` and `group_<i>`, and hold `cell_<i>`, both in the view's order.
-"""
+"""A view in Spark: the third translator, beside `app.domain.oracle.view_fold` and the worker's."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import reduce
 from operator import or_
+from typing import Literal, assert_never
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - as everywhere in Spark
@@ -18,29 +16,12 @@ from app.domain.view import FIRST_WINDOW, View
 from spark_batch.folds.mergers import MERGERS
 from spark_batch.folds.mix import fingerprint, mixed_halves, packed_origin
 from spark_batch.folds.windows import KERNELS, WINDOW_END, WINDOW_START, columns_of_window
+from spark_batch.stored.row_frames import cell_columns, key_columns
 
 
 def is_recomputed(view: View) -> bool:
     """Whether this translator knows the view's kind of window."""
     return type(view.window) in KERNELS
-
-
-def key_columns(view: View) -> list[str]:
-    """Names of a row's key columns."""
-    return ["task", "window_start_us", *(f"group_{i}" for i in range(len(view.stored_groups)))]
-
-
-def cell_columns(view: View) -> list[str]:
-    """Names of a row's cells, in the order of `view.cells`."""
-    return [f"cell_{i}" for i in range(len(view.cells))]
-
-
-def row_schema(view: View) -> str:
-    """A row frame's schema, as Spark writes it."""
-    groups = [f"group_{i} {'string' if text else 'bigint'}" for i, text in enumerate(view.texts)]
-    return ", ".join(
-        ["task int", "window_start_us bigint", *groups, *(f"{name} bigint" for name in cell_columns(view))]
-    )
 
 
 def judged(view: View, records: DataFrame) -> DataFrame:
@@ -94,15 +75,23 @@ def _cells(view: View, part: Part) -> Sequence[Column]:
         )
         best = MERGERS[part.op](stamped)
         return [_or_neutral(part, best[name], i) for i, name in enumerate(("at", "origin", "value"))]
-    taken = _taken(part, value)
+    taken = _taken(part, part.take, value)
     return [_or_neutral(part, MERGERS[part.op](taken), 0)]
 
 
-def _taken(part: Part, value: Column) -> Column:
-    if part.take is Take.PRESENT:
-        return F.when(value.isNotNull(), F.lit(1).cast("bigint"))
-    if part.take is not Take.BIN:
-        return value.cast("bigint")
+def _taken(part: Part, take: Literal[Take.PRESENT, Take.VALUE, Take.BIN], value: Column) -> Column:
+    match take:
+        case Take.PRESENT:
+            return F.when(value.isNotNull(), F.lit(1).cast("bigint"))
+        case Take.VALUE:
+            return value.cast("bigint")
+        case Take.BIN:
+            return _inside(part, value)
+        case _:
+            assert_never(take)
+
+
+def _inside(part: Part, value: Column) -> Column:
     inside = value.isNotNull()
     if part.low is not None:
         inside = inside & (value >= part.low)

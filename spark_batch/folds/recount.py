@@ -19,12 +19,12 @@ from app.domain.naming.blocks import BlockPlace, BlockTotals
 from app.domain.records import TopicPartition
 from app.domain.rules.obeyed import rules_of
 from app.domain.view import View
-from spark_batch.findings.ledgers import Counted, LedgerEntry
 from spark_batch.folds.corrections import Corrections, ToldCorrections
 from spark_batch.folds.mix import fingerprint, mixed_halves, packed_origin
 from spark_batch.folds.recompute import judged, rows
 from spark_batch.source.epochs import as_seen, floor_entries
 from spark_batch.stored.cut import TaskCut
+from spark_batch.stored.ledgers import Counted, LedgerEntry
 
 _AT = ("topic_number", "partition")
 

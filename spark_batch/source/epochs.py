@@ -20,7 +20,7 @@ from app.domain.rules.rule import Refusing
 from app.domain.source import Source
 from app.domain.view import View
 from app.domain.windows.durations import SECOND_US
-from spark_batch.findings.ledgers import LedgerEntry, watermarks
+from spark_batch.stored.ledgers import LedgerEntry, watermarks
 
 ENDLESS = (1 << 63) - 1
 _HELD = ("held_topic", "held_partition", "held_from", "held_until")

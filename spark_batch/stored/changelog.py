@@ -16,9 +16,9 @@ from app.codecs.stored.row_keys import decode_keys, row_prefix
 from app.domain.naming.blocks import BlockPlace, BlockTotals
 from app.domain.records import TopicPartition
 from app.domain.view import View
-from spark_batch.folds.recompute import row_schema
 from spark_batch.stored.cut import Span, TaskCut
 from spark_batch.stored.export_client import as_rows
+from spark_batch.stored.row_frames import row_schema
 
 
 def changelog_spans(topic: str, log_starts: Mapping[TopicPartition, int], cuts: Sequence[TaskCut]) -> list[Span]:

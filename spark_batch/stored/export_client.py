@@ -16,8 +16,8 @@ from app.codecs.stored.export import ExportMetadata, check_digest, read_export
 from app.domain.errors import LayoutError
 from app.domain.view import View
 from spark_batch.errors import Inconclusive, Invalid
-from spark_batch.folds.recompute import cell_columns, key_columns, row_schema
 from spark_batch.stored.cut import TaskCut
+from spark_batch.stored.row_frames import cell_columns, key_columns, row_schema
 
 
 @dataclass(frozen=True, slots=True)

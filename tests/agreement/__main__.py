@@ -16,11 +16,13 @@ from pyspark.sql import SparkSession
 from app.base.services.jars import fetch
 from app.base.services.java import find_java
 from app.base.settings import Settings
-from spark_batch.session import QUICK_START, spark_session
+from spark_batch.session import spark_session
 from tests.agreement.compared import RECOMPUTED, VIEWS, History, check_spark, check_worker, history_of
 
 TOGETHER = 50
 """Histories that Spark takes at once."""
+QUICK_START = "-XX:TieredStopAtLevel=1"
+"""Java compiles once and lightly: half the processor time of a short run, which is mostly warming up."""
 
 
 @click.command()

@@ -29,12 +29,12 @@ from app.engine.core.definition import TaskDefinition
 from app.engine.core.restore import Restorer, new_state
 from app.engine.core.task import TaskCore
 from app.rides.ride import RIDES
-from spark_batch.findings.compare import cells_of, key_of
 from spark_batch.folds.corrections import ToldCorrections
 from spark_batch.folds.recount import counted, recount
 from spark_batch.source.read_source import read_source
 from spark_batch.source.watermark import with_watermark
 from spark_batch.stored.cut import TaskCut
+from spark_batch.stored.row_frames import cells_of, key_of
 from tests.support.material.histories import SCHEMAS, TOPIC_NAMES, Log, random_advances, random_log
 from tests.support.material.views import ALL_VIEWS
 from tests.support.spark_logs import as_kafka

@@ -31,13 +31,13 @@ from app.domain.windows.session import Session
 from app.domain.windows.tumbling import Tumbling
 from app.engine.core.definition import TaskDefinition
 from app.rides.ride import RIDES
-from spark_batch.findings.compare import cells_of, key_of
-from spark_batch.findings.ledgers import LedgerEntry, entries
 from spark_batch.folds.corrections import ToldCorrections
 from spark_batch.folds.recount import counted, epoch_floors, recount
 from spark_batch.source.read_source import read_source
 from spark_batch.source.watermark import with_watermark
 from spark_batch.stored.cut import TaskCut
+from spark_batch.stored.ledgers import LedgerEntry, entries
+from spark_batch.stored.row_frames import cells_of, key_of
 from tests.support.material import views as odd
 from tests.support.material.changed_rules import Ruling, judged, ruled
 from tests.support.material.histories import SCHEMAS, START_US, TOPIC_NAMES, Log, random_log

@@ -23,10 +23,10 @@ from app.domain.rules.admission import refusal
 from app.domain.view import View
 from app.domain.windows.hopping import Hopping
 from app.engine.core.batch import Transaction
+from app.engine.core.cells.overlapping import by_window as rows_by_window
 from app.engine.core.definition import TaskDefinition
 from app.engine.core.results import closing
 from app.engine.core.task import TaskCore
-from app.engine.core.views.overlapping import by_window as rows_by_window
 from app.rides.ride import RIDES
 from app.testkit.received import stored_rows
 from tests.support.material.histories import SCHEMAS, START_US, TOPIC_NAMES, Log, random_log, random_splits

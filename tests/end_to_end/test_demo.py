@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.machine.asking import in_time
 from tests.support.machine.left_running import await_nothing_left
 from tests.support.machine.services import local_settings
 from tests.support.machine.waiting import patient
@@ -40,7 +41,8 @@ def test_the_demo_interrupted_leaves_nothing_running(tmp_path: Path, moment: str
     assert any(moment in line for line in process.stdout), errors.read_text()
     process.send_signal(number)
     process.stdout.close()
-    process.wait(patient(END_SECONDS))
+    with in_time("the demo ends"):
+        process.wait(patient(END_SECONDS))
     assert process.returncode != 0
     await_nothing_left(tmp_path)
 

@@ -23,6 +23,7 @@ from app.rides.ride import RIDE_COLUMNS, RIDES, avro_schema
 from app.rides.shipped import SHIPPED
 from app.rides.views import VENDOR_TRIPS, ZONE_DEMAND
 from tests.support.flow import exported
+from tests.support.machine.asking import flush
 from tests.support.machine.cluster import write_rides
 from tests.support.machine.waiting import wait_for
 from tests.support.machine.workers import Worker, flagfall
@@ -125,7 +126,7 @@ def damage(world: Settings) -> None:
     producer = Producer(librdkafka_options(world.kafka))
     for value in (bytes(nowhere), bytes(good)[:-3]):
         producer.produce("rides.yellow", value, partition=0, timestamp=int(ride["clock_ms"][0]))
-    assert producer.flush(30) == 0
+    flush(producer)
 
 
 def mend(shown: dict[str, Any], folder: Path) -> Path:

@@ -4,14 +4,26 @@ from __future__ import annotations
 
 import json
 import re
+from contextlib import closing
 from pathlib import Path
 
 import httpx
 import pytest
 
+from tests.support.machine.asking import in_time
 from tests.support.machine.left_running import await_nothing_left
-from tests.support.machine.newcomer import Shell, block, copy_checkout, newcomer_environment, run_to_end
+from tests.support.machine.newcomer import (
+    Shell,
+    and_then,
+    block,
+    copy_checkout,
+    newcomer_environment,
+    run_to_end,
+    said_of,
+)
 from tests.support.machine.waiting import patient, wait_for
+
+ROWS = "/v1/views/zone_demand/rows?zone=132&limit=1"
 
 
 @pytest.fixture(scope="module")
@@ -32,16 +44,16 @@ def test_two_commands_show_it_and_leave_it_running(clone: Path, tmp_path: Path) 
     facts = json.loads((clone / "build" / "demo.json").read_text())
     assert (facts["verdict"], facts["rides"]) == ("MATCH", 200_000)
     await_nothing_left(clone)
-    try:
+    with and_then(said_of("stops them"), clone, environment):
         said = run_to_end(up, clone, environment)
         (page,) = re.findall(r"^page +(\S+)$", said, re.MULTILINE)
-        shown = httpx.get(page, timeout=patient(10), trust_env=False)
+        with in_time("the page and the rows are shown"):
+            shown = httpx.get(page, timeout=patient(10), trust_env=False)
+            answer = httpx.get(f"{page}v1/views/zone_demand/rows", timeout=patient(10), trust_env=False)
         assert shown.is_success
         assert "flagfall" in shown.text
-        answer = httpx.get(f"{page}v1/views/zone_demand/rows", timeout=patient(10), trust_env=False)
+        assert answer.is_success, answer.text
         assert answer.json()["data"] == []
-    finally:
-        run_to_end("make down", clone, environment)
     with pytest.raises(httpx.ConnectError):
         httpx.get(page, timeout=patient(10), trust_env=False)
 
@@ -49,20 +61,21 @@ def test_two_commands_show_it_and_leave_it_running(clone: Path, tmp_path: Path) 
 @pytest.mark.spark
 def test_step_by_step_ends_with_match(clone: Path, tmp_path: Path) -> None:
     environment = newcomer_environment(tmp_path)
-    ready = f"http://127.0.0.1:{environment['FLAGFALL_WORKER_HTTP_PORT']}/readyz"
+    worker = f"http://127.0.0.1:{environment['FLAGFALL_WORKER_HTTP_PORT']}"
     shell = Shell(clone, environment, tmp_path / "shell.log")
     said = {}
     commands = block("Step by step")
-    try:
+    on_path = environment | {"PATH": f"{clone / '.venv/bin'}:{environment['PATH']}"}
+    with and_then(commands[-1], clone, on_path), closing(shell):
         for command in commands:
+            if command.startswith("flagfall query"):
+                wait_for(lambda: "JFK Airport" in _said_at(f"{worker}{ROWS}"), "rides from there are counted")
             said[command] = shell.type(command)
             if command.endswith("&"):
-                wait_for(lambda: _answers(ready), "the worker answers")
-    finally:
-        shell.end()
-        run_to_end(commands[-1], clone, environment | {"PATH": f"{clone / '.venv/bin'}:{environment['PATH']}"})
-    (verdict,) = (text for command, text in said.items() if command == "flagfall reconcile")
-    assert "MATCH" in verdict
+                wait_for(lambda: bool(_said_at(f"{worker}/readyz")), "the worker answers")
+    (rows,) = (text for command, text in said.items() if command.startswith("flagfall query"))
+    assert re.search(r"zone_name +JFK Airport$|│ JFK Airport +│", rows, re.MULTILINE), rows
+    assert re.search(r"\bMATCH\b", said["flagfall reconcile"])
     assert len(commands) == len(said) == 8
 
 
@@ -71,8 +84,10 @@ def test_what_lists_things_lists_them(clone: Path, tmp_path: Path, command: str)
     assert len(run_to_end(command, clone, newcomer_environment(tmp_path)).splitlines()) > 10
 
 
-def _answers(url: str) -> bool:
+def _said_at(url: str) -> str:
+    """A good answer; nothing where there is none."""
     try:
-        return httpx.get(url, timeout=patient(10), trust_env=False).is_success
+        answer = httpx.get(url, timeout=patient(10), trust_env=False)
     except httpx.HTTPError:
-        return False
+        return ""
+    return answer.text if answer.is_success else ""

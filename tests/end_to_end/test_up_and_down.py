@@ -13,8 +13,9 @@ import httpx
 import psutil
 import pytest
 
+from tests.support.machine.asking import in_time
 from tests.support.machine.services import local_settings
-from tests.support.machine.waiting import wait_for
+from tests.support.machine.waiting import patient, wait_for
 
 
 def test_up_is_left_running_on_loopback_and_down_stops_all_of_it(tmp_path: Path) -> None:
@@ -25,7 +26,9 @@ def test_up_is_left_running_on_loopback_and_down_stops_all_of_it(tmp_path: Path)
         assert again == told
         assert len(told["workers"]) == 2
         for url in told["workers"]:
-            assert httpx.get(f"{url}/readyz", timeout=10, trust_env=False).status_code == httpx.codes.OK
+            with in_time("the worker answers"):
+                answer = httpx.get(f"{url}/readyz", timeout=patient(10), trust_env=False)
+            assert answer.status_code == httpx.codes.OK
         listening = _listening(_processes(tmp_path))
         assert len(listening) >= 5, listening  # broker, controller, registry, two workers
         assert {address for address, _ in listening} <= {"127.0.0.1", "::1", "::ffff:127.0.0.1"}, listening

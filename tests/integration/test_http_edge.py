@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import jsonschema
 import pytest
 from openapi_spec_validator import validate
 
@@ -99,7 +100,6 @@ async def test_the_api_document_is_valid_and_holds_every_route(serve: Serve) -> 
 
 
 async def test_answers_follow_their_schema(serve: Serve) -> None:
-    jsonschema = pytest.importorskip("jsonschema")
     client = await serve(one_task())
     document = await (await client.get("/openapi.json")).json()
     for address in DESCRIBED:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import psutil
 import pytest
-from confluent_kafka import KafkaException, Producer
+from confluent_kafka import KafkaError, KafkaException, Producer
 from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
 from confluent_kafka.schema_registry import Schema, SchemaRegistryClient
 from confluent_kafka.schema_registry.error import SchemaRegistryError
@@ -27,8 +27,9 @@ from app.base.services.java import find_java
 from app.base.setting_groups import KafkaSettings
 from app.base.settings import Settings
 from app.edge.cli.main import run
+from tests.support.machine.asking import flush, in_time, results
 from tests.support.machine.services import local_settings, running_services
-from tests.support.machine.waiting import wait_for
+from tests.support.machine.waiting import patient, wait_for
 
 CHECKOUT = Path(__file__).parents[2]
 RECORD = {"type": "record", "name": "R", "fields": [{"name": "a", "type": "int"}]}
@@ -77,7 +78,8 @@ def find_broker(data_dir: Path) -> psutil.Process:
 
 def kill(process: psutil.Process) -> None:
     process.kill()
-    process.wait(60)
+    with in_time("the killed process is gone"):
+        process.wait(patient(60))
 
 
 def test_data_and_schemas_survive_a_restart(tmp_path: Path) -> None:
@@ -92,10 +94,10 @@ def test_data_and_schemas_survive_a_restart(tmp_path: Path) -> None:
         assert tree(settings) == before
 
         admin = AdminClient(librdkafka_options(settings.kafka))
-        admin.create_topics([NewTopic("kept", 1, 1)])["kept"].result(10)
+        results(admin.create_topics([NewTopic("kept", 1, 1)]).values(), "the topic is made")
         producer = Producer(librdkafka_options(settings.kafka))
         producer.produce("kept", b"value", timestamp=1_262_304_000_000)  # 2010: before any retention
-        assert producer.flush(10) == 0
+        flush(producer)
         number = SchemaRegistryClient({"url": settings.registry_url}).register_schema(
             "kept-value", Schema(json.dumps(RECORD), "AVRO")
         )
@@ -105,7 +107,8 @@ def test_data_and_schemas_survive_a_restart(tmp_path: Path) -> None:
         assert not any(process.is_running() for process in before)
 
         assert local.up(settings) == ["kafka", "registry"]
-        topics = AdminClient(librdkafka_options(settings.kafka)).list_topics(timeout=60).topics
+        with in_time("the broker tells its topics"):
+            topics = AdminClient(librdkafka_options(settings.kafka)).list_topics(timeout=patient(60)).topics
         assert "kept" in topics
         found = SchemaRegistryClient({"url": settings.registry_url}).get_latest_version("kept-value")
         assert found.schema_id == number
@@ -189,7 +192,7 @@ def test_services_die_with_their_owner(tmp_path: Path, moment: str, how: signal.
         started = [psutil.Process(record[who]) for record in records for who in ("pid", "keeper")]
         assert started
         owner.send_signal(how)
-    assert psutil.wait_procs(started, timeout=60)[1] == []
+    wait_for(lambda: psutil.wait_procs(started, timeout=0)[1] == [], "the services have ended")
     assert states(settings) == {"kafka": "stopped", "registry": "stopped"}
 
 
@@ -204,12 +207,13 @@ def test_the_registry_refuses_incompatible_schemas(sasl_services: Settings) -> N
 
 
 def test_an_undeclared_topic_is_not_made_up(sasl_services: Settings) -> None:
-    found = AdminClient(librdkafka_options(sasl_services.kafka)).list_topics("misspelt", timeout=60)
+    with in_time("the broker tells of the topic"):
+        found = AdminClient(librdkafka_options(sasl_services.kafka)).list_topics("misspelt", timeout=patient(60))
     assert found.topics["misspelt"].error is not None
 
 
 def test_librdkafka_passes_the_password(sasl: KafkaSettings) -> None:
-    assert AdminClient(librdkafka_options(sasl)).list_topics(timeout=60).brokers
+    assert AdminClient(librdkafka_options(sasl)).list_topics(timeout=patient(60)).brokers
 
 
 def test_aiokafka_passes_the_password(sasl: KafkaSettings) -> None:
@@ -224,26 +228,23 @@ def test_aiokafka_passes_the_password(sasl: KafkaSettings) -> None:
 
 def test_java_passes_the_password(sasl: KafkaSettings, sasl_services: Settings, tmp_path: Path) -> None:
     """With a class of Kafka's own; the file keeps the password's quotes and backslashes."""
-    properties = tmp_path / "client.properties"
-    properties.write_text(as_properties(java_options(sasl)))
+    (properties := tmp_path / "client.properties").write_text(as_properties(java_options(sasl)))
     class_path = ":".join(map(str, jar_paths("kafka", sasl_services.cache_dir)))
-    told = subprocess.run(
-        [
-            *(str(find_java().executable), "-cp", class_path, "kafka.admin.ConfigCommand", "--describe"),
-            *("--entity-type", "brokers", "--entity-name", "1"),
-            *("--bootstrap-server", sasl.bootstrap_server, "--command-config", str(properties)),
-        ],
-        capture_output=True,
-        check=False,
-        text=True,
-        timeout=60,
-    )
+    asked = [
+        *(str(find_java().executable), "-cp", class_path, "kafka.admin.ConfigCommand", "--describe"),
+        *("--entity-type", "brokers", "--entity-name", "1"),
+        *("--bootstrap-server", sasl.bootstrap_server, "--command-config", str(properties)),
+    ]
+    told = subprocess.run(asked, capture_output=True, check=False, text=True)
     assert told.returncode == 0, told.stdout + told.stderr
     assert "broker 1" in told.stdout
 
 
 def test_a_wrong_password_is_refused(sasl: KafkaSettings) -> None:
     wrong = sasl.model_copy(update={"sasl_password": type(sasl.sasl_password)("wrong")})
-    options = librdkafka_options(wrong) | {"log_level": 0}
+    told: set[int] = set()
+    options = librdkafka_options(wrong) | {"log_level": 0, "error_cb": lambda error: told.add(error.code())}
+    admin = AdminClient(options)
     with pytest.raises(KafkaException):
-        AdminClient(options).list_topics(timeout=3)
+        admin.list_topics(timeout=patient(3))
+    wait_for(lambda: admin.poll(0) is not None and KafkaError._AUTHENTICATION in told, "it is told what is wrong")

@@ -16,7 +16,7 @@ from app.domain.measures.parts import INT64_MAX, INT64_MIN, MERGERS, Merger, Op,
 from app.domain.rows import merge_rows
 from app.domain.view import View
 from app.edge.http.documents import schemas
-from app.engine.core.views import merged as agg
+from app.engine.core.cells import mergers as agg
 from tests.support.material.histories import TOPIC_NAMES, random_log
 from tests.support.material.views import ALL_VIEWS, EVERYTHING
 

@@ -12,6 +12,7 @@ from app.codecs.batches.origin_headers import OFFSET, PARTITION, TIMESTAMP_MS, T
 from app.domain.branch import Branch
 from app.domain.errors import DefinitionError
 from app.domain.marker import BranchPosition, InputPosition
+from app.domain.oracle.branch_fold import topic_of
 from app.domain.records import with_derived
 from app.engine.core.completing import completed, empty_marker
 from app.engine.core.definition import TaskDefinition
@@ -81,7 +82,7 @@ def test_however_records_are_cut_into_batches_and_workers_killed_each_goes_on_on
             kit.restart(compact=True)
     full = [with_derived(PARCELS, {**dict.fromkeys(c.name for c in PARCELS.columns), **parcel(w)}) for w in weights]
     for topic in WEIGHED.outputs:
-        expected = [str(offset).encode() for offset, values in enumerate(full) if WEIGHED.topic_of(values) == topic]
+        expected = [str(offset).encode() for offset, values in enumerate(full) if topic_of(WEIGHED, values) == topic]
         assert [dict(sent.headers)[OFFSET] for sent in kit.records(topic)] == expected
 
 

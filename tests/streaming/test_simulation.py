@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from functools import cache
 
@@ -15,7 +14,7 @@ from app.testkit.simulation.script import draw_script
 from app.testkit.simulation.steps import Deploy, NewRules
 from tests.support.mutants.catalogue import Plant, plants
 
-HISTORIES = int(os.environ.get("FLAGFALL_SIMULATED_HISTORIES", "200"))
+HISTORIES = 200
 SLICES = 10
 MOST_SEEDS = 600
 """Histories in which a planted fault must have been seen at the latest."""

@@ -16,7 +16,7 @@ from app.domain.view import Group, View
 from app.domain.windows.tumbling import Tumbling
 from app.edge.http.application import create_app
 from app.edge.http.context import ServedGroup
-from app.edge.http.rows.zone_names import Names, no_names
+from app.edge.http.zone_names import Names, no_names
 from app.engine.drive.ownership.directory import Directory
 from app.rides.ride import RIDES
 from app.rides.views import VENDOR_TRIPS, ZONE_DEMAND

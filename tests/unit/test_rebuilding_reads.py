@@ -16,7 +16,7 @@ from app.codecs.avro.schema import WriterSchema
 from app.domain.marker import InputPosition
 from app.domain.records import TopicPartition
 from app.engine.core.batch import Batch, Transaction
-from app.engine.core.building import Piece
+from app.engine.core.building import Stretch
 from app.engine.core.completing import empty_marker
 from app.engine.core.definition import TaskDefinition
 from app.engine.drive.kafka import schemas
@@ -41,8 +41,8 @@ class OneParcel:
         self.log = PartitionLog(AIR, 0)
         self.log.append(SentRecord(None, encode(PARCELS, NUMBER, PARCEL), (), START_US // 1000))
 
-    async def records(self, piece: Piece, partition: int) -> Batch:
-        return self.log.fetch(piece.from_offset, 10)
+    async def records(self, stretch: Stretch, partition: int) -> Batch:
+        return self.log.fetch(stretch.from_offset, 10)
 
     async def advances(self, topic: str, partition: int) -> list[Any]:
         return []

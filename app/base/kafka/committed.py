@@ -9,7 +9,7 @@ from typing import Any
 
 from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, KafkaException, Message, TopicPartition
 
-from app.base.kafka.cluster import Cluster
+from app.base.kafka.cluster import ASK_AGAIN_SECONDS, Cluster
 from app.base.kafka.passing import passes
 from app.domain.errors import FlagfallError
 from app.domain.records import TopicPartition as Place
@@ -18,7 +18,6 @@ READ_TIMEOUT_SECONDS = 30.0
 FETCH_WAIT_MS = 10
 """That nothing is left is told after one fetch that found nothing."""
 CHUNK = 5_000
-ASK_AGAIN_SECONDS = 0.1
 OPEN_SECONDS = 75.0
 """Brokers abort a transaction that is open for a minute, unless its producer asked for longer; ours do not."""
 

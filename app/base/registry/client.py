@@ -11,11 +11,10 @@ from confluent_kafka.schema_registry.error import SchemaRegistryError
 
 from app.base.errors import RegistryUnavailable, SchemaRefused
 from app.base.registry.answers import TooLarge, bounded_client, writer_schema_of
+from app.base.registry.compatibility import COMPATIBILITY
 from app.base.settings import Settings
 from app.codecs.avro.schema import WriterSchema
 
-COMPATIBILITY = "FULL_TRANSITIVE"
-"""Every reader, old or new, reads every record, old or new: a replay may hold all of them."""
 SCHEMA_IDS = range(1, 2**31)
 """What an id may be: the framing's four bytes hold more, which registries answer in ways of their own."""
 SUBJECT_NOT_FOUND, SCHEMA_NOT_FOUND = 40401, 40403

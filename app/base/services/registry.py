@@ -9,6 +9,7 @@ from typing import Any
 
 from app.base.addresses import LOOPBACK
 from app.base.asking import Unanswered, get, put
+from app.base.registry.compatibility import COMPATIBILITY
 from app.base.services.class_archives import ClassArchive
 from app.base.services.errors import StartFailed
 from app.base.services.jars import fetch
@@ -18,8 +19,6 @@ from app.base.setting_groups import ServicesSettings
 from app.base.settings import Settings
 
 NAME = "registry"
-COMPATIBILITY = "FULL_TRANSITIVE"
-"""Apicurio's own default is NONE, under which any schema is accepted."""
 
 
 def ports(services: ServicesSettings) -> dict[str, int]:

@@ -6,12 +6,15 @@ another record, or one whose values would keep a reader busy for ever. Nothing h
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from app.codecs.avro.fit import can_give
 from app.codecs.avro.schema import WriterSchema
 from app.domain.source import Column
+
+log = logging.getLogger(__name__)
 
 MAX_SCHEMA_BYTES = 1_000_000
 MAX_PARTS = 10_000
@@ -32,7 +35,8 @@ def is_readable(schema: WriterSchema, columns: Sequence[Column]) -> bool:
     """
     try:
         return len(schema.text) <= MAX_SCHEMA_BYTES and is_shallow(schema.declared) and _gives(schema, columns)
-    except Exception:
+    except Exception as error:  # whatever a schema holds: it is one that cannot be read (rule 28)
+        log.info("schema %d cannot be read: %r", schema.id, error)
         return False
 
 

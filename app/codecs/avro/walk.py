@@ -12,11 +12,11 @@ import numpy as np
 import numpy.typing as npt
 
 from app.codecs.arrays import Bytes, Int64s
+from app.codecs.avro.schema import HEADER_BYTES
 from app.codecs.compiled import compiled, inlined
 
 Ints = npt.NDArray[np.int32]
 
-HEADER_BYTES = 5
 NO_SCHEMA = -1
 """Instead of a schema id: null, no longer than a header, or of another magic than zero."""
 

@@ -72,11 +72,13 @@ class Merger(NamedTuple):
 
     `replace` gives what merged values are with one of them, `old`, replaced: None where the three do not tell. A kind
     that does not say it can be told nothing of: its rows are published again only where they are one task's alone.
+    `cells` is what its cells are called, behind the part's name.
     """
 
     neutral: CellsOfPart
     merge: MergeCells
     replace: ReplaceCells = _cannot_be_told
+    cells: tuple[str, ...] = ("",)
 
     def replaced(self, merged: CellsOfPart, old: CellsOfPart, new: CellsOfPart) -> CellsOfPart | None:
         """`merged` with `old` replaced by `new`; None where that cannot be told."""
@@ -85,19 +87,24 @@ class Merger(NamedTuple):
         return self.merge(merged, new) if old == self.neutral else self.replace(merged, old, new)
 
 
+_STAMPED = ("_at", "_origin", "")
 MERGERS: Mapping[Op, Merger] = {
     Op.ADD: Merger((0,), _added, _added_instead),
     Op.MIN: Merger((INT64_MAX,), min, _chosen_instead(min)),
     Op.MAX: Merger((INT64_MIN,), max, _chosen_instead(max)),
-    Op.FIRST: Merger((INT64_MAX, INT64_MAX, INT64_MAX), min, _chosen_instead(min)),
-    Op.LAST: Merger((INT64_MIN, INT64_MIN, INT64_MIN), max, _chosen_instead(max)),
+    Op.FIRST: Merger((INT64_MAX, INT64_MAX, INT64_MAX), min, _chosen_instead(min), _STAMPED),
+    Op.LAST: Merger((INT64_MIN, INT64_MIN, INT64_MIN), max, _chosen_instead(max), _STAMPED),
 }
-"""The same for the worker's kernels: `app.engine.core.views.aggregate` and `grouping`; for answers:
+"""The same for the worker's kernels: `app.engine.core.cells.mergers` and `grouping`; for answers:
 `app.edge.http.rows.mergers`; for Spark: `spark_batch.folds.mergers`. A line a kind in each."""
 
 
 class Take(StrEnum):
-    """What one record gives to a part."""
+    """What one record gives to a part.
+
+    Said for a single record by `app.domain.contribution`, for columns by `mergers` and `grouping` of
+    `app.engine.core.cells`, for Spark by `spark_batch.folds.recompute`.
+    """
 
     ONE = "one"  # 1 per record
     FINGERPRINT = "fingerprint"  # mix(origin)
@@ -121,9 +128,7 @@ class Part:
     @property
     def cells(self) -> tuple[str, ...]:
         """Names of its cells in a stored row."""
-        if self.op.width == 1:
-            return (self.name,)
-        return (f"{self.name}_at", f"{self.name}_origin", self.name)
+        return tuple(self.name + cell for cell in MERGERS[self.op].cells)
 
 
 COUNT = Part("count", Op.ADD, Take.ONE)

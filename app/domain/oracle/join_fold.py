@@ -72,7 +72,7 @@ def _count(
     """Put the halves of one topic that count to their sides; gives its watermark, with advances at the log's end."""
     watermark = NO_WATERMARK
     for record in records:
-        sides = join.sides_of(record.topic)
+        sides = [side for side in Side if join.half(side).topic == record.topic]  # both, of one topic's selections
         source = join.half(sides[0]).source
         watermark = max([watermark, *(a.watermark_us for a in raised if a.at_offset <= record.offset)])
         values = with_derived(source, record.values)

@@ -1,7 +1,7 @@
 """The naive fold: what every view must equal, written to be obviously right rather than fast.
 
 It is the oracle of the tests and the first of the three translators of a view (the others are
-`app.engine.core.views.aggregate` in Polars and `spark_batch.folds.recompute` in Spark).
+`app.engine.core.views.aggregate` in compiled loops and `spark_batch.folds.recompute` in Spark).
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from app.domain.advance import Advance
 from app.domain.contribution import contribution, key_of
-from app.domain.event_time import NO_WATERMARK, is_late
+from app.domain.event_time import NO_WATERMARK
 from app.domain.records import Record, Refused, TopicPartition, Value, as_integer, with_derived
 from app.domain.rows import Cells, RowKey, end_of
 from app.domain.rules.admission import refusal
@@ -82,6 +82,19 @@ def _apply(folded: Folded, view: View, record: Record, values: dict[str, Value],
         else:
             rows[key] = view.merge(rows.get(key, view.neutral), contribution(view, record))
         folded.applied.append(record)
+
+
+def is_late(view: View, window_start_us: int | None, watermark_us: int) -> bool:
+    """Whether a window takes no more records (rule 7): its end plus grace is at or below the watermark. A pane takes
+    them as long as any window does that it is in.
+
+    Where rows merge `window_start_us` is the record's own instant: it is late by that alone, whatever rows there are
+    (docs/decisions/0010), so a row cannot change once its end plus grace is reached.
+    """
+    if window_start_us is None:
+        return False
+    end_us = window_start_us if view.window.merges else view.window.end(window_start_us)
+    return end_us + view.grace_us <= watermark_us
 
 
 def put_merging(view: View, rows: dict[RowKey, Cells], key: RowKey, cells: Cells) -> None:

@@ -85,10 +85,6 @@ class Join(Pairing):
         """The topics it reads, each once."""
         return tuple(dict.fromkeys(self.half(side).topic for side in Side))
 
-    def sides_of(self, topic: str) -> tuple[Side, ...]:
-        """Which sides a topic holds: none, one, or both if they are selections of one topic."""
-        return tuple(side for side in Side if self.half(side).topic == topic)
-
     def needed(self, side: Side) -> tuple[str, ...]:
         """Columns of a side that joined records hold."""
         return tuple(dict.fromkeys(name for taken in self.columns if (name := taken_of(taken, side)) is not None))

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from app.domain.source import Column
+from app.domain.column import Column, widest
 
 if TYPE_CHECKING:
     from app.domain.pairs.join import Join
@@ -76,9 +76,7 @@ def joined_column(join: Join, taken: Taken | Either) -> Column:
         unknown for (_, _, unknown), (_, other_lacking, _) in zip(held, reversed(held), strict=True) if other_lacking
     ]
     nullable = any(alone) or all(unknown for _, _, unknown in held)
-    lows, highs = [column.low for column, _, _ in held], [column.high for column, _, _ in held]
-    low = None if None in lows else min(low for low in lows if low is not None)
-    high = None if None in highs else max(high for high in highs if high is not None)
+    low, high = widest([column for column, _, _ in held])
     return Column(taken.name, of.kind, nullable, low, high, of.help)
 
 

@@ -45,6 +45,11 @@ def load_settings(bootstrap_server: str | None = None) -> Settings:
     return Settings.load(**({"kafka": {"bootstrap_server": bootstrap_server}} if bootstrap_server else {}))
 
 
+def tell(text: str) -> None:
+    """A line about what happens, apart from the facts on standard output."""
+    click.echo(text, err=True)
+
+
 def echo_json(facts: Any) -> None:
     click.echo(json.dumps(facts, indent=2, default=str))
 

@@ -30,10 +30,9 @@ def command() -> None:
 @json_option
 def list_schemas(as_json: bool) -> None:
     """Every subject with its record and number of fields; asks no registry."""
-    from app.topics import value_schemas
+    from app.definitions.registered import value_schemas
 
-    settings = load_settings()
-    schemas = value_schemas(settings, load_catalogue(settings))
+    schemas = value_schemas(load_catalogue(load_settings()))
     if as_json:
         return echo_json(schemas)
     rows = [(subject, schema["name"], len(schema["fields"])) for subject, schema in schemas.items()]

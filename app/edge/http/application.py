@@ -11,7 +11,7 @@ The worker runs it inside Faust's own loop:
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Sequence
 
 from aiohttp import ClientSession, web
 from aiohttp.log import server_logger
@@ -19,18 +19,18 @@ from prometheus_client import CollectorRegistry
 
 from app.base.files.verdicts import LastVerdicts
 from app.base.setting_groups import HttpSettings
-from app.edge.http.admission import GATES, Admission, admitted
 from app.edge.http.context import EDGE, Edge, ServedGroup
 from app.edge.http.documents.openapi import DOCUMENT, api_document
-from app.edge.http.metrics import add_metrics, timed
-from app.edge.http.nowhere import add_nowhere
+from app.edge.http.entry.admission import GATES, Admission, admitted
+from app.edge.http.entry.nowhere import add_nowhere
+from app.edge.http.entry.security import MAX_LINE_BYTES, bounded_address, secure_headers, unread_body
+from app.edge.http.entry.unreadable import BRIEF_OF_CALLERS
+from app.edge.http.operation.metrics import add_metrics, timed
 from app.edge.http.problems import problem_middleware
 from app.edge.http.query.read_query import check_parameter_names
 from app.edge.http.routes import ROUTES
-from app.edge.http.rows.zone_names import Names
-from app.edge.http.security import MAX_LINE_BYTES, bounded_address, secure_headers, unread_body
-from app.edge.http.unreadable import BRIEF_OF_CALLERS
-from app.engine.drive.kafka.schemas import Awaited
+from app.edge.http.zone_names import Names
+from app.engine.drive.questions import AskAwaited
 from app.engine.drive.watch.liveness import Liveness
 
 SHUTDOWN_SECONDS = 2.0
@@ -44,7 +44,7 @@ def create_app(
     registry: CollectorRegistry | None = None,
     names: Names | None = None,
     limits: HttpSettings | None = None,
-    awaited_schemas: Callable[[], Sequence[Awaited]] = tuple,
+    awaited_schemas: AskAwaited = tuple,
 ) -> web.Application:
     """The application of one worker, which answers for these task groups.
 

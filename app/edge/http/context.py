@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,9 +14,9 @@ from app.domain.source import Source
 from app.domain.view import View
 from app.edge.http.long_work import LongWork
 from app.edge.http.problems import Problem
-from app.edge.http.rows.zone_names import Names, no_names
-from app.engine.drive.kafka.schemas import Awaited
+from app.edge.http.zone_names import Names, no_names
 from app.engine.drive.ownership.directory import Directory, GroupStanding
+from app.engine.drive.questions import AskAwaited
 from app.engine.drive.watch.liveness import Liveness
 
 WHY = {
@@ -63,7 +63,7 @@ class Edge:
         liveness: Liveness | None = None,
         names: Names | None = None,
         limits: HttpSettings | None = None,
-        awaited_schemas: Callable[[], Sequence[Awaited]] = tuple,
+        awaited_schemas: AskAwaited = tuple,
     ) -> None:
         self.groups = tuple(groups)
         self.views = {view.name: view for group in groups for view in group.views}

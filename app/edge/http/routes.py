@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from app.codecs.stored.export import MEDIA_TYPE as ARROW
-from app.edge.http import health, metrics
 from app.edge.http.documents import openapi, parameters
 from app.edge.http.documents.refusals import ELSEWHERE, NO_FORMAT, NO_ROWS, NOT_NOW, TOO_MUCH
+from app.edge.http.operation import health, metrics
 from app.edge.http.page import first_page as page
 from app.edge.http.route import CALLERS, EXPORTS, ROWS, WORKERS, Route
 from app.edge.http.rows import export_handler, view_handlers

@@ -12,7 +12,6 @@ from types import FrameType
 from app.base.services import processes
 
 PARENT_POLL_SECONDS = 0.5
-TERMINATED = 128 + signal.SIGTERM
 
 
 @contextlib.contextmanager

@@ -24,7 +24,7 @@ from app.engine.core.results.corrections import correct_again
 from app.engine.core.views.folding import UsableBatch, fold_views
 
 
-class Piece(NamedTuple):
+class Stretch(NamedTuple):
     """Where a building view reads on in a topic, and where the task has read to."""
 
     topic: str
@@ -32,7 +32,7 @@ class Piece(NamedTuple):
     to_offset: int
 
 
-def next_piece(views: Iterable[View], marker: Marker) -> Piece | None:
+def next_stretch(views: Iterable[View], marker: Marker) -> Stretch | None:
     """What is to be read again next; None if none of the views is being built.
 
     The last of a view may be what became of corrections.
@@ -42,9 +42,9 @@ def next_piece(views: Iterable[View], marker: Marker) -> Piece | None:
             continue
         for topic, built in sorted(position.built.items()):
             if built.next_offset < marker.inputs[topic].next_offset:
-                return Piece(topic, built.next_offset, marker.inputs[topic].next_offset)
+                return Stretch(topic, built.next_offset, marker.inputs[topic].next_offset)
         if (again := position.corrections_again) is not None:
-            return Piece(names.corrected_topic(marker.application), again.from_offset, again.to_offset)
+            return Stretch(names.corrected_topic(marker.application), again.from_offset, again.to_offset)
     return None
 
 

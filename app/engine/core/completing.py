@@ -30,8 +30,8 @@ from app.domain.rules.obeyed import giving_grace, held_to
 from app.domain.view import View
 from app.engine.core.definition import TaskDefinition
 
-Paired = TypeVar("Paired", JoinPosition, AlertPosition)
-Begun = TypeVar("Begun", JoinPosition, AlertPosition, BranchPosition)
+PairedPosition = TypeVar("PairedPosition", JoinPosition, AlertPosition)
+BegunPosition = TypeVar("BegunPosition", JoinPosition, AlertPosition, BranchPosition)
 """What begins where its task is, and is never built from the log."""
 
 
@@ -167,7 +167,7 @@ def _left(position: ViewPosition, inputs: Mapping[str, InputPosition]) -> ViewPo
     return replace(position, state=BUILDING, built=at)
 
 
-def _begun_left(known: Mapping[str, Begun], marker: Marker) -> dict[str, Begun]:
+def _begun_left(known: Mapping[str, BegunPosition], marker: Marker) -> dict[str, BegunPosition]:
     """What a release that knows none of these leaves of them."""
     here = marker.next_offsets
     return {name: replace(at, left_at=at.left_at or {t: here[t] for t in at.start}) for name, at in known.items()}
@@ -178,7 +178,9 @@ def _missed(position: JoinPosition | AlertPosition | BranchPosition, marker: Mar
     return {topic: at for topic, at in position.left_at.items() if marker.next_offsets[topic] > at}
 
 
-def _paired(pairing: Pairing, kind: type[Paired], positions: Mapping[str, Paired], marker: Marker) -> Paired:
+def _paired(
+    pairing: Pairing, kind: type[PairedPosition], positions: Mapping[str, PairedPosition], marker: Marker
+) -> PairedPosition:
     """Where a join or alert begins or goes on. What it holds is held by the version that was."""
     known = positions.get(pairing.name)
     if known is None or known.number != pairing.number:

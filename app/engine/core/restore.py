@@ -22,9 +22,9 @@ from app.engine.core.batch import Batch
 from app.engine.core.clearing import holds
 from app.engine.core.completing import completed, empty_marker, goes_on
 from app.engine.core.definition import TaskDefinition
-from app.engine.core.pairs.halves import Halves
 from app.engine.core.possible import is_possible, require_possible
 from app.engine.core.results.revising import with_revision
+from app.engine.core.rows.halves import Halves
 from app.engine.core.rows.spans import Spans
 from app.engine.core.rows.state import ViewState
 from app.engine.core.rows.stored_rows import take_rows

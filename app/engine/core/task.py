@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from typing import assert_never
 
 from app.codecs.avro.schema import Schemas
 from app.domain.advance import Advance
@@ -24,7 +25,7 @@ from app.domain.marker import LIVE, InputPosition
 from app.domain.records import Reason
 from app.engine.core.advances import LogEnds, advance_output, are_due, ask_for_log_ends, take_requests
 from app.engine.core.batch import Batch, Transaction
-from app.engine.core.building import Piece, build, build_progress, next_piece
+from app.engine.core.building import Stretch, build, build_progress, next_stretch
 from app.engine.core.clearing import clear
 from app.engine.core.definition import Role, TaskDefinition
 from app.engine.core.draft import Draft
@@ -126,9 +127,9 @@ class TaskCore:
         draft.outputs.append(advance_output(draft.application, advance))
         return draft.finish()
 
-    def to_build(self) -> Piece | None:
+    def to_build(self) -> Stretch | None:
         """What a view that is being built must read again next; None if none is."""
-        return next_piece(self.definition.views, self.state.marker)
+        return next_stretch(self.definition.views, self.state.marker)
 
     def build_progress(self) -> dict[str, tuple[int, int]]:
         """Of each view that is being built, how many offsets it has read again, and how many there are."""
@@ -168,6 +169,10 @@ class TaskCore:
                 draft.move_input(batch.topic, passed(batch, position, quarantined=len(unreadable)))
             case Role.CLOSINGS:
                 draft.move_input(batch.topic, passed(batch, position, quarantined=take_closings(draft, batch)))
+            case Role.RECORDS:
+                raise StateError(f"{batch.topic}: records are taken with all that was read of their source")
+            case role:
+                assert_never(role)
 
     def _take_records(self, draft: Draft, reads: Sequence[tuple[Read, UsableRecords]]) -> None:
         """Batches of one source."""

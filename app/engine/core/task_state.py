@@ -11,7 +11,7 @@ from typing import Protocol
 
 from app.codecs.stored.closings import Mark
 from app.domain.marker import Marker
-from app.engine.core.pairs.halves import Halves
+from app.engine.core.rows.halves import Halves
 from app.engine.core.rows.spans import Spans
 from app.engine.core.rows.state import ViewChange, ViewState
 

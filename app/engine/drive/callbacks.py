@@ -10,13 +10,14 @@ from collections.abc import Awaitable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from app.codecs.avro.schema import WriterSchema
-from app.engine.core.batch import Batch
-from app.engine.core.building import Piece
+from app.engine.core.batch import Batch, Transaction
+from app.engine.core.building import Stretch
 from app.engine.core.task_state import TaskState
 
 if TYPE_CHECKING:
     from app.domain.advance import Advance
     from app.engine.drive.kafka.writer import TaskWriter
+    from app.engine.drive.ownership.state_reader import Progress
     from app.engine.drive.runner import TaskRunner
 
 
@@ -61,13 +62,13 @@ class OnFailure(Protocol):
 
 
 class Reread(Protocol):
-    """Gives a piece of a partition's log again, or its first part, with the advances that were made in it.
+    """Gives a stretch of a partition's log again, or its first part, with the advances that were made in it.
 
     The runner awaits it on the loop between two transactions while views are being built; batches wait meanwhile. It
     reads Kafka, so it takes as long as that takes; it raises ClusterError, StateError.
     """
 
-    def __call__(self, piece: Piece, partition: int) -> Awaitable[tuple[Batch, Sequence[Advance]]]: ...
+    def __call__(self, stretch: Stretch, partition: int) -> Awaitable[tuple[Batch, Sequence[Advance]]]: ...
 
 
 class AskLogEnds(Protocol):
@@ -104,6 +105,25 @@ class Ready(Protocol):
     """A state is whole; `StateReader` calls it on the loop, once for each partition. It must not block."""
 
     def __call__(self, partition: int, state: TaskState) -> None: ...
+
+
+class OnStep(Protocol):
+    """So much of a task's changelog has been read.
+
+    `StateReader` calls it on the loop, after every step of a partition. It must not block: it is kept for who asks.
+    """
+
+    def __call__(self, progress: Progress, /) -> None: ...
+
+
+class WriteInPlace(Protocol):
+    """Writes a task's transaction in the place of a worker, and gives the offset of its marker.
+
+    Awaited on the loop by what mends the tasks of a stopped group, inside of `StoppedGroup.held`, once for each task
+    that it mends. It takes as long as Kafka does, and raises Fenced if an owner took over after all.
+    """
+
+    def __call__(self, partition: int, transaction: Transaction, /) -> Awaitable[int]: ...
 
 
 class TakeChanges(Protocol):

@@ -167,15 +167,15 @@ class TaskRunner:
         return True
 
     async def _build_next(self) -> bool:
-        """Read again one piece for the views that are being built; whether there are any."""
-        piece = self.core.to_build()
-        if piece is None:
+        """Read again one stretch for the views that are being built; whether there are any."""
+        stretch = self.core.to_build()
+        if stretch is None:
             return False
         building = self.core.build_progress()
         for view in building.keys() - self._building:
             log.info("%s: %s is built anew, %d of %d offsets are read", self._name, view, *building[view])
         self._building = building.keys()
-        batch, advances = await self._reread(piece, self.core.state.partition)
+        batch, advances = await self._reread(stretch, self.core.state.partition)
         self._asking = True
         schemas = await self._schemas.having(schema_ids(batch))
         self._asking = False

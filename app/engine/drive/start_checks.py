@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable
 
 from app.base.errors import KafkaUnavailable
 from app.base.kafka.cluster import ASK_AGAIN_SECONDS
+from app.engine.drive.questions import Check
 
 PATIENCE_SECONDS = 30.0
 """A broker that is frozen for a while, or started again, ends no worker that begins meanwhile."""
@@ -16,7 +16,7 @@ PATIENCE_SECONDS = 30.0
 log = logging.getLogger(__name__)
 
 
-async def require(check: Callable[[], None]) -> None:
+async def require(check: Check) -> None:
     """Ask in a thread. What the check raises is raised here; KafkaUnavailable is told, and raised if it stays so."""
     deadline = time.monotonic() + PATIENCE_SECONDS
     told = False

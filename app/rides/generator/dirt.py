@@ -13,9 +13,9 @@ from polars import selectors
 
 from app.codecs.arrays import Int64s
 from app.rides.generator.draws import Bools, Draws
+from app.rides.ride import HOUR_US
 
 MINUTE_US = 60_000_000
-HOUR_US = 60 * MINUTE_US
 DAY_US = 24 * HOUR_US
 
 STRAY_DAYS_US = (1_230_681_600_000_000, 4_039_372_800_000_000)

@@ -18,7 +18,7 @@ from app.rides.generator.dirt import Dirt, has_refund, origins, soil
 from app.rides.generator.draws import Draws
 from app.rides.generator.meter import charge
 from app.rides.generator.trips import drive
-from app.rides.generator.zones import SERVICES
+from app.rides.generator.zone_shares import SERVICES
 from app.rides.ride import YEAR_2000_US
 from app.rides.ride_id import hex_digits
 

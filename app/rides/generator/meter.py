@@ -13,7 +13,7 @@ import polars as pl
 from polars import selectors
 
 from app.rides.generator.draws import Bools, Choice, Draws
-from app.rides.generator.zones import AIRPORTS_WITH_FEE, GREEN, HVFHV, JFK, NEWARK, YELLOW, zone_facts
+from app.rides.generator.zone_shares import AIRPORTS_WITH_FEE, GREEN, HVFHV, JFK, NEWARK, YELLOW, zone_facts
 
 FLAGFALL, UNIT = 300, 70
 UNIT_HUNDREDTH_MILES, UNIT_SLOW_SECONDS = 20, 60

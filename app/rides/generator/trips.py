@@ -9,7 +9,7 @@ import polars as pl
 
 from app.codecs.arrays import Int64s
 from app.rides.generator.draws import Choice, Draws
-from app.rides.generator.zones import FHV, GREEN, HVFHV, SERVICES, YELLOW, farthest, pick_zones
+from app.rides.generator.zone_shares import FHV, GREEN, HVFHV, SERVICES, YELLOW, farthest, pick_zones
 
 SERVICE_PERCENT = (25, 3, 7, 65)
 """Yellow, green, FHV, HVFHV. New York has less green and more HVFHV; so the small topics are seen, too."""

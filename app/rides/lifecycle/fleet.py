@@ -16,11 +16,12 @@ import numpy as np
 
 from app.codecs.arrays import Int64s
 from app.domain.windows.durations import SECOND_US
-from app.rides.generator.demand import HOUR_US, MAX_NUMBER, WEEKDAY, WEEKEND
+from app.rides.generator.demand import MAX_NUMBER, WEEKDAY, WEEKEND
 from app.rides.generator.draws import Draws
 from app.rides.generator.generator import Generator
 from app.rides.generator.trips import longest_seconds
-from app.rides.generator.zones import SERVICES
+from app.rides.generator.zone_shares import SERVICES
+from app.rides.ride import HOUR_US
 
 SHIFTS_PER_DAY = 3
 MAX_SHIFT_RIDES = 1 << 17

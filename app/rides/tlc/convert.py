@@ -41,7 +41,7 @@ def converted(name: str, dtype: pl.DataType, conversion: Conversion) -> pl.Expr:
     return _CONVERSIONS[conversion](pl.col(name), dtype)
 
 
-def _number(column: pl.Expr, dtype: pl.DataType) -> pl.Expr:
+def _number(column: pl.Expr) -> pl.Expr:
     number = column.cast(pl.Float64, strict=False)
     return pl.when(number.is_finite()).then(number)
 
@@ -52,7 +52,7 @@ def _hundredths(column: pl.Expr, dtype: pl.DataType) -> pl.Expr:
     A double is first taken to millionths, which gives back the decimal that was meant (0.7299999999999999);
     decimals beyond the sixth do not count.
     """
-    millionths = (_number(column, dtype) * 1_000_000).round()
+    millionths = (_number(column) * 1_000_000).round()
     whole = pl.when(millionths.abs() < _MICRO_LIMIT).then(millionths).cast(pl.Int64)
     floor, rest = whole.floordiv(10_000), whole.mod(10_000)
     up = (rest > 5_000) | ((rest == 5_000) & (floor.mod(2) == 1))
@@ -62,7 +62,7 @@ def _hundredths(column: pl.Expr, dtype: pl.DataType) -> pl.Expr:
 def _whole(column: pl.Expr, dtype: pl.DataType) -> pl.Expr:
     if dtype.is_integer():
         return column.cast(pl.Int64)
-    number = _number(column, dtype)
+    number = _number(column)
     return pl.when((number == number.floor()) & (number.abs() < 2.0**53)).then(number).cast(pl.Int64)
 
 

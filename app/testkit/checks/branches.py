@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from app.codecs.batches.origin_headers import OFFSET, PARTITION, TIMESTAMP_MS, TOPIC
 from app.domain.branch import Branch
+from app.domain.oracle.branch_fold import topic_of
 from app.domain.records import TopicPartition, with_derived
 from app.testkit.checks.expected import Expected
 from app.testkit.cluster.partition_log import SentRecord
@@ -41,7 +42,7 @@ def branch_problems(world: World, settled: Sequence[Expected], branch: Branch) -
 def _going_to(expected: Expected, branch: Branch, topic: str, output: str) -> list[Fact]:
     """The usable records of a topic that belong into `output`, in offset order."""
     usable = (r for r in expected.records if r.topic == topic and (topic, r.offset) not in expected.refused)
-    chosen = [r for r in usable if branch.topic_of(with_derived(branch.source, r.values)) == output]
+    chosen = [r for r in usable if topic_of(branch, with_derived(branch.source, r.values)) == output]
     return [expected.inside[topic, r.offset] for r in sorted(chosen, key=lambda r: r.offset)]
 
 

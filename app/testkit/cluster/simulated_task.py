@@ -20,7 +20,7 @@ from app.domain.records import TopicPartition
 from app.engine.core.advances import LogEnds
 from app.engine.core.batch import Batch, Output, Transaction
 from app.engine.core.begun import begun_in, require_same
-from app.engine.core.building import Piece
+from app.engine.core.building import Stretch
 from app.engine.core.definition import TaskDefinition
 from app.engine.core.restore import Restorer
 from app.engine.core.task import TaskCore
@@ -140,11 +140,11 @@ class SimulatedTask:
         transaction = core.keep_up() if self.draws.random() < 0.5 else None
         if transaction is not None:
             return transaction
-        piece = core.to_build() if self._are_advances_settled() else None
-        if piece is not None and self.draws.random() < 0.7:
-            batch = self._read_again(piece)
+        stretch = core.to_build() if self._are_advances_settled() else None
+        if stretch is not None and self.draws.random() < 0.7:
+            batch = self._read_again(stretch)
             yield
-            return core.build(batch, self._advances(piece.topic), self.schemas)
+            return core.build(batch, self._advances(stretch.topic), self.schemas)
         fetched = self._fetched(core)
         self.is_idle = not fetched and core.to_build() is None
         if fetched:
@@ -164,10 +164,10 @@ class SimulatedTask:
         topic = self.draws.choice([topic.name for source in self.definition.sources for topic in source.topics])
         return core.advance(topic, watermark_us)
 
-    def _read_again(self, piece: Piece) -> Batch:
-        batch = self.log(piece.topic).fetch(piece.from_offset, self._size(), until=piece.to_offset)
-        if batch.next_offset == piece.from_offset:
-            raise StateError(f"{piece.topic}-{self.partition}: cannot be read again from {piece.from_offset}")
+    def _read_again(self, stretch: Stretch) -> Batch:
+        batch = self.log(stretch.topic).fetch(stretch.from_offset, self._size(), until=stretch.to_offset)
+        if batch.next_offset == stretch.from_offset:
+            raise StateError(f"{stretch.topic}-{self.partition}: cannot be read again from {stretch.from_offset}")
         return batch
 
     def _advances(self, topic: str) -> list[Advance]:

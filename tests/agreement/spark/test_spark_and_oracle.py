@@ -22,13 +22,13 @@ from app.domain.rules.admission import refusal
 from app.domain.view import View
 from app.rides.ride import HOUR_US, RIDES
 from app.rides.views import VIEWS
-from spark_batch.findings.compare import cells_of, key_of
 from spark_batch.folds.corrections import ToldCorrections
 from spark_batch.folds.recompute import rows
 from spark_batch.folds.recount import Recount, counted, recount
 from spark_batch.source.read_source import kept_columns, read_source
 from spark_batch.source.watermark import with_watermark
 from spark_batch.stored.cut import TaskCut
+from spark_batch.stored.row_frames import cells_of, key_of
 from tests.support.material.histories import (
     SCHEMAS,
     START_US,

@@ -18,13 +18,13 @@ from app.domain.oracle.view_fold import fold
 from app.domain.records import Record
 from app.rides.ride import RIDES
 from app.rides.views import ZONE_DEMAND
-from spark_batch.findings.compare import cells_of, key_of
-from spark_batch.findings.ledgers import LedgerEntry
 from spark_batch.folds.corrections import ToldCorrections
 from spark_batch.folds.recount import recount
 from spark_batch.source.read_source import read_source
 from spark_batch.source.watermark import with_watermark
 from spark_batch.stored.cut import TaskCut
+from spark_batch.stored.ledgers import LedgerEntry
+from spark_batch.stored.row_frames import cells_of, key_of
 from tests.support.material.histories import SCHEMAS, TOPIC_NAMES, random_log
 from tests.support.spark_logs import as_kafka
 

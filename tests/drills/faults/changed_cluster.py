@@ -19,6 +19,7 @@ from app.topics import application_topics, source_topics
 from tests.drills.drill import DrillBroken
 from tests.drills.world.field import Field
 from tests.drills.world.fleet import Fleet, has_ended
+from tests.support.machine.asking import results
 from tests.support.machine.cluster import write_rides
 from tests.support.machine.workers import Worker
 from tests.support.machine.world import covers, delete_records, delete_topics, own_world
@@ -57,8 +58,7 @@ def _deleted(settings: Settings, fleet: Fleet) -> None:
 def _with_more_partitions(settings: Settings, fleet: Fleet) -> None:
     more = [NewPartitions(TOPIC, settings.topics.partitions + 1)]
     admin = admin_client(settings.kafka)
-    for future in admin.create_partitions(more).values():
-        future.result(30)
+    results(admin.create_partitions(more).values(), "partitions are added", 30)
 
 
 def _overtaken_by_retention(settings: Settings, fleet: Fleet) -> None:

@@ -11,6 +11,7 @@ from app.base.kafka.clients import librdkafka_options
 from app.base.settings import Settings
 from app.domain.rows import Cells, RowKey
 from app.domain.view import View
+from tests.support.machine.asking import flush
 
 KeyAndValue = tuple[bytes, bytes]
 
@@ -40,7 +41,7 @@ def write(settings: Settings, changelog: str, records: Iterable[tuple[int, bytes
         except BufferError:
             producer.flush()
             producer.produce(changelog, value, key, partition)
-    assert producer.flush(120) == 0
+    flush(producer, 120)
     assert not refused, refused[0]
 
 

@@ -21,8 +21,9 @@ from app.base.services import kafka, processes, registry
 from app.base.services.processes import Daemon
 from app.base.setting_groups import KafkaSettings, TopicSettings
 from app.base.settings import Settings
+from tests.support.machine.asking import in_time
 from tests.support.machine.services import local_settings
-from tests.support.machine.waiting import wait_for
+from tests.support.machine.waiting import patient, wait_for
 from tests.support.truth import cluster_of
 
 START_SECONDS = 120.0
@@ -43,22 +44,23 @@ class Brokers:
     def start(self, node: int = 0) -> None:
         """Start a broker again and wait until it answers."""
         daemon = self._daemons[node]
-        processes.start(daemon, STOP_SECONDS, self._owner_fd)
+        processes.start(daemon, patient(STOP_SECONDS), self._owner_fd)
         process = processes.find(daemon.pid_file)
         assert process is not None
-        deadline = time.monotonic() + START_SECONDS
+        deadline = time.monotonic() + patient(START_SECONDS)
         processes.await_answer(daemon, process, lambda: kafka.answers(self.nodes[node]), deadline)
 
     def stop(self, node: int = 0) -> None:
         """As an administrator does."""
-        processes.stop(self._daemons[node].pid_file, STOP_SECONDS)
+        processes.stop(self._daemons[node].pid_file, patient(STOP_SECONDS))
 
     def kill(self, node: int = 0) -> None:
         """With SIGKILL; what the operating system holds of its log survives."""
         process = processes.find(self._daemons[node].pid_file)
         assert process is not None, "the broker does not run"
         process.kill()
-        process.wait(STOP_SECONDS)
+        with in_time("the killed broker is gone"):
+            process.wait(patient(STOP_SECONDS))
         processes.forget(self._daemons[node].pid_file)
 
     def fill(self, node: int = 0) -> None:
@@ -66,7 +68,8 @@ class Brokers:
         process = processes.find(self._daemons[node].pid_file)
         assert process is not None, "the broker does not run"
         resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (0, 0))
-        process.wait(START_SECONDS)
+        with in_time("the broker ends on a full disk"):
+            process.wait(patient(START_SECONDS))
         processes.forget(self._daemons[node].pid_file)
 
     def leader_of(self, topic: str, partition: int) -> int:
@@ -83,7 +86,8 @@ class Brokers:
         )
 
     def _topics(self) -> dict:
-        return AdminClient({**librdkafka_options(self.settings.kafka), "log_level": 0}).list_topics(timeout=20).topics
+        admin = AdminClient({**librdkafka_options(self.settings.kafka), "log_level": 0})
+        return admin.list_topics(timeout=patient(20)).topics
 
 
 @contextlib.contextmanager
@@ -98,8 +102,8 @@ def running_brokers(folder: Path, nodes: int = 1) -> Iterator[Brokers]:
     try:
         brokers._daemons += _daemons(made)
         for daemon in brokers._daemons:  # together, as a quorum needs two
-            processes.start(daemon, STOP_SECONDS, read_fd)
-        processes.start(registry_daemon, STOP_SECONDS, read_fd)
+            processes.start(daemon, patient(STOP_SECONDS), read_fd)
+        processes.start(registry_daemon, patient(STOP_SECONDS), read_fd)
         wait_for(lambda: all(kafka.answers(node) for node in made), "the brokers answer", seconds=START_SECONDS)
         wait_for(lambda: registry.answers(settings), "the registry answers", seconds=START_SECONDS)
         registry.set_compatibility(settings)
@@ -110,7 +114,7 @@ def running_brokers(folder: Path, nodes: int = 1) -> Iterator[Brokers]:
             process = processes.find(daemon.pid_file)
             if process is not None:
                 process.kill()  # its data is thrown away
-                process.wait(STOP_SECONDS)
+                process.wait(patient(STOP_SECONDS))
             processes.forget(daemon.pid_file)
         os.close(read_fd)
         os.close(write_fd)

@@ -30,12 +30,10 @@ from tests.drills.drill import Drill, Size
 from tests.drills.world.brokers import Brokers
 from tests.drills.world.fleet import Fleet
 from tests.drills.world.load import Load
-from tests.support.machine.waiting import NotInTime, patient
+from tests.support.machine.asking import results
+from tests.support.machine.waiting import patient
 from tests.support.machine.world import delete_topics, own_world
 
-LIMIT_SECONDS = 240.0
-"""Nothing that is waited for takes so long, on a busy machine either."""
-ASK_AGAIN_SECONDS = 0.1
 WORKERS = 2
 LEAST_RIDES = 1_000
 
@@ -76,14 +74,8 @@ class Field:
         threading.Event().wait(self.rng.uniform(least_seconds, most_seconds))
 
     def wait(self, condition: Callable[[], bool], what: str, *, mend: bool = False) -> None:
-        """Ask until it holds. `mend`: workers that end meanwhile are started anew. NotInTime if it never does."""
-        deadline = time.monotonic() + patient(LIMIT_SECONDS)
-        while not condition():
-            if time.monotonic() > deadline:
-                raise NotInTime(f"not within {patient(LIMIT_SECONDS):.0f} s: {what}")
-            if mend:
-                self.fleet.mend()
-            threading.Event().wait(ASK_AGAIN_SECONDS)
+        """Ask until it holds; see `Fleet.wait`."""
+        self.fleet.wait(condition, what, mend=mend)
 
     def settle(self, count: int = WORKERS) -> None:
         """Everything is written, folded, closed, and held by workers that answer."""
@@ -107,8 +99,7 @@ class Field:
             for name, value in settings.items()
         ]
         asked = ConfigResource(ResourceType.TOPIC, topic, incremental_configs=entries)
-        for future in self._admin.incremental_alter_configs([asked]).values():
-            future.result(30)
+        results(self._admin.incremental_alter_configs([asked]).values(), "the topic is altered", 30)
 
     @property
     def changelog(self) -> str:
@@ -168,5 +159,5 @@ def field_of(brokers: Brokers, drill: Drill, seed: int, size: Size, folder: Path
 def _there(settings: Settings, wanted: Iterable[Topic]) -> list[str]:
     """A killed broker may forget that records were deleted, never that a topic was."""
     admin = AdminClient(librdkafka_options(settings.kafka))
-    found = admin.list_topics(timeout=20).topics
+    found = admin.list_topics(timeout=patient(20)).topics
     return [topic.name for topic in wanted if topic.name in found]

@@ -16,10 +16,15 @@ from app.codecs.stored.export import ExportMetadata, read_export
 from app.domain.marker import Marker
 from app.engine.drive.failpoints import VARIABLE
 from app.rides.views import VENDOR_TRIPS
+from tests.support.machine.waiting import wait_for
 from tests.support.machine.workers import Worker
 from tests.support.machine.world import tasks_of
 
 Note = Callable[..., None]
+LIMIT_SECONDS = 240.0
+"""Nothing that is waited for takes so long, on a busy machine either."""
+TOLD_OF = 4
+"""Where every worker ends at its start, dozens of them do in a wait: the last ones' words are enough."""
 
 
 class Fleet:
@@ -63,6 +68,23 @@ class Fleet:
     def forget(self, worker: Worker) -> None:
         """It has ended, and is not missed."""
         self.members.remove(worker)
+
+    def wait(self, condition: Callable[[], bool], what: str, *, mend: bool = False) -> None:
+        """Ask until it holds. `mend`: workers that end meanwhile are started anew.
+
+        NotInTime if it never does; a plain AssertionError if a worker has ended by itself in that time.
+        """
+        concerned: list[Worker] = []
+
+        def holds() -> bool:
+            if condition():
+                return True
+            concerned[:] = [*concerned, *(worker for worker in self.members if worker not in concerned)][-TOLD_OF:]
+            if mend:
+                self.mend()
+            return False
+
+        wait_for(holds, what, concerned, LIMIT_SECONDS)
 
     def mend(self) -> None:
         """What a supervisor does: a member that has ended by itself is started anew."""

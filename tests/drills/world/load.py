@@ -23,6 +23,7 @@ from app.rides.pace import Pace
 from app.rides.produce import write_rides
 from app.rides.ride import RIDE_COLUMNS, SERVICES, avro_schema
 from tests.drills.drill import DrillBroken
+from tests.support.machine.waiting import patient
 
 STEP_SECONDS = 0.1
 RIDES_PER_DAY = 20_000
@@ -31,6 +32,8 @@ DIRT = Dirt(late=0.01, stray_years=0.001, duplicates=0.002)
 UNKNOWN_ID = 987_654
 DAY_MS = 86_400_000
 JOIN_SECONDS = 200
+UNCONFIRMED_SECONDS = 120
+"""So long a record may wait for brokers that a drill has ended; they come back as late as the drill waits."""
 
 
 class Place(NamedTuple):
@@ -78,6 +81,7 @@ class Load:
             {
                 **librdkafka_options(settings.kafka),
                 **OPTIONS,
+                "message.timeout.ms": int(patient(UNCONFIRMED_SECONDS) * 1000),
                 "delivery.report.only.error": False,
                 "on_delivery": self._note,
             }
@@ -104,7 +108,7 @@ class Load:
         """Stop, and wait until every record is acknowledged. DrillBroken if one was refused."""
         self._stop.set()
         if self._thread.is_alive():
-            self._thread.join(JOIN_SECONDS)
+            self._thread.join(patient(JOIN_SECONDS))
         if self._thread.is_alive() or self._error or self._failures:
             told = self._error or (self._failures[0] if self._failures else "the producer does not come to an end")
             raise DrillBroken(f"the load failed: {told}")

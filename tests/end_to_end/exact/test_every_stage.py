@@ -169,7 +169,7 @@ def _correct(settings: Settings) -> list[tuple[str, str | None]]:
     given = [_told(key, cells, better), _told(key, cells, better), _told(key, None, better)]
     producer.send(topic, given, [None] * 3, [0] * 3, partition)
     producer.finish()
-    wait_for(lambda: len(_outcomes(settings)) == 3, "the corrections are judged")
+    wait_for(lambda: len(_outcomes(settings)) >= 3, "the corrections are judged")
     return [("applied", None), ("refused", "moved_on"), ("refused", "moved_on")]
 
 

@@ -17,7 +17,7 @@ from app.rides.ride import RIDES, SERVICES
 from app.rides.views import VENDOR_TRIPS
 from tests.support.apps.two_sources import POOLED, POOLED_TOPIC, POOLED_VIEWS, two_sources_topics
 from tests.support.machine.cluster import write_rides
-from tests.support.machine.waiting import wait_for
+from tests.support.machine.waiting import patient, wait_for
 from tests.support.machine.workers import Worker, workers
 from tests.support.machine.world import assert_exact, covers, markers, tasks_of
 
@@ -79,7 +79,7 @@ def test_a_fenced_task_is_taken_back_and_the_rest_goes_on(both: Settings, tmp_pa
                 **librdkafka_options(both.kafka),
                 "transactional.id": names.transactional_id(both.app_id, RIDES.name, 0),
             }
-        ).init_transactions(10)
+        ).init_transactions(patient(10))
         _write(both, 1)
         wait_for(lambda: "this worker drops task 0" in one.log.read_text(), "it is fenced", [one])
         wait_for(lambda: _covers(both, one), "it covers all of both again", [one])

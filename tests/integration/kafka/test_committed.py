@@ -11,6 +11,7 @@ from app.base import names
 from app.base.kafka.clients import librdkafka_options
 from app.base.kafka.committed import LogRefused, committed
 from app.base.settings import Settings
+from tests.support.machine.asking import flush
 
 
 def test_a_log_that_is_always_written_to_has_an_end(world: Settings) -> None:
@@ -55,7 +56,7 @@ def test_records_of_open_and_aborted_transactions_are_not_given(world: Settings)
         end()
     producer.begin_transaction()
     producer.produce(topic, "open", partition=0)
-    assert producer.flush(30) == 0
+    flush(producer)
     values = [message.value() for message in committed(client, topic, 0)]
     assert values == [b"commit_transaction"] * 2
     assert [message.value() for message in committed(client, topic, 0, 1)] == values[1:]

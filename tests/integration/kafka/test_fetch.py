@@ -19,7 +19,7 @@ from app.codecs.batches import inflating
 from app.engine.core.batch import Batch
 from app.engine.drive.kafka import kept_batches
 from app.engine.drive.kafka.fetch import drain, next_fetch
-from tests.support.machine.waiting import patient
+from tests.support.machine.asking import results
 
 PARTITIONS = 3
 ISOLATION = ("read_committed", "read_uncommitted")
@@ -42,7 +42,7 @@ def topic(services: Settings, request: pytest.FixtureRequest) -> str:
     name = f"fetch-{next(_numbers)}"
     admin = AdminClient(librdkafka_options(services.kafka))
     new = NewTopic(name, PARTITIONS, 1, config={"message.timestamp.type": request.param, "retention.ms": "-1"})
-    admin.create_topics([new])[name].result(patient(10))
+    results(admin.create_topics([new]).values(), "the topic is made")
     asyncio.run(_fill(services, name))
     return name
 
@@ -130,7 +130,7 @@ async def test_a_batch_that_the_broker_takes_and_that_is_too_large_uncompressed_
         monkeypatch.setattr(module, "MAX_BYTES", 2_000_000)
     place, options = TopicPartition(f"bomb-{next(_numbers)}", 0), aiokafka_options(services.kafka)
     admin = AdminClient(librdkafka_options(services.kafka))
-    admin.create_topics([NewTopic(place.topic, 1, 1)])[place.topic].result(patient(10))
+    results(admin.create_topics([NewTopic(place.topic, 1, 1)]).values(), "the topic is made")
     async with AIOKafkaProducer(**options, compression_type=codec, max_batch_size=5_000_000) as producer:
         for values in ([b"before"], [bytes(1_500_000), bytes(1_500_000)], [b"behind"]):
             batch = producer.create_batch()

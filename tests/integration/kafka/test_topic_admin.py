@@ -17,6 +17,7 @@ from app.edge.cli.machine.doctor_cluster import cluster_findings
 from app.edge.cli.main import run
 from app.rides.ride import RIDES
 from app.topics import application_topics, source_topics
+from tests.support.machine.asking import results
 
 
 def test_creating_twice_creates_once(settings: Settings) -> None:
@@ -80,5 +81,4 @@ def alter_topic(settings: Settings, topic: str, changes: dict[str, str]) -> None
     entries = [ConfigEntry(*one, incremental_operation=AlterConfigOpType.SET) for one in changes.items()]
     admin = admin_client(settings.kafka)
     asked = ConfigResource(ResourceType.TOPIC, topic, incremental_configs=entries)
-    for future in admin.incremental_alter_configs([asked]).values():
-        future.result(30)
+    results(admin.incremental_alter_configs([asked]).values(), "the topic is altered", 30)

@@ -70,8 +70,9 @@ def test_a_watermark_raised_by_hand_makes_what_comes_after_it_late(world: Settin
         )
         assert done.returncode == 0, done.stderr
         places = len(RIDES.topics) * world.topics.partitions
-        wait_for(lambda: len(_ride_advances(world)) == places, "each is raised", [running])
+        wait_for(lambda: len(_ride_advances(world)) >= places, "each is raised", [running])
         advances = _ride_advances(world)
+        assert len(advances) == places
         raised_to = closing_watermark_us(round(to.timestamp() * 1000), VIEWS)
         assert {a.watermark_us for a in advances} == {raised_to}
         assert {(a.topic, a.partition): a.at_offset for a in advances} == log_ends(world, RIDES)

@@ -20,6 +20,7 @@ from app.rides.ride import RIDES
 from app.rides.views import ZONE_DEMAND
 from tests.drills.faults.changelog_writer import layout_1_row, write
 from tests.support.flow import ByTask, by_task, exported, exported_task
+from tests.support.machine.asking import flush
 from tests.support.machine.cluster import write_rides
 from tests.support.machine.waiting import wait_for
 from tests.support.machine.workers import Worker
@@ -109,7 +110,7 @@ def _open_transaction(world: Settings, partition: int) -> Iterator[None]:
     producer.init_transactions()
     producer.begin_transaction()
     producer.produce(names.changelog_topic(world.app_id, RIDES.name), b"", b"stranger", partition)
-    assert producer.flush(30) == 0
+    flush(producer)
     try:
         yield
     finally:

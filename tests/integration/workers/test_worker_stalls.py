@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import re
 import signal
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -18,13 +17,13 @@ from app.engine.drive.ending import ExitCode
 from app.engine.drive.watch.progress import IN_WORDS, Cause
 from tests.support.machine.cluster import write_rides
 from tests.support.machine.services import frozen, running_services
-from tests.support.machine.waiting import wait_for
+from tests.support.machine.waiting import patient, wait_for
 from tests.support.machine.workers import Worker
 from tests.support.machine.world import assert_exact, covers, own_world, ready_worker, worker
 
-SHORT = {"FLAGFALL_WORKER_STALLED_SECONDS": 2, "FLAGFALL_WORKER_STALLED_EXIT_SECONDS": 6}
-NEVER = {"FLAGFALL_WORKER_STALLED_SECONDS": 2, "FLAGFALL_WORKER_STALLED_EXIT_SECONDS": 0}
-STOP_SECONDS = 4
+SHORT = {"FLAGFALL_WORKER_STALLED_SECONDS": patient(2), "FLAGFALL_WORKER_STALLED_EXIT_SECONDS": patient(6)}
+NEVER = {"FLAGFALL_WORKER_STALLED_SECONDS": patient(2), "FLAGFALL_WORKER_STALLED_EXIT_SECONDS": 0}
+STOP_SECONDS = patient(4)
 STOPS = {"FLAGFALL_WORKER_STOP_TIMEOUT_SECONDS": STOP_SECONDS}
 
 
@@ -45,7 +44,8 @@ def test_a_worker_that_gets_nowhere_says_why_and_ends_to_be_started_again(
         assert started.ended() == ExitCode.STALLED
     words = started.log.read_text()
     said = re.findall(rf"no progress for \d+ s: {re.escape(IN_WORDS[told])}.*", words)
-    assert ["the worker ends to be started again" in line for line in said] == [False, True]
+    *before, last = ("the worker ends to be started again" in line for line in said)
+    assert (set(before), last) == ({False}, True), said  # said before it ended, and as it ended
     with ready_worker(world, tmp_path, "again") as again:
         wait_for(lambda: covers(world, again), "every ride is covered", [again])
         assert_exact(world, [again])
@@ -88,11 +88,9 @@ def test_silent_services_are_told_apart(tmp_path: Path) -> None:
                 assert stays.get("/livez").json()["cause"] == "broker_silent"
                 assert ends.ended() == ExitCode.STALLED
                 assert "no broker answers" in ends.log.read_text()
-                began = time.monotonic()
                 stays.send(signal.SIGTERM)
                 assert stays.ended() == ExitCode.BROKEN_OFF
-                assert "did not stop within 4 s; what it waits for:" in stays.log.read_text()
-                assert time.monotonic() - began >= STOP_SECONDS
+                assert f"did not stop within {STOP_SECONDS:g} s; what it waits for:" in stays.log.read_text()
         with ready_worker(settings, tmp_path, "again") as again:
             wait_for(lambda: covers(settings, again), "every ride is covered", [again])
             assert_exact(settings, [again])

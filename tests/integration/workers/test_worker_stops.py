@@ -12,9 +12,10 @@ from app.base.kafka.topic_admin import admin_client, create_topics
 from app.base.settings import Settings
 from app.rides.ride import RIDES
 from app.topics import source_topics
+from tests.support.machine.asking import results
 from tests.support.machine.cluster import write_rides
 from tests.support.machine.refusals import assert_said, make_changelog_anew, on_own_port
-from tests.support.machine.waiting import patient, wait_for
+from tests.support.machine.waiting import wait_for
 from tests.support.machine.world import covers, delete_records, delete_topics, ends_in_words, ready_worker
 from tests.support.truth import log_ends
 
@@ -80,8 +81,7 @@ def test_a_topic_that_is_deleted_under_a_worker_that_commits_its_offsets_ends_it
 def test_partitions_that_are_added_stop_a_running_worker(world: Settings, tmp_path: Path) -> None:
     with ready_worker(world, tmp_path) as running:
         admin = admin_client(world.kafka)
-        for future in admin.create_partitions([NewPartitions("rides.green", 5)]).values():
-            future.result(patient(10))
+        results(admin.create_partitions([NewPartitions("rides.green", 5)]).values(), "partitions are added")
         code = running.ended()
     assert_said(
         CompletedProcess([], code, running.log.read_text()), "rides.green has 5 partitions, not 4", "FLAGFALL_APP_ID"

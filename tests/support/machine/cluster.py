@@ -17,6 +17,7 @@ from app.rides.generator.dirt import Dirt
 from app.rides.generator.generator import Generator
 from app.rides.ride import RIDE_COLUMNS, RIDES, SERVICES, avro_schema
 from app.topics import topics
+from tests.support.machine.asking import results
 from tests.support.machine.waiting import patient, wait_for
 
 
@@ -27,7 +28,7 @@ def fresh_topics(settings: Settings) -> None:
     existing = set(admin.list_topics(timeout=patient(10)).topics)
     for future in admin.delete_topics([t.name for t in wanted if t.name in existing] or ["none"]).values():
         with contextlib.suppress(KafkaException):
-            future.result(patient(10))
+            results([future], "the topics are deleted")
     names = {t.name for t in wanted}
     wait_for(lambda: not set(admin.list_topics(timeout=patient(10)).topics) & names, "the topics are gone")
     create_topics(settings.kafka, wanted)

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import os
+import queue
 import re
 import shutil
 import subprocess
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from tests.support.machine.ports import free_ports
@@ -65,28 +70,66 @@ class Shell:
                 stderr=out,
                 text=True,
             )
+        self._lines: queue.SimpleQueue[str | None] = queue.SimpleQueue()
+        threading.Thread(target=self._read, daemon=True).start()
 
     def type(self, command: str) -> str:
-        """What the command prints, when it is done. AssertionError unless it ends well."""
+        """What the command prints. NotInTime if it does not end, AssertionError unless it ends well."""
         assert self._process.stdin is not None
-        assert self._process.stdout is not None
         self._process.stdin.write(f"{command}\necho {DONE} $?\n")
         self._process.stdin.flush()
-        said = []
-        for line in self._process.stdout:
+        said: list[str] = []
+        for line in self._lines_until(time.monotonic() + patient(COMMAND_SECONDS), command, said):
             if line.startswith(DONE):
                 assert line.split()[1] == "0", f"{command} ended with {line.split()[1]}\n{self._told(said)}"
                 return "".join(said)
             said.append(line)
         raise AssertionError(f"{command} ended the shell\n{self._told(said)}")
 
-    def end(self) -> None:
+    def close(self) -> None:
         """Whatever still runs in it is ended, too."""
         self._process.kill()
         self._process.wait()
 
+    def _read(self) -> None:
+        """What is printed, line by line, and None at its end."""
+        assert self._process.stdout is not None
+        for line in self._process.stdout:
+            self._lines.put(line)
+        self._lines.put(None)
+
+    def _lines_until(self, deadline: float, command: str, said: list[str]) -> Iterator[str]:
+        while True:
+            try:
+                line = self._lines.get(timeout=max(0.0, deadline - time.monotonic()))
+            except queue.Empty:
+                raise NotInTime(f"{command} has not ended\n{self._told(said)}") from None
+            if line is None:
+                return
+            yield line
+
     def _told(self, said: list[str]) -> str:
         return "".join(said[-40:]) + self.log.read_text()[-3000:]
+
+
+def said_of(text: str) -> str:
+    """The command of the README of which it says this."""
+    (command,) = re.findall(rf"(make \w+) {re.escape(text)}", README)
+    return str(command)
+
+
+@contextmanager
+def and_then(command: str, folder: Path, environment: dict[str, str]) -> Iterator[None]:
+    """A command that is run after the block, however that ends; if both fail, the block's failure is the one told."""
+    try:
+        yield
+    except BaseException as first:
+        try:
+            run_to_end(command, folder, environment)
+        except AssertionError as second:
+            first.add_note(f"after that, {second}")
+        raise
+    run_to_end(command, folder, environment)
 
 
 def run_to_end(command: str, folder: Path, environment: dict[str, str]) -> str:

@@ -19,6 +19,7 @@ from app.codecs.stored.marker import encode_marker
 from app.domain.marker import InputPosition, Marker
 from app.rides.ride import RIDES
 from app.topics import application_topics
+from tests.support.machine.asking import flush
 from tests.support.machine.ports import free_ports
 from tests.support.machine.waiting import wait_for
 from tests.support.machine.world import delete_topics
@@ -67,7 +68,7 @@ def write_marker(world: Settings, moved: Callable[[InputPosition], InputPosition
     producer = Producer(librdkafka_options(world.kafka))
     changelog = names.changelog_topic(world.app_id, RIDES.name)
     producer.produce(changelog, encode_marker(marker), marker_key(RIDES.number), 0)
-    assert producer.flush(10) == 0
+    flush(producer)
 
 
 def assert_said(ended: CompletedProcess[str], *words: str) -> None:

@@ -19,14 +19,14 @@ _sessions: list[SparkSession] = []
 
 
 @pytest.fixture(scope="session")
-def spark() -> SparkSession:
-    """The session, shared by all folders that import this fixture; it ends with the process."""
+def spark(tmp_path_factory: pytest.TempPathFactory) -> SparkSession:
+    """The session, shared by all folders that import this fixture; it ends with the process.
+
+    What Spark works with goes with it. Its log stays, where the gate looks for logs.
+    """
     if not _sessions:
         scratch = Path(_held.enter_context(tempfile.TemporaryDirectory(prefix="flagfall-spark-")))
+        log = tmp_path_factory.mktemp("spark") / "spark.log"
         jars = fetch("spark", Settings.load().cache_dir)
-        _sessions.append(
-            _held.enter_context(
-                spark_session(jars, scratch, scratch / "spark.log", java_home=find_java().home, cores=2)
-            )
-        )
+        _sessions.append(_held.enter_context(spark_session(jars, scratch, log, java_home=find_java().home, cores=2)))
     return _sessions[0]

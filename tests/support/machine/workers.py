@@ -24,6 +24,10 @@ ANSWER_SECONDS = 10.0
 END_SECONDS = 120.0
 
 
+class LateAnswer(NotInTime, httpx.TimeoutException):
+    """Late for a test that needs the answer, an error of httpx for who asks until there is one."""
+
+
 class Worker:
     """One worker process; `log` is what it printed. `application`: another module than `flagfall worker` runs.
 
@@ -59,7 +63,11 @@ class Worker:
             )
 
     def get(self, path: str, **parameters: Any) -> httpx.Response:
-        return self._asking.get(self.url + path, params=parameters)
+        """Its answer. LateAnswer if none comes in time; another httpx.HTTPError if nobody listens."""
+        try:
+            return self._asking.get(self.url + path, params=parameters)
+        except httpx.TimeoutException as late:
+            raise LateAnswer(f"{self.log.stem} has not answered {path}: {late!r}") from late
 
     def is_ready(self) -> bool:
         with contextlib.suppress(httpx.HTTPError):

@@ -32,6 +32,7 @@ from app.rides.shipped import SHIPPED
 from app.rides.views import VENDOR_TRIPS, VIEWS
 from app.topics import finals_topics, source_topics, topics
 from tests.support.flow import by_task, exported, in_changelog
+from tests.support.machine.asking import results
 from tests.support.machine.cluster import write_rides
 from tests.support.machine.waiting import NotInTime, patient, wait_for
 from tests.support.machine.workers import FLAGFALL, Worker, environment_of
@@ -65,8 +66,7 @@ def delete_topics(settings: Settings, wanted: Sequence[str]) -> None:
     """Gone when this returns."""
     admin = AdminClient(librdkafka_options(settings.kafka))
     if wanted:
-        for future in admin.delete_topics(list(wanted)).values():
-            future.result(patient(10))
+        results(admin.delete_topics(list(wanted)).values(), "topics are deleted")
     wait_for(lambda: not set(admin.list_topics(timeout=patient(10)).topics) & set(wanted), "topics are gone")
 
 
@@ -75,8 +75,7 @@ def delete_records(settings: Settings, ends: dict[tuple[str, int], int]) -> None
     admin = AdminClient(librdkafka_options(settings.kafka))
     below = [TopicPartition(topic, partition, end) for (topic, partition), end in ends.items() if end]
     if below:
-        for future in admin.delete_records(below).values():
-            future.result(patient(10))
+        results(admin.delete_records(below).values(), "records are deleted")
 
 
 @contextlib.contextmanager
@@ -202,8 +201,9 @@ def next_offsets(settings: Settings) -> dict[tuple[str, int], int]:
 def committed_offsets(settings: Settings) -> dict[tuple[str, int], int]:
     """What the group has committed, as Kafka's own tools show it."""
     admin = AdminClient(librdkafka_options(settings.kafka))
-    (asked,) = admin.list_consumer_group_offsets([ConsumerGroupTopicPartitions(settings.app_id)]).values()
-    return {(at.topic, at.partition): at.offset for at in asked.result(patient(10)).topic_partitions}
+    asked = admin.list_consumer_group_offsets([ConsumerGroupTopicPartitions(settings.app_id)]).values()
+    (group,) = results(asked, "committed offsets are told")
+    return {(at.topic, at.partition): at.offset for at in group.topic_partitions}
 
 
 def messages(settings: Settings, topic: str) -> list:

@@ -14,6 +14,7 @@ from app.base.kafka.clients import librdkafka_options
 from app.base.registry.client import Registry
 from app.base.settings import Settings
 from app.codecs.avro.encode import framing
+from tests.support.machine.asking import flush
 
 EXAMPLE = Path(__file__).parents[3] / "docs" / "definitions.example.toml"
 TOPIC = "bikes.trips"
@@ -78,4 +79,4 @@ def write_trips(settings: Settings, count: int, seed: int = 1) -> None:
         if i % 50 == 49:
             producer.produce(TOPIC, b"no trip", key="1", timestamp=stamp_ms)
         producer.poll(0)
-    assert producer.flush(30) == 0
+    flush(producer)

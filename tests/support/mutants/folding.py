@@ -16,11 +16,11 @@ from app.domain.marker import LIVE
 from app.domain.pairs.alert import Alert
 from app.engine.core import completing, task
 from app.engine.core.batch import Batch
+from app.engine.core.cells import sessions
 from app.engine.core.draft import Draft
 from app.engine.core.pairs import joining, watching
 from app.engine.core.records import reading
 from app.engine.core.results import corrections
-from app.engine.core.views import sessions
 from app.engine.core.views.folding import UsableBatch
 
 

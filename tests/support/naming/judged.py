@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator
 from app.domain.advance import Advance
 from app.domain.contribution import key_of
 from app.domain.difference import Fate, Witness
-from app.domain.event_time import NO_WATERMARK, is_late
+from app.domain.event_time import NO_WATERMARK
+from app.domain.oracle.view_fold import is_late
 from app.domain.records import Record, TopicPartition, as_integer, with_derived
 from app.domain.rules.admission import refusal
 from app.domain.rules.epochs import AS_DECLARED

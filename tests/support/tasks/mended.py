@@ -92,8 +92,8 @@ def rebuild(broker: Broker, logs: Mapping[str, LogNow] = MappingProxyType({})) -
     told = task.log(names.corrected_topic("app"))
     outcomes = LogNow(TOPIC_ID, told.start, told.end)
     begun = Rebuild(DEFINITION, last_marker(task), there | dict(logs), advances, outcomes)
-    while (piece := begun.piece) is not None:
-        begun.take(task.log(piece.topic).fetch(piece.from_offset, 2, until=piece.to_offset), SCHEMAS)
+    while (stretch := begun.stretch) is not None:
+        begun.take(task.log(stretch.topic).fetch(stretch.from_offset, 2, until=stretch.to_offset), SCHEMAS)
     write(task, begun.transaction())
     return begun
 

@@ -13,10 +13,10 @@ from app.domain.marker import Fates, InputPosition, Marker, OffsetRange, ViewPos
 from app.domain.records import TopicPartition
 from app.domain.rows import RowKey
 from app.rides.views import ZONE_DEMAND as VIEW
-from spark_batch.findings.ledgers import Counted, accepted_losses, entries, not_adding_up, watermarks
 from spark_batch.folds.corrections import Corrections, ToldCorrections
 from spark_batch.source.read_schemas import resolved_otherwise
 from spark_batch.stored.cut import Span, TaskCut, joined
+from spark_batch.stored.ledgers import Counted, accepted_losses, entries, not_adding_up, watermarks
 
 YELLOW = "rides.yellow"
 CORRECTIONS = "flagfall.rides.corrections"

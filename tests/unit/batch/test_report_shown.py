@@ -17,9 +17,9 @@ from app.domain.naming.gathered import NamedRun
 from app.domain.naming.runs import OffsetRun
 from app.domain.rows import RowKey
 from app.rides.views import VENDOR_TRIPS, ZONE_DEMAND
-from spark_batch.findings.ledgers import LedgerEntry
 from spark_batch.findings.report import Report, ViewReport
 from spark_batch.findings.show import show
+from spark_batch.stored.ledgers import LedgerEntry
 
 ROWS, APPLIED, LATE = 1_018_432, 20_480_117, 31_544
 

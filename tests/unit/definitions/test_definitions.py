@@ -11,6 +11,7 @@ from click.testing import CliRunner
 
 from app.base.settings import Settings
 from app.definitions.load import catalogue_of
+from app.definitions.registered import value_schemas
 from app.definitions.rules import RuleShape
 from app.definitions.shapes import shape_of
 from app.definitions.sources import ColumnShape, SourceShape
@@ -27,7 +28,7 @@ from app.domain.windows.tumbling import Tumbling
 from app.edge.cli.main import cli
 from app.rides.ride import RIDES
 from app.rides.shipped import SHIPPED
-from app.topics import topics, value_schemas
+from app.topics import topics
 from tests.support.material.example import EXAMPLE, Read
 
 PAGE = EXAMPLE.with_name("definitions.md")
@@ -86,7 +87,7 @@ def test_topics_and_schemas_follow_the_file(catalogue: Catalogue) -> None:
     own = {"bikes.trips", "cabs-bike_trips-changelog", "cabs.bike_trips.advance-requests", "windows.bike_starts"}
     assert own < set(names)
     assert len(set(names)) == len(names)
-    schema = value_schemas(settings, catalogue)["bikes.trips-value"]
+    schema = value_schemas(catalogue)["bikes.trips-value"]
     assert {"name": "end_station", "type": ["null", "long"], "default": None, "doc": ""} in schema["fields"]
 
 

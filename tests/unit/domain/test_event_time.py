@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.domain.event_time import NO_WATERMARK, is_late, is_skewed
+from app.domain.event_time import NO_WATERMARK, is_skewed
+from app.domain.oracle.view_fold import is_late
 from app.domain.windows.tumbling import Tumbling
 from app.rides.views import VENDOR_TRIPS, ZONE_DEMAND
 

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.domain.errors import DefinitionError
-from app.domain.event_time import is_late
 from app.domain.measures.kinds import Count
+from app.domain.oracle.view_fold import is_late
 from app.domain.source import Coalesce, Column, Kind
 from app.domain.view import Group, View
 from app.domain.windows.boundaries import Unit, boundaries

@@ -9,6 +9,10 @@ from pathlib import Path
 import pytest
 import yaml
 
+from app.domain.windows.kinds import KINDS
+from app.rides.shipped import SOURCES
+from app.rides.views import CLEANLINESS
+
 CHECKOUT = Path(__file__).parents[3]
 CODE = [
     path
@@ -50,6 +54,26 @@ def test_every_rule_that_is_cited_exists() -> None:
         if number not in there
     }
     assert cited == set()
+
+
+def test_pages_say_which_numbers_are_taken() -> None:
+    groups = [brought.group for brought in SOURCES]
+    sources = max(source.number for group in groups for source in group.sources)
+    written = [one.output.number for group in groups for one in (*group.joins, *group.alerts)]
+    topics = max(topic.number for group in groups for source in group.sources for topic in source.topics)
+    views = max(view.number for view in (*(view for group in groups for view in group.views), CLEANLINESS))
+    contributing, definitions = ((CHECKOUT / name).read_text() for name in ("CONTRIBUTING.md", "docs/definitions.md"))
+    taken = sources, max(topics, *written), views
+    assert "sources 1 to {0}, views 1 to {2}, topics 1 to {1}".format(*taken) in contributing
+    assert re.findall(r"1 to (\d)\b", definitions) == [str(number) for number in taken]
+
+
+def test_every_kind_of_window_has_its_tag_and_its_meaning_on_a_page() -> None:
+    formats, rules = ((CHECKOUT / "docs" / name).read_text() for name in ("formats.md", "rules.md"))
+    (told,) = re.findall(r"window kind u8 \(([^)]+)\)", formats)
+    kinds = sorted(KINDS.values(), key=lambda kind: kind.tag)
+    assert told == ", ".join(f"{kind.tag} {kind.key.replace('_', ' ')}" for kind in kinds)
+    assert [kind.__name__ for kind in kinds if f"| `{kind.__name__}(" not in rules] == []
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if page.parent != HISTORY], ids=_name)

@@ -5,16 +5,25 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from app.base.services.errors import StartFailed
-from scripts.gate.machine import LEAST_PATIENCE, MOST_LANES, MOST_PATIENCE, environment_of_tests, lanes, patience
+from scripts.gate.machine import (
+    LEAST_PATIENCE,
+    MOST_LANES,
+    MOST_PATIENCE,
+    environment_of_stages,
+    environment_of_tests,
+    lanes,
+    patience,
+)
 from scripts.gate.stages import Stage, run
 from scripts.gate.tests_stage import keep_logs
 from scripts.gate.verdict import LINES, Failure, read_told, red_lines
-from tests.support.machine.waiting import NotInTime
+from tests.support.machine.waiting import NotInTime, patience_of
 from tests.support.told import PATIENTLY, facts_of
 
 CHECKOUT = Path(__file__).parents[3]
@@ -28,21 +37,47 @@ def failed(test: str, *, not_in_time: bool) -> dict[str, object]:
     return {"test": test, "event": "failed", "phase": "call", "not_in_time": not_in_time, "error": f"{test} failed"}
 
 
+def whole(*events: dict[str, object], tests: int | None = None) -> list[str]:
+    """Of a run in which every test came to its end."""
+    names = sorted({str(event["test"]) for event in events})
+    ended = [{"test": name, "event": "ended"} for name in names]
+    return told({"event": "collected", "tests": tests or len(names)}, *events, *ended)
+
+
 def test_what_came_too_late_is_tried_again() -> None:
-    found = read_told(told(failed("a", not_in_time=True), failed("b", not_in_time=True)))
+    found = read_told(whole(failed("a", not_in_time=True), failed("b", not_in_time=True)))
     assert [failure.test for failure in found.second_chances] == ["a", "b"]
     assert found.red == []
 
 
 def test_a_difference_leaves_no_second_chance_to_anybody() -> None:
-    found = read_told(told(failed("a", not_in_time=True), failed("b", not_in_time=False)))
+    found = read_told(whole(failed("a", not_in_time=True), failed("b", not_in_time=False)))
     assert found.second_chances == []
     assert [failure.test for failure in found.red] == ["b"]
 
 
 def test_four_that_come_too_late_are_no_chance() -> None:
-    found = read_told(told(*(failed(name, not_in_time=True) for name in "abcd")))
+    found = read_told(whole(*(failed(name, not_in_time=True) for name in "abcd")))
     assert found.second_chances == []
+
+
+def test_a_fixture_that_came_too_late_once_is_one_chance() -> None:
+    late = [failed(name, not_in_time=True) | {"phase": "setup", "error": "not within 5 s: broker"} for name in "abcde"]
+    assert len(read_told(whole(*late)).second_chances) == len(late)
+
+
+def test_a_run_that_broke_off_leaves_no_second_chance() -> None:
+    found = read_told(whole(failed("a", not_in_time=True), tests=2))
+    assert not found.is_whole
+    assert found.second_chances == []
+
+
+def test_what_is_tried_again_must_have_passed() -> None:
+    late = Failure("a", "", True)
+    assert not read_told(told({"test": "a", "event": "ended"})).have_passed([late])  # skipped, say
+    assert read_told(told({"test": "a", "event": "passed"})).have_passed([late])
+    later = told({"test": "a", "event": "passed"}, failed("a", not_in_time=True) | {"phase": "teardown"})
+    assert not read_told(later).have_passed([late])
 
 
 def test_a_test_that_differs_in_any_phase_is_red() -> None:
@@ -72,14 +107,56 @@ def test_only_waiting_in_vain_on_real_parts_is_forgiven(level: str, error: Excep
     assert (level in PATIENTLY) or not expected
 
 
+def raised(program: Callable[[], None]) -> BaseException:
+    try:
+        program()
+    except BaseException as error:
+        return error
+    raise ValueError("nothing was raised")
+
+
+def in_the_way_of(masked: Exception) -> BaseException:
+    def program() -> None:
+        try:
+            raise masked
+        finally:
+            raise NotInTime("it did not stop")
+
+    return raised(program)
+
+
+def because_of(cause: Exception) -> BaseException:
+    def program() -> None:
+        raise NotInTime("not within 5 s") from cause
+
+    return raised(program)
+
+
+@pytest.mark.parametrize(
+    ("error", "expected"),
+    [
+        (in_the_way_of(AssertionError("1 != 2")), False),
+        (in_the_way_of(KeyError("zone")), False),
+        (in_the_way_of(NotInTime("not within 5 s")), True),
+        (because_of(AssertionError("1 != 2")), False),
+        (because_of(ConnectionError("refused")), True),
+        (ExceptionGroup("both", [NotInTime("late"), AssertionError("1 != 2")]), False),
+        (ExceptionGroup("both", [NotInTime("late"), NotInTime("late, too")]), True),
+    ],
+    ids=str,
+)
+def test_a_difference_is_not_forgiven_for_what_was_raised_over_it(error: BaseException, expected: bool) -> None:
+    assert facts_of("end_to_end", error, "said")["not_in_time"] is expected
+
+
 def test_the_last_words_of_a_red_run_fit_the_screen_and_name_the_command() -> None:
     failures = [Failure(f"tests/unit/test_x.py::test_{i}", "first line\nsecond line", False) for i in range(50)]
-    lines = red_lines(failures)
+    lines = red_lines(failures, 2.0)
     assert len(lines) <= LINES
     assert lines[:3] == [
         "  tests/unit/test_x.py::test_0",
         "    first line",
-        "    again: .venv/bin/pytest 'tests/unit/test_x.py::test_0'",
+        "    again: FLAGFALL_TEST_PATIENCE=2.0 .venv/bin/pytest 'tests/unit/test_x.py::test_0'",
     ]
     assert lines[-1].startswith("  and ")
 
@@ -89,14 +166,30 @@ def test_variables_that_change_the_product_do_not_reach_the_tests() -> None:
         "PATH": "/bin",
         "FLAGFALL_DATA_DIR": "/tmp",
         "FLAGFALL_TEST_TLC_DATA": "/data",
+        "FLAGFALL_TEST_FAILPOINT": "commit",
+        "OPENBLAS_CORETYPE": "Haswell",
         "https_proxy": "p",
         "PYTEST_ADDOPTS": "-x",
+        "PYTHONOPTIMIZE": "1",
+        "MAKEFLAGS": "i",
+        "JAVA_TOOL_OPTIONS": "-Xmx1m",
+        "JAVA_HOME": "/java",
+        "FORCE_COLOR": "1",
+        "TERM": "dumb",
     }
-    assert environment_of_tests(environ, 3.0) == {
-        "PATH": "/bin",
-        "FLAGFALL_TEST_TLC_DATA": "/data",
-        "FLAGFALL_TEST_PATIENCE": "3.0",
-    }
+    left = {"PATH": "/bin", "FLAGFALL_TEST_TLC_DATA": "/data", "OPENBLAS_CORETYPE": "Haswell", "JAVA_HOME": "/java"}
+    assert environment_of_tests(environ, 3.0) == left | {"FLAGFALL_TEST_PATIENCE": "3.0"}
+    assert environment_of_stages(environ, asks_outside=True) == left | {"https_proxy": "p"}
+
+
+def test_who_asks_for_more_patience_gets_it() -> None:
+    assert environment_of_tests({"FLAGFALL_TEST_PATIENCE": "6"}, 2.0)["FLAGFALL_TEST_PATIENCE"] == "6.0"
+
+
+@pytest.mark.parametrize("said", ["0", "-1", "nan", "inf", "1e-9", "2,5", "much"])
+def test_a_patience_that_is_none_is_told_in_words(said: str) -> None:
+    with pytest.raises(SystemExit, match="FLAGFALL_TEST_PATIENCE is"):
+        patience_of(said)
 
 
 def test_patience_is_bounded() -> None:

@@ -16,7 +16,7 @@ from app.domain.windows.kinds import KINDS
 from app.engine.core.kinds.kernels import KERNELS
 
 ROOT = Path(__file__).parents[3]
-ASKED: tuple[type, ...] = (*KINDS.values(), *MEASURES.values(), *DERIVED, Join, Alert)
+ASKED: tuple[type, ...] = (*KINDS.values(), *MEASURES.values(), *DERIVED.values(), Join, Alert)
 NAMES = frozenset(kind.__name__ for kind in ASKED)
 WORDS = NAMES | {*KINDS, *MEASURES}
 MODULES = {kind.__module__: kind.__name__ for kind in KINDS.values()}

@@ -11,7 +11,7 @@ from aiohttp import ClientError, web
 
 from app.base.setting_groups import HttpSettings
 from app.codecs.stored.export import read_export
-from app.edge.http.admission import GATES
+from app.edge.http.entry.admission import GATES
 from app.engine.drive.ownership.directory import Directory
 from app.rides.views import ZONE_DEMAND
 from tests.support.http import Client, server_of, zone_table

@@ -63,7 +63,7 @@ def test_merged_rows_equal_the_naive_merge_in_order(view: View, data: st.DataObj
 def test_pages_cover_every_row_once_in_either_order(tasks: Any, limit: int, newest_first: bool) -> None:
     rows = fold(BY_BASE, tasks, PANE_US)
     seen: list[RowKey] = []
-    while len(taken := page(BY_BASE, rows, seen[-1] if seen else None, limit, newest_first=newest_first)):
+    while len(taken := page(rows, seen[-1] if seen else None, limit, newest_first=newest_first)):
         seen += [key_at(taken, at) for at in range(len(taken))]
     everything = [key_at(rows, at) for at in range(len(rows))]
     assert seen == (everything[::-1] if newest_first else everything)
@@ -72,7 +72,7 @@ def test_pages_cover_every_row_once_in_either_order(tasks: Any, limit: int, newe
 @given(tasks=tables(BY_BASE), after=st.tuples(st.integers(-3, 6), bases, zones))
 def test_a_page_may_begin_behind_a_row_that_is_gone(tasks: Any, after: tuple[int, Any, Any]) -> None:
     rows, gone = fold(BY_BASE, tasks, PANE_US), RowKey(after[0] * PANE_US, after[1:])
-    left = page(BY_BASE, rows, gone, 100, newest_first=False)
+    left = page(rows, gone, 100, newest_first=False)
     everything = in_order([*(key_at(rows, at) for at in range(len(rows))), gone])
     behind = everything[len(everything) - everything[::-1].index(gone) :]
     assert [key_at(left, at) for at in range(len(left))] == behind

@@ -15,7 +15,7 @@ from aiohttp.test_utils import TestServer
 from prometheus_client.parser import text_string_to_metric_families
 
 from app.base.setting_groups import HttpSettings
-from app.edge.http.admission import GATES, Gate, admitted
+from app.edge.http.entry.admission import GATES, Gate, admitted
 from app.edge.http.problems import Problem
 from app.rides.views import ZONE_DEMAND
 from tests.support.http import server_of, zone_table

@@ -14,7 +14,7 @@ from app.domain.windows.hopping import Hopping
 from app.domain.windows.session import Session
 from app.domain.windows.tumbling import Tumbling
 from app.edge.http.documents.parameters import of_window
-from app.edge.http.documents.view_documents import view_document
+from app.edge.http.rows.view_documents import view_document
 from app.rides.closing import closing_watermark_us
 from app.rides.views import ZONE_DEMAND
 

@@ -12,6 +12,7 @@ from app.base.settings import Settings
 from app.codecs.avro.encode import encode_frame
 from app.codecs.avro.schema import WriterSchema
 from app.codecs.avro.strict import StrictDecoder, Unreadable
+from app.definitions.registered import value_schemas
 from app.domain.records import out_of_bounds
 from app.edge.cli.main import run
 from app.rides.closing import closing_watermark_us
@@ -22,7 +23,8 @@ from app.rides.lifecycle.dirt import LifecycleDirt
 from app.rides.lifecycle.lifecycle import Block, Lifecycle
 from app.rides.lifecycle.pairing import FARED_STARTS, LONG_RIDES
 from app.rides.lifecycle.sources import END, FARES, RIDE_EVENTS, START
-from app.topics import topics, value_schemas
+from app.rides.shipped import shipped
+from app.topics import topics
 
 HOUR_US = 3_600_000_000
 RIDES = 40_000
@@ -89,7 +91,7 @@ def test_every_record_is_one_that_its_source_takes() -> None:
     events, fares = Lifecycle(seed=11).block(0, 2_000)
     for source, frame in ((RIDE_EVENTS, events), (FARES, fares)):
         (topic,) = source.topics
-        schema = value_schemas(Settings.load(lifecycle=True))[f"{topic.name}-value"]
+        schema = value_schemas(shipped(Settings.load(lifecycle=True)))[f"{topic.name}-value"]
         for value, row in zip(encode_frame(frame, schema, 5), frame.to_dicts(), strict=True):
             decoded = StrictDecoder(source.columns).decode(value, {5: WriterSchema(5, json.dumps(schema))})
             assert not isinstance(decoded, Unreadable)

@@ -7,6 +7,8 @@ import pytest
 from app.base.kafka.demands import entry_demands
 from app.base.kafka.topic import Topic
 from app.base.settings import Settings
+from app.definitions.registered import value_schemas
+from app.domain.oracle.branch_fold import topic_of
 from app.rides.branches import AMOUNTS
 from app.rides.ride import RIDES
 from app.rides.shipped import shipped
@@ -16,7 +18,6 @@ from app.topics import (
     needed_topics,
     source_topics,
     topics,
-    value_schemas,
     written_topics,
     zones_topic,
 )
@@ -80,7 +81,7 @@ def test_with_three_copies_a_write_waits_for_two(settings: Settings) -> None:
 
 
 def test_each_ride_topic_has_a_subject_with_the_ride_schema(settings: Settings) -> None:
-    schemas = value_schemas(settings)
+    schemas = value_schemas(shipped(settings))
     assert [schemas[f"{topic.name}-value"]["name"] for topic in RIDES.topics] == [RIDES.record] * len(RIDES.topics)
 
 
@@ -116,7 +117,7 @@ def test_life_cycles_have_topics_only_if_the_settings_say_so(settings: Settings)
     ],
 )
 def test_a_ride_of_40_dollars_is_high(total_cents: int | None, fare_cents: int | None, topic: str) -> None:
-    assert AMOUNTS.topic_of({"total_cents": total_cents, "fare_cents": fare_cents}) == topic
+    assert topic_of(AMOUNTS, {"total_cents": total_cents, "fare_cents": fare_cents}) == topic
 
 
 def test_a_changelog_may_keep_its_history_for_longer_than_it_must(settings: Settings) -> None:

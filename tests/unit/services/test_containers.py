@@ -16,6 +16,7 @@ from click.testing import CliRunner
 from app.base.files.verdicts import RUNS
 from app.base.setting_groups import PREFIX
 from app.base.settings import Settings, unknown_variables
+from app.edge.cli.jars import ALL_SETS
 from app.edge.cli.machine import services as services_command
 from app.edge.cli.main import COMMANDS
 
@@ -109,7 +110,7 @@ def test_jars_are_fetched_of_the_parts_that_are_named(monkeypatch: pytest.Monkey
     monkeypatch.setattr(services_command, "fetch_missing", lambda _, sets: fetched.append(tuple(sets)))
     for arguments in (["spark"], []):
         assert CliRunner().invoke(services_command.command, ["fetch", *arguments]).exit_code == 0
-    assert fetched == [("spark",), services_command.ALL_SETS]
+    assert fetched == [("spark",), ALL_SETS]
     assert CliRunner().invoke(services_command.command, ["fetch", "flink"]).exit_code == 2
 
 

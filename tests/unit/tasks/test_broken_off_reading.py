@@ -12,7 +12,7 @@ from aiokafka.structs import TopicPartition
 
 from app.base.kafka.cluster import Cluster
 from app.domain.errors import StateError
-from app.edge.http.rows.zone_names import no_names
+from app.edge.http.zone_names import no_names
 from app.engine.drive.kafka import changelog_reader, held_topic
 from app.engine.drive.kafka.changelog_reader import read_to_end
 from app.engine.drive.kafka.connections import Connections

@@ -23,7 +23,7 @@ from app.domain.errors import FlagfallError
 from app.domain.records import TopicPartition
 from app.edge.cli.demo.place import own_place
 from app.edge.cli.demo.screens import Steps, announce, last_screen, show_answers
-from app.edge.cli.machine.services import ALL_SETS, fetch_missing
+from app.edge.cli.jars import ALL_SETS, fetch_missing
 from app.edge.cli.records.sending import close_windows, progress, send
 from app.edge.cli.records.zones import publish_zones
 from app.edge.local.ask import await_position, await_watermark

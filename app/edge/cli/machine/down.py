@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from app.edge.cli.common import echo_json, json_option, load_settings
+from app.edge.cli.common import echo_json, json_option, load_settings, tell
 
 
 @click.command()
@@ -17,7 +17,6 @@ def command(as_json: bool) -> None:
     FLAGFALL_DATA_DIR=build/up flagfall down
     """
     from app.base.services import local
-    from app.edge.cli.machine.services import tell
     from app.edge.local.workers import stop_workers
 
     settings = load_settings()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from app.edge.cli.common import echo_json, json_option, load_catalogue, load_settings
+from app.edge.cli.common import echo_json, json_option, load_catalogue, load_settings, tell
 
 
 @click.command()
@@ -20,7 +20,7 @@ def command(as_json: bool) -> None:
     from app.base.kafka.topic_admin import create_topics
     from app.base.services import local
     from app.definitions.registered import register_schemas
-    from app.edge.cli.machine.services import LOCAL_SETS, fetch_missing, tell
+    from app.edge.cli.jars import LOCAL_SETS, fetch_missing
     from app.edge.cli.records.zones import publish_zones
     from app.edge.local.lifetime import owned_until_released, unwind_on_term
     from app.edge.local.workers import await_ready, running_workers, start_workers, stop_workers

@@ -96,7 +96,7 @@ def describe(view: str, as_json: bool) -> None:
     )
     echo_table(("GROUP", "COLUMN"), [(group.name, group.column) for group in found.groups])
     click.echo()
-    measures = [(m.name, type(m).__name__.lower(), getattr(m, "column", ""), m.help) for m in found.measures]
+    measures = [(m.name, m.key, getattr(m, "column", ""), m.help) for m in found.measures]
     echo_table(("MEASURE", "KIND", "COLUMN", "WHAT"), measures)
     click.echo()
     if rules := found.source.rules_in(found.columns):

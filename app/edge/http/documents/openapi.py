@@ -10,8 +10,9 @@ from app.domain.view import View
 from app.edge.formats import table
 from app.edge.http.documents import schemas
 from app.edge.http.documents.refusals import problem
+from app.edge.http.query.read_query import read_no_parameters
+from app.edge.http.responses import json_response
 from app.edge.http.route import ROWS, ApiDocument, Route
-from app.edge.http.rows.view_handlers import json_response, read_no_parameters
 
 VIEW = "{view}"
 _ASKED = ("views", "tasks", "internal")

@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Protocol
 
+from aiohttp import web
+
 from app.domain.errors import DefinitionError
 from app.domain.records import Value
 from app.domain.source import Column, Kind
@@ -32,6 +34,12 @@ class Parameters(Protocol):
 
     def getall(self, name: str, default: list[str], /) -> list[str]: ...
     def __iter__(self) -> Iterator[str]: ...
+
+
+def read_no_parameters(request: web.Request) -> None:
+    """Refuse any parameter, where there is none to give."""
+    for name, value in request.query.items():
+        raise bad_parameter(name, value, f"unknown; {request.path} takes no parameters")
 
 
 def check_parameter_names(view: View) -> None:

@@ -15,7 +15,7 @@ from app.edge.http.query.instants import to_iso, watermark_text
 from app.edge.http.query.rows_query import RowsQuery
 from app.edge.http.rows.fold_rows import concatenated, key_at, merged, page
 from app.edge.http.rows.gather import Gathered
-from app.edge.http.rows.zone_names import Names, name_columns, names_document
+from app.edge.http.zone_names import Names, name_columns, names_document
 from app.engine.core.rows.state import Rows, ViewState
 from app.rides.zones import ZONE_COLUMNS
 
@@ -100,7 +100,7 @@ def whole_page(query: RowsQuery, gathered: Gathered) -> Rows:
     if not pieces:
         return ViewState(query.view).select()
     rows = merged(query.view, concatenated(query.view, pieces), query.window_us, query.aligned_us)
-    return page(query.view, rows, query.after, query.limit + 1, newest_first=query.newest_first)
+    return page(rows, query.after, query.limit + 1, newest_first=query.newest_first)
 
 
 def _end_us(query: RowsQuery, key: RowKey) -> int | None:

@@ -51,25 +51,20 @@ def merged(view: View, rows: Rows, window_us: int | None, aligned_us: int = 0) -
     )
 
 
-def page(view: View, rows: Rows, after: RowKey | None, limit: int, *, newest_first: bool) -> Rows:
+def page(rows: Rows, after: RowKey | None, limit: int, *, newest_first: bool) -> Rows:
     """At most `limit` of the merged rows behind a key, in the order asked for."""
     size = len(rows)
     if newest_first:
         end = size if after is None else bisect_left(range(size), _rank(after), key=lambda i: _rank(key_at(rows, i)))
-        return _take(rows, np.arange(end - 1, max(end - limit, 0) - 1, -1))
+        return rows.at(np.arange(end - 1, max(end - limit, 0) - 1, -1))
     start = 0 if after is None else bisect_right(range(size), _rank(after), key=lambda i: _rank(key_at(rows, i)))
-    return _take(rows, np.arange(start, min(start + limit, size)))
+    return rows.at(np.arange(start, min(start + limit, size)))
 
 
 def key_at(rows: Rows, at: int) -> RowKey:
     """The key of one row, null as None."""
     window = None if rows.windows is None else int(rows.windows[at])
     return RowKey(window, tuple(value_of(held[at]) for held in rows.groups))
-
-
-def _take(rows: Rows, at: Indices) -> Rows:
-    windows = None if rows.windows is None else rows.windows[at]
-    return Rows(windows, [held[at] for held in rows.groups], rows.cells[at])
 
 
 def _rank(key: RowKey) -> tuple[Any, ...]:

@@ -11,8 +11,8 @@ from app.domain.windows.panes import Overlap
 from app.edge.http.query.rows_query import RowsQuery
 from app.edge.http.rows.fold_rows import merged, page
 from app.edge.http.rows.reading import Reading
+from app.engine.core.cells.overlapping import by_window
 from app.engine.core.rows.state import Rows, ViewState
-from app.engine.core.views.overlapping import by_window
 
 Bounds = tuple[int | None, int | None]
 
@@ -43,7 +43,7 @@ def _folded(
     """None if the page is not full and there are more panes: a pane's rows may be of few windows."""
     found, groups = by_window(query.view, overlap, panes, *within, expired_to_us), len(query.view.groups)
     rows = merged(query.view, Rows(found.windows, found.groups[len(found.groups) - groups :], found.cells), None)
-    behind = page(query.view, rows, query.after, query.limit + 1, newest_first=query.newest_first)
+    behind = page(rows, query.after, query.limit + 1, newest_first=query.newest_first)
     return behind if is_all or len(behind) > query.limit else None
 
 

@@ -30,7 +30,7 @@ def reading_of(query: RowsQuery, task: TaskState, more: int = 1) -> Reading:
 
 def _folded(query: RowsQuery, rows: Rows) -> Rows:
     folded = merged(query.view, rows, query.window_us, query.aligned_us)
-    return page(query.view, folded, query.after, query.limit + 1, newest_first=query.newest_first)
+    return page(folded, query.after, query.limit + 1, newest_first=query.newest_first)
 
 
 def _page_slots(query: RowsQuery, state: ViewState) -> Int64s:

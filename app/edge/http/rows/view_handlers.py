@@ -4,23 +4,22 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-from typing import Any
 
-import orjson
 from aiohttp import hdrs, web
 
 from app.domain.event_time import NO_WATERMARK
 from app.edge.formats.format import Format
 from app.edge.http.context import Edge, edge_of
-from app.edge.http.documents.view_documents import state_document, view_document
 from app.edge.http.problems import bad_parameter
 from app.edge.http.query.answer_format import asked_format
-from app.edge.http.query.read_query import FORMAT, read_partial, read_query
+from app.edge.http.query.read_query import FORMAT, read_no_parameters, read_partial, read_query
 from app.edge.http.query.rows_query import RowsQuery, no_rows_query
+from app.edge.http.responses import json_response
 from app.edge.http.rows.answers import rows_answer
 from app.edge.http.rows.gather import gather
 from app.edge.http.rows.own_parts import own_parts
 from app.edge.http.rows.parts import encode_parts
+from app.edge.http.rows.view_documents import state_document, view_document
 from app.edge.http.streamed import cut_on_failure
 from app.engine.drive.ownership.directory import Directory
 
@@ -92,14 +91,3 @@ def read_partition(edge: Edge, directory: Directory, text: str) -> int:
     if text.isascii() and text.isdigit() and len(text) < 6 and int(text) <= last:
         return int(text)
     raise bad_parameter("partition", text, f"0 to {last}")
-
-
-def read_no_parameters(request: web.Request) -> None:
-    """Refuse any parameter, where there is none to give."""
-    for name, value in request.query.items():
-        raise bad_parameter(name, value, f"unknown; {request.path} takes no parameters")
-
-
-def json_response(document: Any, *, status: int = 200) -> web.Response:
-    """JSON in UTF-8; integers up to 64 bits as they are."""
-    return web.Response(body=orjson.dumps(document), status=status, content_type="application/json")

@@ -13,7 +13,8 @@ from app.edge.http.owners import partitions_missing
 from app.edge.http.problems import bad_parameter
 from app.edge.http.query.instants import watermark_text
 from app.edge.http.query.read_query import is_partial_allowed
-from app.edge.http.rows.view_handlers import json_response, read_partition
+from app.edge.http.responses import json_response
+from app.edge.http.rows.view_handlers import read_partition
 from app.edge.http.tasks.gather_tasks import gather_tasks, own_tasks
 from app.edge.http.tasks.standing import TaskStanding, encode_standings
 

@@ -12,12 +12,12 @@ import numpy.typing as npt
 from app.codecs.arrays import Int64s
 from app.domain.view import View
 from app.domain.windows.contract import Window
+from app.engine.core.cells.mergers import merge
 from app.engine.core.draft import Draft
 from app.engine.core.kinds.loops import FateCodes
 from app.engine.core.records.usable import Usable
 from app.engine.core.rows.state import Rows, ViewChange, ViewState
 from app.engine.core.task_state import RowsChanged
-from app.engine.core.views.merged import merge
 
 WindowKind = TypeVar("WindowKind", bound=Window)
 

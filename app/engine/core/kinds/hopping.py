@@ -6,11 +6,11 @@ import numpy as np
 
 from app.codecs.arrays import Int64s
 from app.domain.windows.hopping import Hopping
+from app.engine.core.cells.overlapping import next_closed
 from app.engine.core.kinds.contract import Closed, Kernel, Placed, instants_of, windows_of
 from app.engine.core.kinds.loops import place_overlapping
 from app.engine.core.records.usable import Usable
 from app.engine.core.rows.state import ViewState
-from app.engine.core.views.overlapping import next_closed
 
 
 class HoppingKernel(Kernel[Hopping]):

@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from app.codecs.arrays import Int64s
 from app.codecs.compiled import compiled
-from app.engine.core.views.grouping import APPLIED, LATE, OUT_OF_SCOPE
+from app.engine.core.cells.grouping import APPLIED, LATE, OUT_OF_SCOPE
 
 FateCodes = npt.NDArray[np.int8]
 

@@ -8,14 +8,14 @@ import numpy as np
 
 from app.codecs.arrays import Int64s
 from app.domain.windows.session import Session
+from app.engine.core.cells.grouping import APPLIED
+from app.engine.core.cells.sessions import SpansChanged, change_sessions
 from app.engine.core.draft import Draft
 from app.engine.core.kinds.contract import Kernel, Placed, instants_of
 from app.engine.core.kinds.loops import place
 from app.engine.core.records.usable import Usable
 from app.engine.core.rows.spans import spans_of
 from app.engine.core.rows.state import Rows, ViewState
-from app.engine.core.views.grouping import APPLIED
-from app.engine.core.views.sessions import SpansChanged, change_sessions
 
 
 class SessionKernel(Kernel[Session]):

@@ -21,7 +21,7 @@ from app.domain.marker import InputPosition, Marker, OffsetRange, ViewPosition, 
 from app.domain.view import View
 from app.engine.core.advances import advance_output
 from app.engine.core.batch import Batch, Output, Transaction
-from app.engine.core.building import Piece, read_again
+from app.engine.core.building import Stretch, read_again
 from app.engine.core.completing import begun_again, goes_on
 from app.engine.core.definition import TaskDefinition
 from app.engine.core.epochs import of_one_skew
@@ -39,7 +39,7 @@ class LogNow(NamedTuple):
 
 
 class Rebuild:
-    """One task's: `piece` is what must be read next and taken, until there is none; then `transaction` begins anew.
+    """One task's: `stretch` is what must be read next and taken, until there is none; then `transaction` begins anew.
 
     `advances`: by topic of records, all that were written for the task. `outcomes`: the task's partition of what became
     of corrections. `to_offsets` says up to where each topic of records is read again. StateError for a task whose joins
@@ -68,11 +68,11 @@ class Rebuild:
         }
 
     @property
-    def piece(self) -> Piece | None:
+    def stretch(self) -> Stretch | None:
         """What is to be read next."""
         for topic, to_offset in self.to_offsets.items():
             if self._inputs[topic].next_offset < to_offset:
-                return Piece(topic, self._inputs[topic].next_offset, to_offset)
+                return Stretch(topic, self._inputs[topic].next_offset, to_offset)
         return None
 
     @property
@@ -82,7 +82,7 @@ class Rebuild:
         return done, sum(to - self._inputs[topic].start_offset for topic, to in self.to_offsets.items())
 
     def take(self, batch: Batch, schemas: Schemas) -> None:
-        """Count the piece, or its first part."""
+        """Count the stretch, or its first part."""
         position = self._inputs[batch.topic]
         batch = of_one_skew(batch.until(self.to_offsets[batch.topic]), position.skews)
         advances = self._advances[batch.topic]

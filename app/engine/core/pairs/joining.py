@@ -19,13 +19,13 @@ from app.domain.measures.parts import INT64_MAX
 from app.domain.pairs.join import LEFT_ORIGIN, RIGHT_ORIGIN, Join, Side, proof_of
 from app.domain.records import Value
 from app.engine.core.batch import Batch, Output
+from app.engine.core.cells.grouping import APPLIED, DUPLICATE, LATE, OUT_OF_SCOPE
 from app.engine.core.draft import Draft
 from app.engine.core.pairs.arrivals import Arrived, arrivals
 from app.engine.core.pairs.working_halves import WorkingHalves, keep_halves
 from app.engine.core.records.refusals import unmatched_output
 from app.engine.core.records.usable import Usable
 from app.engine.core.views.folding import LateFor, note_late, with_fates
-from app.engine.core.views.grouping import APPLIED, DUPLICATE, LATE, OUT_OF_SCOPE
 
 UPKEEP_HALVES = 20_000
 """Most halves of a side that leave or are forgotten in one transaction of the upkeep."""

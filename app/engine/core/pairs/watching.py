@@ -13,13 +13,13 @@ from app.codecs.stored.halves import StoredHalf, WaitingHalf
 from app.domain.pairs.alert import END, START, Alert
 from app.domain.pairs.join import Side
 from app.engine.core.batch import Batch
+from app.engine.core.cells.grouping import APPLIED, DUPLICATE, LATE, OUT_OF_SCOPE
 from app.engine.core.draft import Draft
 from app.engine.core.pairs.alerting import alert_output
 from app.engine.core.pairs.arrivals import Arrived, arrivals
 from app.engine.core.pairs.working_halves import WorkingHalves, keep_halves
 from app.engine.core.records.usable import Usable
 from app.engine.core.views.folding import LateFor, note_late, with_fates
-from app.engine.core.views.grouping import APPLIED, DUPLICATE, LATE, OUT_OF_SCOPE
 
 UPKEEP_WATCHED = 20_000
 """Most beginnings or ends of a side that leave in one transaction of the upkeep."""

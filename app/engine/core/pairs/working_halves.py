@@ -11,7 +11,7 @@ from app.domain.pairs.joined import Side
 from app.domain.pairs.pairing import Pairing
 from app.domain.records import Value
 from app.engine.core.draft import Draft
-from app.engine.core.pairs.halves import HalfPlace, Halves
+from app.engine.core.rows.halves import HalfPlace, Halves
 from app.engine.core.task_state import TaskState
 
 _SIDES = (Side.LEFT, Side.RIGHT)

@@ -28,6 +28,7 @@ from app.domain.corrections.revision import NOT_REVISABLE
 from app.domain.errors import LayoutError
 from app.domain.view import View
 from app.engine.core.batch import Batch
+from app.engine.core.cells.mergers import merge, merge_groups
 from app.engine.core.draft import Draft
 from app.engine.core.possible import is_possible
 from app.engine.core.records.refusals import quarantine_output
@@ -35,7 +36,6 @@ from app.engine.core.results.merging import ClosingsChanged, finals_of
 from app.engine.core.results.revising import Change, replaced_in, revise_finals
 from app.engine.core.rows.state import Rows, ViewChange
 from app.engine.core.task_state import TaskState
-from app.engine.core.views.merged import merge, merge_groups
 
 BoolArray = npt.NDArray[np.bool_]
 

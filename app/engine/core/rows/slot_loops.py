@@ -28,7 +28,11 @@ HashTable = npt.NDArray[np.uint64]
 
 @compiled("uint64(int64[:,::1], int64)")
 def _hash(keys: Any, row: int) -> Any:
-    """32 bits of a row's key; each column goes through a full mix, for windows and zones differ in few bits."""
+    """32 bits of a row's key; each column goes through a full mix, for windows and zones differ in few bits.
+
+    `number_groups` in `cells/grouping.py` mixes alike, on its own: numba would not notice that a loop which is called
+    from another module's had changed, and a table of which some loops are older than others finds wrong rows.
+    """
     mixed = _SEED
     for column in range(keys.shape[1]):
         mixed ^= np.uint64(keys[row, column])

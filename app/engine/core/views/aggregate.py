@@ -15,11 +15,11 @@ from app.codecs.avro.column_arrays import INLINE_TEXT_BYTES
 from app.codecs.stored.changelog import NULL_INTEGER
 from app.domain.source import Kind
 from app.domain.view import View
+from app.engine.core.cells import grouping as g
+from app.engine.core.cells.mergers import program, read_by
 from app.engine.core.kinds.kernels import kernel_of
 from app.engine.core.records.usable import Usable
 from app.engine.core.rows.columns import GroupColumns, Rows
-from app.engine.core.views import grouping as g
-from app.engine.core.views.merged import program, read_by
 from app.engine.core.views.placing import placed
 
 

@@ -11,9 +11,9 @@ from app.codecs.stored.changelog import BlockKey, encode_block
 from app.domain.fingerprint import BLOCK_SIZE, signed
 from app.domain.view import View
 from app.engine.core.batch import Batch
+from app.engine.core.cells.grouping import APPLIED
 from app.engine.core.records.usable import Usable
 from app.engine.core.task_state import Total
-from app.engine.core.views.grouping import APPLIED
 
 
 def changed_blocks(

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from app.domain.marker import AlertPosition, Fates, JoinPosition, ViewPosition
 from app.domain.view import View
 from app.engine.core.batch import Batch
+from app.engine.core.cells.grouping import LATE
 from app.engine.core.draft import Draft
 from app.engine.core.epochs import seen_by
 from app.engine.core.kinds.kernels import kernel_of
@@ -19,7 +20,6 @@ from app.engine.core.records.usable import Usable
 from app.engine.core.task_state import BlocksCounted
 from app.engine.core.views import aggregate as agg
 from app.engine.core.views.blocks import changed_blocks
-from app.engine.core.views.grouping import LATE
 
 Judging = TypeVar("Judging", ViewPosition, JoinPosition, AlertPosition)
 LateFor = dict[int, list[str]]

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from app.domain.view import View
+from app.engine.core.cells.grouping import OUT_OF_SCOPE
 from app.engine.core.kinds.contract import Placed
 from app.engine.core.kinds.kernels import kernel_of
 from app.engine.core.records.usable import Usable
-from app.engine.core.views.grouping import OUT_OF_SCOPE
 
 
 def placed(view: View, usable: Usable) -> Placed:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
 from typing import Any, NoReturn
 
 import faust
@@ -20,13 +19,14 @@ from app.engine.drive.ending import Ending, ExitCode, Stalled
 from app.engine.drive.faust_parts.assignor import AddressedAssignor
 from app.engine.drive.faust_parts.driver import ColumnarTransport
 from app.engine.drive.faust_parts.groups import TaskGroups
-from app.engine.drive.faust_parts.options import faust_options
+from app.engine.drive.faust_parts.options import faust_options, worker_options
 from app.engine.drive.faust_parts.recovery import TakeOverTableManager
 from app.engine.drive.faust_parts.source_table import SourceTable
 from app.engine.drive.kafka.connections import Connections
 from app.engine.drive.logs import settle
 from app.engine.drive.ownership.directory import Directory, Membership
 from app.engine.drive.ownership.standby import Standby
+from app.engine.drive.questions import Check
 from app.engine.drive.warm_up import warm_up
 from app.engine.drive.watch.failures import Failures
 from app.engine.drive.watch.idle import IdleWatch
@@ -88,30 +88,12 @@ class FlagfallApp(faust.App):
         super().__init__(
             settings.app_id,
             **faust_options(settings.kafka),
-            env={},  # Faust lets generic variables such as BROKER_URL override code
+            **worker_options(settings),
             PartitionAssignor=AddressedAssignor,
             TableManager=TakeOverTableManager,
             Topic=NamedTopic,
             Worker=QuietWorker,
-            autodiscover=False,
-            datadir=settings.data_dir / "faust",
-            store="memory://",
-            canonical_url=worker.url,
             broker_client_id=client_id,
-            web_enabled=False,
-            topic_allow_declare=False,
-            topic_disable_leader=True,
-            topic_partitions=settings.topics.partitions,
-            topic_replication_factor=settings.topics.replication_factor,
-            table_standby_replicas=0,
-            broker_session_timeout=worker.session_timeout_seconds,
-            broker_heartbeat_interval=worker.heartbeat_interval_seconds,
-            broker_rebalance_timeout=worker.rebalance_timeout_seconds,
-            broker_request_timeout=max(90.0, worker.session_timeout_seconds),
-            consumer_auto_offset_reset="earliest",
-            consumer_group_instance_id=worker.group_instance_id or None,
-            stream_recovery_delay=0.0,
-            stream_wait_empty=False,  # tasks are quiesced at a transaction's end; the rest is read again
         )
         self.worker_settings, self._url = worker, str(self.conf.canonical_url).rstrip("/")  # as the group is told it
         self._kafka = settings.kafka
@@ -138,7 +120,7 @@ class FlagfallApp(faust.App):
         )
         self.edges: list[Any] = [self.loop_watch, self.liveness, self.own_address]
         """Services that run from the first moment on, before recovery: they say that the worker is not ready."""
-        self.checks: list[Callable[[], None]] = []
+        self.checks: list[Check] = []
         """Asked before the group is joined, each in a thread (`start_checks`); what one raises ends the worker."""
         self._failed = False
 

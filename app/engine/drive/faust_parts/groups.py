@@ -7,6 +7,7 @@ worker's consumer and nothing else: each has positions, a standing and failures 
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Coroutine, Iterable, Iterator
 from typing import Any
 
@@ -15,6 +16,8 @@ from faust.types import TP
 from app.domain.errors import FlagfallError
 from app.engine.drive.faust_parts.source_table import SourceTable
 from app.engine.drive.ownership.directory import Membership
+
+log = logging.getLogger(__name__)
 
 
 class GroupsOverlap(FlagfallError):
@@ -75,10 +78,12 @@ class TaskGroups:
 
 
 async def _together(coroutines: Iterable[Coroutine[Any, Any, None]]) -> None:
-    """All at once; when one fails the others are cancelled, and its error is raised as it is."""
+    """All at once; when one fails the others are cancelled, and its error is raised as it is, the others' logged."""
     try:
         async with asyncio.TaskGroup() as group:
             for coroutine in coroutines:
                 group.create_task(coroutine)
     except BaseExceptionGroup as errors:
+        for other in errors.exceptions[1:]:
+            log.error("failed beside another: %r", other)
         raise errors.exceptions[0] from None

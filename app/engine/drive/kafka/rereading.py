@@ -11,38 +11,38 @@ from app.domain.advance import Advance
 from app.domain.errors import StateError
 from app.domain.records import TopicPartition
 from app.engine.core.batch import Batch
-from app.engine.core.building import Piece
+from app.engine.core.building import Stretch
 from app.engine.drive.kafka.changelog_reader import read_to_end
 from app.engine.drive.kafka.connections import Connections
 from app.engine.drive.kafka.refused_then import RefusedThen
 
-PIECE_OFFSETS = 50_000
+STRETCH_OFFSETS = 50_000
 """Most offsets that are read again at once; more than a batch holds, so that a building view catches up."""
 
 
 class Rereader:
-    """Pieces of the inputs of one application's tasks, with the advances that hold in them."""
+    """Stretches of the inputs of one application's tasks, with the advances that hold in them."""
 
     def __init__(self, application: str, connections: Connections) -> None:
         self._advances_topic = names.advances_topic(application)
         self._connections = connections
         self._refused_then = RefusedThen(application, connections)
 
-    async def read(self, piece: Piece, partition: int) -> tuple[Batch, Sequence[Advance]]:
-        """The piece, or its first part, and every advance of its topic-partition. StateError if it is gone.
+    async def read(self, stretch: Stretch, partition: int) -> tuple[Batch, Sequence[Advance]]:
+        """The stretch, or its first part, and every advance of its topic-partition. StateError if it is gone.
 
         What its task refused for what may be different now comes without its value: it stays refused.
         """
-        return await self.records(piece, partition), await self.advances(piece.topic, partition)
+        return await self.records(stretch, partition), await self.advances(stretch.topic, partition)
 
-    async def records(self, piece: Piece, partition: int) -> Batch:
+    async def records(self, stretch: Stretch, partition: int) -> Batch:
         """As `read`, without the advances."""
-        until = min(piece.to_offset, piece.from_offset + PIECE_OFFSETS)
+        until = min(stretch.to_offset, stretch.from_offset + STRETCH_OFFSETS)
         batches: list[Batch] = []
-        place = TopicPartition(piece.topic, partition)
-        await self._check_start(place, piece.from_offset)
-        client, starts, ends = self._connections.client, {partition: piece.from_offset}, {partition: until}
-        await read_to_end(client, piece.topic, starts, ends, batches.append)
+        place = TopicPartition(stretch.topic, partition)
+        await self._check_start(place, stretch.from_offset)
+        client, starts, ends = self._connections.client, {partition: stretch.from_offset}, {partition: until}
+        await read_to_end(client, stretch.topic, starts, ends, batches.append)
         batch = Batch.joined(batches).until(until)
         refused = await self._refused_then.of(place)
         return batch.emptied(refused) if refused else batch

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import NamedTuple
 
@@ -13,14 +13,15 @@ from app.base.kafka.cluster import ASK_AGAIN_SECONDS
 from app.base.kafka.group_members import GroupSilent, Member
 from app.domain.errors import FlagfallError
 from app.domain.marker import InputPosition, Marker
-from app.engine.core.batch import Transaction
 from app.engine.core.begun import require_same
 from app.engine.core.definition import TaskDefinition
 from app.engine.core.mending.rebuilding import LogNow
+from app.engine.drive.callbacks import WriteInPlace
 from app.engine.drive.kafka.connections import Connections
 from app.engine.drive.kafka.inputs import Input, inputs_of
 from app.engine.drive.kafka.markers import begun_of, last_markers
 from app.engine.drive.kafka.writer import TaskWriter
+from app.engine.drive.questions import AskMembers
 
 PATIENCE_SECONDS = 30.0
 """A coordinator that says nothing for so long has no word of who runs: nothing is written then."""
@@ -53,10 +54,6 @@ class MendableTask(NamedTuple):
         return {topic: log_of(given) for topic, given in self.inputs.items()}
 
 
-Write = Callable[[int, Transaction], Awaitable[int]]
-"""Writes a task's transaction (partition first), and gives the offset of its marker."""
-
-
 class StoppedGroup:
     """A group's tasks, `count` of them; `members` asks who is in the consumer group now, or raises GroupSilent."""
 
@@ -64,7 +61,7 @@ class StoppedGroup:
         self,
         definition: TaskDefinition,
         connections: Connections,
-        members: Callable[[], Iterable[Member]],
+        members: AskMembers,
         count: int,
     ) -> None:
         self.definition, self.connections = definition, connections
@@ -93,7 +90,7 @@ class StoppedGroup:
             require_same(self.definition, partition, markers.get(partition), told, facts[changelog].id)
 
     @asynccontextmanager
-    async def held(self) -> AsyncIterator[Write]:
+    async def held(self) -> AsyncIterator[WriteInPlace]:
         """Holds every task as its owner would: whoever held one before can write no more.
 
         WorkersRun if the group has members, GroupSilent if nobody tells. What is asked inside is what stays until it
@@ -117,7 +114,7 @@ class StoppedGroup:
                 "until its session has timed out"
             )
 
-    async def _running(self) -> Iterable[Member]:
+    async def _running(self) -> Sequence[Member]:
         deadline = time.monotonic() + PATIENCE_SECONDS
         while True:
             try:

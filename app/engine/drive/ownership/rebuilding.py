@@ -29,8 +29,8 @@ async def rebuild(group: StoppedGroup, advanced: Callable[[int, int], None]) -> 
         plan = await planned(group)
         for partition, (at, task) in plan.items():
             group.connections.schemas.expect(at.marker.schemas)
-            while (piece := task.piece) is not None:
-                batch = await rereader.records(piece, partition)
+            while (stretch := task.stretch) is not None:
+                batch = await rereader.records(stretch, partition)
                 task.take(batch, await group.connections.schemas.having(set(batch.packed.schema_ids)))
                 done, there = zip(*(one.progress for _, one in plan.values()), strict=True)
                 advanced(sum(done), sum(there))

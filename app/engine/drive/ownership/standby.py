@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,6 +25,7 @@ from app.engine.core.task_state import TaskState
 from app.engine.drive.kafka.changelog_reader import read_to_end
 from app.engine.drive.kafka.connections import Connections
 from app.engine.drive.ownership.directory import Directory
+from app.engine.drive.questions import AskAssigned
 
 log = logging.getLogger(__name__)
 
@@ -54,7 +55,7 @@ class Standby(mode.Service):
         definition: TaskDefinition,
         connections: Connections,
         directory: Directory,
-        assigned: Callable[[], Collection[int]],
+        assigned: AskAssigned,
         **options: Any,
     ) -> None:
         super().__init__(**options)

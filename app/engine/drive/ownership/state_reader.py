@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from app.base import names
@@ -16,7 +16,7 @@ from app.engine.core.begun import require_same
 from app.engine.core.definition import TaskDefinition
 from app.engine.core.restore import Restorer
 from app.engine.core.task_state import TaskState
-from app.engine.drive.callbacks import Ready
+from app.engine.drive.callbacks import OnStep, Ready
 from app.engine.drive.kafka.changelog_reader import read_to_end
 from app.engine.drive.kafka.connections import Connections
 from app.engine.drive.kafka.inputs import Input, inputs_of
@@ -53,7 +53,7 @@ class StateReader:
         kept: Mapping[int, TaskState],
         *,
         ready: Ready = lambda partition, state: None,
-        progress: Callable[[Progress], None] = lambda progress: None,
+        progress: OnStep = lambda progress: None,
     ) -> dict[int, TaskState]:
         """The state of each task, to its log's end; `kept` are states that cover their log up to their marker.
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,7 +21,7 @@ from app.domain.source import Source
 from app.engine.core.definition import TaskDefinition
 from app.engine.drive.kafka.connections import Connections
 from app.engine.drive.kafka.markers import last_markers
-from app.engine.drive.runner import TaskRunner
+from app.engine.drive.questions import AskRunners
 
 log = logging.getLogger(__name__)
 
@@ -55,7 +54,7 @@ class IdleWatch(mode.Service):
         self,
         definition: TaskDefinition,
         connections: Connections,
-        runners: Callable[[], Mapping[int, TaskRunner]],
+        runners: AskRunners,
         *,
         partitions: int,
         idle_after_seconds: float,

@@ -8,18 +8,18 @@ goes on writing, but its rows of before are not there for the next owner. A topi
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import mode
 
 from app.base.kafka.cluster import Cluster, ClusterError, TopicFacts, TopicGone
 from app.domain.errors import FlagfallError
-from app.domain.marker import Marker
 from app.domain.records import TopicPartition
 from app.engine.core.begun import changelog_anew
 from app.engine.drive.callbacks import EndWorker
 from app.engine.drive.kafka.inputs import created_anew, other_count
+from app.engine.drive.questions import AskBegun
 
 LOOK_SECONDS = 2.0
 """So long at most may a task go on with another topic's records; its marker is refused from then on."""
@@ -37,7 +37,7 @@ class InputWatch(mode.Service):
         cluster: Cluster,
         topics: Sequence[str],
         changelog: str,
-        begun: Callable[[], Mapping[int, Marker]],
+        begun: AskBegun,
         *,
         partitions: int,
         end: EndWorker,

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 
 import mode
@@ -22,6 +22,7 @@ from app.domain.records import TopicPartition
 from app.engine.drive import background
 from app.engine.drive.callbacks import EndWorker
 from app.engine.drive.ending import Stalled
+from app.engine.drive.questions import AskProgress
 from app.engine.drive.watch.progress import Cause, Ends, GroupProgress, ProgressSample, Stall, worst
 
 log = logging.getLogger(__name__)
@@ -35,7 +36,7 @@ class Liveness(mode.Service):
 
     def __init__(
         self,
-        looks: Callable[[], Iterable[ProgressSample]],
+        looks: AskProgress,
         cluster: Cluster,
         registry: CollectorRegistry,
         *,

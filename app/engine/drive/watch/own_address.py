@@ -10,7 +10,7 @@ import asyncio
 import logging
 import secrets
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
@@ -21,6 +21,7 @@ from app.base.setting_groups import WorkerSettings, variable
 from app.base.settings import Settings
 from app.domain.errors import FlagfallError
 from app.engine.drive.callbacks import EndWorker
+from app.engine.drive.questions import AskMembers
 
 POLL_SECONDS = 0.5
 
@@ -84,7 +85,7 @@ class OwnAddress(mode.Service):
     def __init__(
         self,
         here: Here,
-        members: Callable[[], list[Member]],
+        members: AskMembers,
         *,
         patience_seconds: float,
         end: EndWorker,
@@ -122,7 +123,7 @@ class OwnAddress(mode.Service):
                     await self._end(AddressTaken(self._refusal(found)))
                 return
 
-    def _refusal(self, found: list[Member]) -> str:
+    def _refusal(self, found: Sequence[Member]) -> str:
         at = ", ".join(sorted({member.host for member in found}))
         return (
             f"another live worker of this group, at {at}, is known to others as {self._here.url}, as this one would "

@@ -26,7 +26,7 @@ from app.domain.source import Source, SourceTopic
 from app.domain.view import View
 from app.rides.ride import RIDES, avro_schema
 from app.rides.views import VIEWS
-from tests.support.machine.waiting import patient
+from tests.support.machine.asking import results
 
 PARTITIONS = 2
 _names = itertools.count(1)
@@ -97,5 +97,4 @@ def _create_topics(world: World) -> None:
     new = [NewTopic(topic.name, PARTITIONS, 1, config={"retention.ms": "-1"}) for topic in world.source.topics]
     new.append(NewTopic(world.changelog_topic, PARTITIONS, 1, config=compacted))
     new += [NewTopic(of(world.settings.app_id), 1, 1) for of in (advances_topic, quarantine_topic)]
-    for future in admin.create_topics(new).values():
-        future.result(patient(30))
+    results(admin.create_topics(new).values(), "topics are made", 30)

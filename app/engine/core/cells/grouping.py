@@ -82,9 +82,14 @@ def _wins(op: Any, at: Any, origin: Any, held_at: Any, held_origin: Any) -> Any:
 def fold_parts(  # noqa: PLR0912 - one loop for each part: in functions of their own it takes twice as long
     numbers: Int64s, columns: Int64s, present: npt.NDArray[np.bool_], parts: Int64s, cells: Int64s
 ) -> None:
-    """Adds each record to the cells of its group's row; `cells` (groups, cells) holds the neutral row at first."""
+    """Adds each record to the cells of its group's row; `cells` (groups, cells) holds the neutral row at first.
+
+    ValueError for a part that it has no branch for: the last would write beside its cells.
+    """
     for part in range(len(parts)):
         op, take, column, low, high, cell = parts[part]
+        if not (ADD <= op <= LAST and ONE <= take <= STAMPED):
+            raise ValueError("no branch for this kind of part")
         for i in range(len(numbers)):
             group = numbers[i]
             if group < 0:
@@ -115,9 +120,11 @@ def fold_parts(  # noqa: PLR0912 - one loop for each part: in functions of their
 
 @compiled("void(int64[:,::1], int64[::1], int64[:,::1], int64[:,::1])")
 def merge_parts(rows: Any, numbers: Any, into: Any, parts: Any) -> None:
-    """Merges each of `rows` into the row of `into` that `numbers` names, part by part."""
+    """Merges each of `rows` into the row of `into` that `numbers` names, part by part; ValueError as `fold_parts`."""
     for part in range(len(parts)):
         op, cell = parts[part, 0], parts[part, 5]
+        if not ADD <= op <= LAST:
+            raise ValueError("no branch for this kind of part")
         for i in range(len(rows)):
             to = numbers[i]
             if op == ADD:

@@ -1,6 +1,6 @@
 """Where generated rides begin and end: zones by service and hour, drop-offs near their pick-ups.
 
-The facts are in zones.csv, one line per TLC zone with a polygon: its middle (hundredths of a mile east and
+The facts are in zone_shares.csv, one line per TLC zone with a polygon: its middle (hundredths of a mile east and
 north of Midtown), whether TLC's Manhattan surcharges hold there, how many of 10,000 pick-ups of yellow,
 green and for-hire rides it has, how many of 10,000 drop-offs, and how its pick-ups lean in each quarter of
 the day (100 = as the city does).
@@ -32,8 +32,8 @@ _REACH = (40, 30, 50, 50)
 
 @cache
 def zone_facts() -> pl.DataFrame:
-    """zones.csv; one row per zone, by zone number."""
-    return pl.read_csv(BytesIO(files(__package__).joinpath("zones.csv").read_bytes()))
+    """zone_shares.csv; one row per zone, by zone number."""
+    return pl.read_csv(BytesIO(files(__package__).joinpath("zone_shares.csv").read_bytes()))
 
 
 def pick_zones(draws: Draws, service: Int64s, hour_of_week: Int64s) -> tuple[Int64s, Int64s, Int64s]:

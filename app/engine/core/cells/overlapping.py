@@ -10,10 +10,10 @@ import numpy.typing as npt
 from app.codecs.arrays import Int64s
 from app.domain.view import View
 from app.domain.windows.panes import Overlap
+from app.engine.core.cells.grouping import number_groups
+from app.engine.core.cells.mergers import merge_groups
 from app.engine.core.rows.columns import Rows
 from app.engine.core.rows.state import ViewState
-from app.engine.core.views.grouping import number_groups
-from app.engine.core.views.merged import merge_groups
 
 
 class ClosedWindows(NamedTuple):

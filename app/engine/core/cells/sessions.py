@@ -9,11 +9,11 @@ import numpy as np
 
 from app.codecs.arrays import Int64s
 from app.domain.view import View
+from app.engine.core.cells.mergers import merge_groups
 from app.engine.core.draft import Draft
 from app.engine.core.rows.spans import RowSpan, SpanGroup, spans_of
 from app.engine.core.rows.state import Rows, ViewChange, ViewState
 from app.engine.core.task_state import RowsChanged, TaskState
-from app.engine.core.views.merged import merge_groups
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from app.domain.event_time import NO_WATERMARK
 from app.domain.measures.parts import Op, Take
 from app.domain.view import View
 from app.edge.http.context import Edge
-from app.edge.http.nowhere import is_nowhere
+from app.edge.http.entry.nowhere import is_nowhere
 from app.edge.http.page.verdicts import UNREADABLE, read_verdicts
 from app.edge.http.problems import Handler
 from app.engine.core.task_state import TaskState

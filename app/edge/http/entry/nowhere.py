@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from aiohttp import web
 
-from app.edge.http.security import unread_body
+from app.edge.http.entry.security import unread_body
 
 _NAME = "nowhere"
 

@@ -9,7 +9,7 @@ import numpy as np
 from app.codecs.arrays import Int64s
 from app.domain.measures.parts import Op, Take
 from app.domain.view import View
-from app.engine.core.views import grouping as g
+from app.engine.core.cells import grouping as g
 
 MERGERS = {Op.ADD: g.ADD, Op.MIN: g.MIN, Op.MAX: g.MAX, Op.FIRST: g.FIRST, Op.LAST: g.LAST}
 TAKERS = {
@@ -51,7 +51,7 @@ def read_by(view: View) -> tuple[str, ...]:
 
 @lru_cache
 def program(view: View) -> Int64s:
-    """The view's parts in the numbers of `app.engine.core.views.grouping`."""
+    """The view's parts in the numbers of `app.engine.core.cells.grouping`."""
     places = {name: _FIRST_COLUMN + place for place, name in enumerate(read_by(view))}
     rows, cell = [], 0
     for part in view.parts:

@@ -1,0 +1,54 @@
+"""What the gate says at its end, on the screen and in `gate.json`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+from scripts.gate.stages import Ran
+from scripts.gate.verdict import LINES
+
+
+@dataclass
+class Outcome:
+    """Of one run; `strangers`: what ran on the machine beside it."""
+
+    folder: Path
+    strangers: Sequence[str]
+    ran: list[Ran] = field(default_factory=list)
+
+    def tell_strangers(self) -> None:
+        """At the beginning: they share the processors."""
+        for stranger in self.strangers:
+            print(f"gate: runs here too: {stranger}", flush=True)
+
+    def green(self, flaky: list[str]) -> int:
+        self._keep("green", 0, flaky)
+        print("\n".join(["", self._times(), *flaky, "gate: green"]), flush=True)
+        return 0
+
+    def red(self, where: str, code: int, lines: list[str]) -> int:
+        """Gives the code. `lines`: what it was, the most important first."""
+        told = [f"gate: RED in {where}, exit code {code}; everything is in {self.folder}", *lines]
+        try:
+            self._keep(where, code, lines)
+        except OSError as error:
+            told.append(f"  and gate.json could not be written: {error}")
+        print("\n".join(["", self._times(), *told][: LINES + 1]), flush=True)
+        return code
+
+    def _times(self) -> str:
+        took = (f"{r.name} {r.wall_seconds:.0f} s ({r.processor_seconds:.0f} s cpu)" for r in self.ran)
+        return "gate: " + ", ".join(took)
+
+    def _keep(self, verdict: str, code: int, lines: list[str]) -> None:
+        summary = {
+            "verdict": verdict,
+            "exit_code": code,
+            "stages": [asdict(r) for r in self.ran],
+            "lines": lines,
+            "strangers": list(self.strangers),
+        }
+        (self.folder / "gate.json").write_text(json.dumps(summary, indent=2) + "\n")
