@@ -4,7 +4,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .ONESHELL:
 .DEFAULT_GOAL := help
-.PHONY: help setup demo up down test test-fast check format lint types imports collection bench bench-latency bench-poison bench-recovery bench-stream simulate fuzz drill soak agreement laws jars lock clean
+.PHONY: help setup demo up down test test-fast check format lint types imports collection bench bench-latency bench-poison bench-recovery bench-stream simulate fuzz plants drill soak agreement laws jars lock clean
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -105,6 +105,10 @@ agreement: setup  ## worker, Spark and naive fold on random histories, into buil
 fuzz: setup  ## mutated inputs through every door to the outside, into build/fuzz.json (INPUTS= how many, SEED=, DOOR=)
 	@mkdir -p build
 	exec $(BIN)/python -m tests.fuzz --inputs $(or $(INPUTS),1000000) $(if $(SEED),--seed $(SEED)) $(if $(DOOR),--door $(DOOR))
+
+plants: setup  ## faults planted into tables, and clean runs, named or not by the pure part of reconcile, into build/plants.json (N= SEED=)
+	@mkdir -p build
+	exec $(BIN)/python -m tests.plants --count $(or $(N),1000) $(if $(SEED),--seed $(SEED))
 
 simulate: setup  ## histories of a simulated cluster against the naive fold, into build/simulate.json (SEEDS= how many, SEED= the first)
 	@mkdir -p build

@@ -21,13 +21,13 @@ from app.base.kafka.committed import LogRefused, LogSilent
 from app.base.kafka.topic_admin import topic_states
 from app.base.settings import Settings
 from app.domain.advance import Advance
-from app.domain.difference import RowDifference
+from app.domain.naming.evidence import Translator
 from app.domain.source import Source
 from app.domain.view import View
 from spark_batch.copies import copy_advances, copy_changelog, copy_exports, copy_records
 from spark_batch.errors import Inconclusive, Invalid, NoVerdict
 from spark_batch.findings.compare import Comparison, compare
-from spark_batch.findings.explain import explain
+from spark_batch.findings.explain import Explained, explain
 from spark_batch.findings.report import Report, ViewReport, new_run_id, write_report
 from spark_batch.folds.corrections import ToldCorrections, read_told
 from spark_batch.folds.recount import Recount, counted, epoch_floors, recount
@@ -40,8 +40,9 @@ from spark_batch.stored.cut import TaskCut
 from spark_batch.stored.export_client import Export, live_rows
 from spark_batch.stored.ledgers import accepted_losses, entries, not_adding_up
 
-ROWS_NAMED = 1000
-"""Differing rows per view that are looked into; more are counted as residual."""
+ROWS_NAMED = 10_000
+"""Differing rows per view that are looked into; more are counted as residual. A batch of 20,000 rides that is applied
+twice meets a few thousand rows."""
 
 
 def reconcile(
@@ -53,14 +54,16 @@ def reconcile(
     output: Path,
     work: Path,
     progress: Progressing = lambda words: nullcontext(),
+    translator: Translator | None = None,
 ) -> Report:
     """Check the views and write the report below `output`. Only a crash raises; no verdict is a verdict too.
 
     `latest.json` in `output` says that the run began, and at its end what it found. Copies of rows and records, often
-    gigabytes, are made below `work`, which is the caller's to remove.
+    gigabytes, are made below `work`, which is the caller's to remove. `translator`: what workers make rows by; without
+    it no difference is LOGIC.
     """
     report = _new_report(settings)
-    run = Reconciliation(settings, spark, worker_url, work, report, progress)
+    run = Reconciliation(settings, spark, worker_url, work, report, progress, translator)
     verdicts = LastVerdicts(output, settings.app_id)
     verdicts.write_begun([view.name for view in views], report.begun)
     try:
@@ -115,7 +118,7 @@ def _reconcile_view(
     with run.step("compare", f"{view.name}: recomputing and comparing every row"):
         live, logged = live_rows(run.spark, view, exports), changelog_rows(stored, view)
         found = compare(view, live, logged, own.rows, ROWS_NAMED)
-    differences = _explained(run, own, found)
+    explained = _explained(run, own, stored, found)
     return ViewReport(
         view,
         cuts,
@@ -124,17 +127,18 @@ def _reconcile_view(
         found.recomputed_rows,
         found.differing_rows,
         len(found.first),
-        differences,
+        explained.differences,
         ledger,
         len(own.corrections.applied),
+        explained.runs,
     )
 
 
-def _explained(run: Reconciliation, own: Recount, found: Comparison) -> list[RowDifference]:
+def _explained(run: Reconciliation, own: Recount, stored: DataFrame, found: Comparison) -> Explained:
     if not found.first:
-        return []
+        return Explained([], [])
     with run.step("explain", f"{own.view.name}: naming the records behind {found.differing_rows} differing rows"):
-        return explain(own, found.first)
+        return explain(own, stored, found.first, run.translator)
 
 
 def _check(run: Reconciliation, cuts: Sequence[TaskCut]) -> None:

@@ -14,6 +14,7 @@ from app.base.kafka.clients import librdkafka_options
 from app.base.kafka.cluster import Cluster
 from app.base.kafka.committed import await_decided
 from app.base.settings import Settings
+from app.domain.naming.evidence import Translator
 from app.domain.records import TopicPartition
 from spark_batch.findings.report import Report
 from spark_batch.source.kafka_range import told_by
@@ -24,7 +25,7 @@ Progressing = Callable[[str], AbstractContextManager[object]]
 
 @dataclass
 class Reconciliation:
-    """What one run works with. `work` holds its copies."""
+    """What one run works with. `work` holds its copies; `translator` is what workers make rows by, if it is known."""
 
     settings: Settings
     spark: SparkSession
@@ -32,6 +33,7 @@ class Reconciliation:
     work: Path
     report: Report
     progress: Progressing = field(default=lambda words: nullcontext())
+    translator: Translator | None = None
 
     def __post_init__(self) -> None:
         self.client = librdkafka_options(self.settings.kafka)

@@ -11,12 +11,16 @@ Every product stays below 2**63, so Python, numpy, Polars and Spark SQL (ANSI on
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 PARTITION_BITS = 12
 OFFSET_BITS = 44
 MAX_PARTITION = (1 << PARTITION_BITS) - 1
 MAX_OFFSET = (1 << OFFSET_BITS) - 1
+
+BLOCK_SIZE = 1 << 16
+"""Offsets of a topic-partition of which a task keeps count and fingerprint together (rule 12)."""
 
 LOW_32 = 0xFFFF_FFFF
 ROUNDS: tuple[tuple[int, int], ...] = (
@@ -61,6 +65,19 @@ def mix(packed: int) -> int:
     for xor, multiplier in ROUNDS:
         left, right = right, left ^ _round(right, xor, multiplier)
     return signed((left << 32) | right)
+
+
+def mix_unsigned(packed: Iterable[int]) -> Iterator[int]:
+    """What `mix` gives for each, as unsigned 64-bit patterns."""
+    (xor_1, by_1), (xor_2, by_2), (xor_3, by_3) = ROUNDS
+    for one in packed:
+        left, right = one >> 32, one & LOW_32
+        product = (right ^ xor_1) * by_1
+        left ^= (product ^ (product >> FOLD_SHIFT)) & LOW_32
+        product = (left ^ xor_2) * by_2
+        right ^= (product ^ (product >> FOLD_SHIFT)) & LOW_32
+        product = (right ^ xor_3) * by_3
+        yield (right << 32) | (left ^ (product ^ (product >> FOLD_SHIFT)) & LOW_32)
 
 
 def unmix(mixed: int) -> int:

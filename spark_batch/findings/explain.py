@@ -1,98 +1,163 @@
-"""From differing rows to the records that cause them: fetch what is accused, name it, and check by folding again."""
+"""From differing rows to the records that cause them: Spark finds records and folds, `app.domain.naming` names."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from array import array
+from collections.abc import Collection, Mapping, Sequence
+from functools import reduce
+from itertools import accumulate, groupby, takewhile
+from typing import Any, NamedTuple
 
-from pyspark.sql import DataFrame, Window
+import numpy as np
+import pyarrow as pa
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - as everywhere in Spark
 
 from app.domain import difference as d
-from app.domain.fingerprint import Origin
+from app.domain.naming.accused import RowRecords
+from app.domain.naming.blocks import OffBlock, off_blocks
+from app.domain.naming.evidence import Translator
+from app.domain.naming.gathered import NamedRun, gathered
+from app.domain.naming.named import name_rows
 from app.domain.records import Record
-from app.domain.rows import Cells, RowKey
+from app.domain.rows import Cells
 from app.domain.view import View
+from spark_batch.folds.mix import packed_origin
 from spark_batch.folds.recompute import rows
-from spark_batch.folds.recount import Recount
+from spark_batch.folds.recount import Recount, applied_blocks
+from spark_batch.stored.changelog import changelog_blocks
 from spark_batch.stored.row_frames import cells_of, key_columns, key_of, row_schema, same_key
 
-LISTED_PER_ROW = 100
-"""Records listed for a row that is missing altogether; their count is told in full."""
-_ORIGIN = ["topic_number", "partition", "offset"]
-_ORIGIN_SCHEMA = "topic_number int, partition int, offset long"
+MOST_ORIGINS = 10_000_000
+"""Records of all rows of a view among which some are looked for: 16 bytes each. Rows with few come first."""
+MOST_BETWEEN = 2_000_000
+"""Records among which those of several rows are told as runs."""
+MOST_TRANSLATED = 200_000
+"""Records that are given to the worker's own translator, of all rows of a view."""
+_ROW, _PACKED, _LATE, _TIMES = "named_row", "named_origin", "named_late", "named_times"
+"""Columns beside a source's own, which may be called anything else."""
 
 
-def explain(recount: Recount, differing: Sequence[d.ComparedRow]) -> list[d.RowDifference]:
-    """Every difference of the given rows, named as far as it can be."""
-    if not differing:
-        return []
-    view = recount.view
-    suspected = {origin for row in differing if (origin := d.accused(view, row)) is not None}
-    witnesses = {origin_of(view, w.record): w for w in _at_origins(recount, suspected)}
-    missing = _of_missing_rows(recount, [row for row in differing if row.changelog is None and row.live is None])
-    found = []
-    for row in differing:
-        found += d.differences(view, row, witnesses, missing.get((row.partition, row.key), ()))
-    return _settle(recount, found)
+class Explained(NamedTuple):
+    """Differences row by row, and the records of all of them as runs."""
+
+    differences: list[d.RowDifference]
+    runs: list[NamedRun]
 
 
-def origin_of(view: View, record: Record) -> Origin:
-    """Where a record stands, as fingerprints have it."""
-    return Origin(view.source.topic(record.topic).number, record.partition, record.offset)
+def explain(
+    recount: Recount, stored: DataFrame, differing: Sequence[d.ComparedRow], translator: Translator | None = None
+) -> Explained:
+    """Every difference of the given rows, named as far as it can be.
+
+    `stored`: what the changelog holds at the cut. `translator`: the worker's own, if it is known.
+    """
+    evidence = SparkEvidence(recount, stored, translator)
+    found = name_rows(recount.view, differing, evidence)
+    return Explained(found, gathered(recount.view, found, evidence))
 
 
-def _settle(recount: Recount, found: Sequence[d.RowDifference]) -> list[d.RowDifference]:
-    claims = [one for one in found if d.corrections(one) and one.row.changelog is not None]
-    if not claims:
-        return list(found)
-    refolded = _refold(recount, claims)
-    view = recount.view
-    return [
-        d.settled(view, one, refolded.get((one.row.partition, one.row.key))) if one in claims else one for one in found
-    ]
+class SparkEvidence:
+    """The records of a view at its cut, asked in whole columns."""
+
+    def __init__(self, recount: Recount, stored: DataFrame, translator: Translator | None = None) -> None:
+        self.recount, self.view, self.stored, self.translator = recount, recount.view, stored, translator
+        self._spark = recount.judged.sparkSession
+
+    def witnesses(self, origins: Collection[int]) -> Mapping[int, d.Witness]:
+        covered = self.recount.covered.withColumn(_PACKED, packed_origin())
+        asked = F.broadcast(self._spark.createDataFrame(pa.table({_PACKED: pa.array(origins, pa.int64())})))
+        found = covered.join(asked, _PACKED, "leftsemi").collect()
+        return {row[_PACKED]: _witness(self.view, row) for row in found}
+
+    def records_of(
+        self, rows: Sequence[d.ComparedRow], within: Sequence[tuple[int, int]] | None = None
+    ) -> Mapping[d.RowPlace, RowRecords]:
+        belonging = self._belonging([row.place for row in rows])
+        if within is not None:
+            belonging = belonging.where(_inside(within))
+        sizes = dict.fromkeys(range(len(rows)), 0)
+        sizes |= {row[_ROW]: row["count"] for row in belonging.groupBy(_ROW).count().collect()}
+        fitting = _as_fit(sizes, MOST_ORIGINS)
+        chosen = belonging if len(fitting) == len(sizes) else belonging.where(F.col(_ROW).isin(fitting))
+        held = _by_row(chosen.select(_ROW, packed_origin().alias(_PACKED), _is_late().alias(_LATE)).toArrow())
+        return {rows[at].place: held.get(at, RowRecords(())) for at in fitting}
+
+    def refolded(self, changes: Mapping[d.RowPlace, Mapping[int, int]]) -> Mapping[d.RowPlace, Cells]:
+        if not changes:
+            return {}
+        told = {origin: times for of_row in changes.values() for origin, times in of_row.items()}
+        origins, times = pa.array(list(told), pa.int64()), pa.array(list(told.values()), pa.int64())
+        changed = F.broadcast(self._spark.createDataFrame(pa.table({_PACKED: origins, _TIMES: times})))
+        belonging = self._belonging(list(changes)).withColumn(_PACKED, packed_origin()).join(changed, _PACKED, "left")
+        often = F.when(_is_late(), 0).otherwise(1) + F.coalesce(_TIMES, F.lit(0))
+        repeated = belonging.where(often > 0).withColumn(_TIMES, F.explode(F.array_repeat(F.lit(1), often.cast("int"))))
+        found = rows(self.view, repeated).collect()
+        return {(row["task"], key_of(self.view, row)): cells_of(self.view, row) for row in found}
+
+    def translated(self, rows: Sequence[d.ComparedRow]) -> Mapping[d.RowPlace, Cells]:
+        if self.translator is None:
+            return {}
+        fitting = _as_fit({at: (row.recomputed or (0,))[d.COUNT] for at, row in enumerate(rows)}, MOST_TRANSLATED)
+        belonging = self._belonging([rows[at].place for at in fitting]).where(~_is_late())
+        found = sorted(belonging.collect(), key=lambda row: int(row[_ROW]))
+        return {
+            rows[fitting[at]].place: self.translator(self.view, [_witness(self.view, row).record for row in of_row])
+            for at, of_row in groupby(found, lambda row: row[_ROW])
+        }
+
+    def off_blocks(self) -> Mapping[int, tuple[OffBlock, ...]]:
+        return off_blocks(changelog_blocks(self.stored, self.view), applied_blocks(self.recount))
+
+    def applied_between(self, bounds: Sequence[tuple[int, int]]) -> Sequence[int]:
+        packed = packed_origin().alias(_PACKED)
+        found = self.recount.applied.where(_inside(bounds)).select(packed).limit(MOST_BETWEEN + 1).toArrow()
+        origins = np.sort(found[_PACKED].to_numpy())
+        return _ints(origins) if len(origins) <= MOST_BETWEEN else ()
+
+    def _belonging(self, places: Sequence[d.RowPlace]) -> DataFrame:
+        """Records whose key is one of these, applied or late, with the row's number among them."""
+        told = [(task, key.window_start_us, *key.group, at) for at, (task, key) in enumerate(places)]
+        schema = ", ".join([*row_schema(self.view).split(", ")[: len(key_columns(self.view))], f"{_ROW} int"])
+        keys = F.broadcast(self._spark.createDataFrame(told, schema))
+        records = self.recount.covered.where(F.col("fate") != d.Fate.OUT_OF_SCOPE.value)
+        numbered = records.join(keys, same_key(self.view, records, keys))
+        return numbered.select(*(records[name] for name in records.columns), keys[_ROW])
 
 
-def _refold(recount: Recount, claims: Sequence[d.RowDifference]) -> dict[tuple[int, RowKey], Cells]:
-    """The claims' rows over their records, with the faults that are claimed repeated."""
-    view, spark = recount.view, recount.covered.sparkSession
-    changes = [(origin_of(view, witness.record), times) for claim in claims for witness, times in d.corrections(claim)]
-    lost = spark.createDataFrame([tuple(o) for o, times in changes if times < 0], _ORIGIN_SCHEMA)
-    extra = spark.createDataFrame([tuple(o) for o, times in changes if times > 0], _ORIGIN_SCHEMA)
-    keys = F.broadcast(_keys(recount, [claim.row for claim in claims]))
-    applied = recount.applied.join(keys, same_key(view, recount.applied, keys), "leftsemi")
-    faulty = applied.join(F.broadcast(lost), _ORIGIN, "leftanti").unionByName(
-        recount.covered.join(F.broadcast(extra), _ORIGIN, "leftsemi").select(*applied.columns)
-    )
-    return {(row["task"], key_of(view, row)): cells_of(view, row) for row in rows(view, faulty).collect()}
+def _inside(bounds: Sequence[tuple[int, int]]) -> Column:
+    packed = packed_origin()
+    return reduce(Column.__or__, (packed.between(first, last) for first, last in bounds), F.lit(False))
 
 
-def _at_origins(recount: Recount, origins: Iterable[Origin]) -> list[d.Witness]:
-    asked = recount.covered.sparkSession.createDataFrame([tuple(origin) for origin in origins], _ORIGIN_SCHEMA)
-    found = recount.covered.join(F.broadcast(asked), _ORIGIN, "leftsemi").collect()
-    return [_witness(recount.view, row) for row in found]
+def _is_late() -> Column:
+    return F.col("fate") == d.Fate.LATE.value
 
 
-def _of_missing_rows(
-    recount: Recount, missing: Sequence[d.ComparedRow]
-) -> Mapping[tuple[int, RowKey], list[d.Witness]]:
-    if not missing:
-        return {}
-    view = recount.view
-    keys = F.broadcast(_keys(recount, missing))
-    first = Window.partitionBy(*key_columns(view)).orderBy(*_ORIGIN)
-    belonging = recount.applied.join(keys, same_key(view, recount.applied, keys), "leftsemi")
-    listed: dict[tuple[int, RowKey], list[d.Witness]] = {}
-    for row in belonging.withColumn("place", F.row_number().over(first)).where(f"place <= {LISTED_PER_ROW}").collect():
-        listed.setdefault((row["task"], key_of(view, row)), []).append(_witness(view, row))
-    return listed
+def _as_fit(sizes: Mapping[int, int], most: int) -> list[int]:
+    """Those that hold no more than so many records together, the smallest first."""
+    ascending = sorted(sizes, key=lambda at: sizes[at])
+    sums = accumulate(sizes[at] for at in ascending)
+    return [at for at, _ in takewhile(lambda one: one[1] <= most, zip(ascending, sums, strict=True))]
 
 
-def _keys(recount: Recount, differing: Sequence[d.ComparedRow]) -> DataFrame:
-    view = recount.view
-    told = {(row.partition, row.key.window_start_us, *row.key.group) for row in differing}
-    schema = ", ".join(row_schema(view).split(", ")[: len(key_columns(view))])
-    return recount.covered.sparkSession.createDataFrame(list(told), schema)
+def _by_row(found: pa.Table) -> dict[int, RowRecords]:
+    """Packed origins of each row, ascending."""
+    row, packed, late = (found[name].to_numpy() for name in (_ROW, _PACKED, _LATE))
+    order = np.lexsort((packed, late, row))
+    row, packed, late = row[order], packed[order], late[order]
+    begins = np.flatnonzero(np.diff(row, prepend=-1))
+    return {
+        int(row[begin]): RowRecords(
+            _ints(packed[begin:end][~late[begin:end]]), _ints(packed[begin:end][late[begin:end]])
+        )
+        for begin, end in zip(begins, [*begins, len(row)][1:], strict=True)
+    }
+
+
+def _ints(packed: Any) -> array[int]:
+    """Integers that do not overflow, eight bytes each."""
+    return array("q", packed.astype(np.int64).tobytes())
 
 
 def _witness(view: View, row: Any) -> d.Witness:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -17,12 +17,14 @@ from app.base.files.verdicts import Begun, Finished, Verdict
 from app.base.files.whole_file import write_whole
 from app.domain import difference as d
 from app.domain.contribution import contribution
+from app.domain.fingerprint import Origin, pack
+from app.domain.naming.gathered import NamedRun
 from app.domain.rows import Cells
 from app.domain.view import View
 from spark_batch.stored.cut import TaskCut
 from spark_batch.stored.ledgers import LedgerEntry
 
-LAYOUT = 1
+LAYOUT = 2
 REPORT = "report.json"
 
 
@@ -30,7 +32,7 @@ REPORT = "report.json"
 class ViewReport:
     """One view: its cut, what was compared, what differs. `differing_rows` beyond those named are residual.
 
-    `corrections`: how many were folded in.
+    `corrections`: how many were folded in. `runs`: the records of all differences, told together.
     """
 
     view: View
@@ -43,6 +45,7 @@ class ViewReport:
     differences: Sequence[d.RowDifference]
     ledger: Sequence[LedgerEntry]
     corrections: int = 0
+    runs: Sequence[NamedRun] = ()
 
     @property
     def ledger_faults(self) -> list[LedgerEntry]:
@@ -76,6 +79,7 @@ class ViewReport:
             "differing_rows": self.differing_rows,
             "classes": {kind: kinds.count(kind) for kind in sorted(set(kinds))},
             "residual": self.residual,
+            "runs": [{"class": one.kind.value, **asdict(one.run), "row_count": one.row_count} for one in self.runs],
             "differences": [_difference(self.view, one) for one in self.differences],
             "ledger": [asdict(entry) | {"differs": entry.differs} for entry in self.ledger],
         }
@@ -185,19 +189,24 @@ def _difference(view: View, one: d.RowDifference) -> dict[str, Any]:
         "changelog": _cells(view, one.row.changelog),
         "recomputed": _cells(view, one.row.recomputed),
         "record_count": one.record_count,
-        "records": [_witness(view, witness) for witness in one.records],
+        "runs": [asdict(run) for run in one.runs],
+        "records": [_witness(view, witness, one.changes) for witness in one.records],
         "unexplained_cells": one.unexplained,
+        "why": one.why,
+        "blocks": [block.told(view.source) for block in one.blocks],
     }
 
 
-def _witness(view: View, witness: d.Witness) -> dict[str, Any]:
+def _witness(view: View, witness: d.Witness, changes: Mapping[int, int]) -> dict[str, Any]:
     record = witness.record
+    origin = Origin(view.source.topic(record.topic).number, record.partition, record.offset)
     return {
         "topic": record.topic,
         "partition": record.partition,
         "offset": record.offset,
         "id": record.values[view.source.id],
         "fate": witness.fate.value,
+        "times": changes[pack(origin)],
         "contribution": _cells(view, contribution(view, record)),
     }
 

@@ -33,6 +33,7 @@ WORDS = {
     d.DifferenceKind.LOST: "not applied",
     d.DifferenceKind.DOUBLED: "applied twice",
     d.DifferenceKind.LATE_APPLIED: "applied although late",
+    d.DifferenceKind.LOGIC: "same records applied, and the worker's code makes other values of them",
     d.DifferenceKind.ALTERED: "same records applied, other values stored",
     d.DifferenceKind.STORE: "live table and changelog differ",
     d.DifferenceKind.UNNAMED: "unexplained",
@@ -50,6 +51,7 @@ def show(report: Report, folder: Path, console: Terminal | None = None) -> None:
         out.print(_counts(report, out.width), crop=False)
     for view in report.views:
         _show_ledger(out, view)
+        _show_runs(out, view)
         _show_differences(out, view)
     if report.usable_today:
         out.print(
@@ -108,20 +110,39 @@ def _show_ledger(out: Terminal, view: ViewReport) -> None:
         )
 
 
+def _show_runs(out: Terminal, view: ViewReport) -> None:
+    """Records of all rows together, where they are more than a reader would look at one by one."""
+    runs = sorted((one for one in view.runs if one.run.record_count > 1), key=lambda one: -one.run.record_count)
+    for one in runs[:SHOWN]:
+        rows = "one row" if one.row_count == 1 else f"{one.row_count:,} rows"
+        what = f" {view.view.name}: {one.run}, {WORDS[one.kind]}, in {rows}"
+        out.print(Text.assemble((one.kind.value, "bold red"), what))
+    if len(runs) > SHOWN:
+        out.print(f"… and {len(runs) - SHOWN:,} more runs of records")
+
+
 def _show_differences(out: Terminal, view: ViewReport) -> None:
     for one in view.differences[:SHOWN]:
-        what = f" {view.view.name} {_key(view.view, one.row)}: {WORDS[one.kind]}"
+        what = f" {view.view.name} {_key(view.view, one.row)}: {one.why or WORDS[one.kind]}"
         out.print(Text.assemble((one.kind.value, "bold red"), what))
-        for witness in one.records[:RECORDS_SHOWN]:
-            record = witness.record
-            name = printable(str(record.values[view.view.source.id]))
-            out.print(f"    {record.topic}-{record.partition} offset {record.offset}, {name}")
-        if one.record_count > RECORDS_SHOWN:
-            out.print(f"    … {one.record_count:,} records in all")
+        _show_records(out, view, one)
         for name in one.cells[:SHOWN]:
             out.print(f"    {_sides(view.view, one.row, name)}")
     if len(view.differences) > SHOWN:
         out.print(f"… and {view.differing_rows - SHOWN:,} more differing rows of {view.view.name}")
+
+
+def _show_records(out: Terminal, view: ViewReport, one: d.RowDifference) -> None:
+    if one.record_count <= RECORDS_SHOWN:
+        for witness in one.records:
+            record = witness.record
+            name = printable(str(record.values[view.view.source.id]))
+            out.print(f"    {record.topic}[{record.partition}] offset {record.offset}, {name}")
+        return
+    for run in one.runs[:RECORDS_SHOWN]:
+        out.print(f"    {run}")
+    if len(one.runs) != 1:
+        out.print(f"    {one.record_count:,} records in all")
 
 
 def _key(view: View, row: d.ComparedRow) -> str:

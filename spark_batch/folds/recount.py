@@ -13,11 +13,14 @@ from app.domain.advance import Advance
 from app.domain.corrections.corrected import Applied
 from app.domain.difference import Fate
 from app.domain.event_time import NO_WATERMARK
+from app.domain.fingerprint import BLOCK_SIZE
 from app.domain.marker import Fates
+from app.domain.naming.blocks import BlockPlace, BlockTotals
 from app.domain.records import TopicPartition
 from app.domain.rules.obeyed import rules_of
 from app.domain.view import View
 from spark_batch.folds.corrections import Corrections, ToldCorrections
+from spark_batch.folds.mix import fingerprint, mixed_halves, packed_origin
 from spark_batch.folds.recompute import judged, rows
 from spark_batch.source.epochs import as_seen, floor_entries
 from spark_batch.stored.cut import TaskCut
@@ -94,6 +97,17 @@ def counted(recount: Recount) -> dict[TopicPartition, Counted]:
             Fates(*(row[fate.value] for fate in Fate)),
         )
         for row in figures.collect()
+    }
+
+
+def applied_blocks(recount: Recount) -> BlockTotals:
+    """Count and fingerprint of what each block should have given to the view."""
+    upper, lower = mixed_halves(packed_origin())
+    mixed = recount.applied.withColumns({"upper": upper, "lower": lower, "block": F.expr(f"offset div {BLOCK_SIZE}")})
+    totals = (F.count(F.lit(1)).alias("count"), fingerprint(F.col("upper"), F.col("lower")).alias("mixes"))
+    found = mixed.groupBy(*_AT, "block").agg(*totals).collect()
+    return {
+        BlockPlace(row["topic_number"], row["partition"], row["block"]): (row["count"], row["mixes"]) for row in found
     }
 
 

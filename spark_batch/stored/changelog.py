@@ -10,9 +10,10 @@ import pyarrow as pa
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - as everywhere in Spark
 
-from app.codecs.stored.changelog import decode_rows
+from app.codecs.stored.changelog import block_head, decode_block, decode_rows
 from app.codecs.stored.export import record_batch
 from app.codecs.stored.row_keys import decode_keys, row_prefix
+from app.domain.naming.blocks import BlockPlace, BlockTotals
 from app.domain.records import TopicPartition
 from app.domain.view import View
 from spark_batch.stored.cut import Span, TaskCut
@@ -33,7 +34,7 @@ def changelog_spans(topic: str, log_starts: Mapping[TopicPartition, int], cuts: 
 
 
 def latest(raw: DataFrame, cuts: Sequence[TaskCut]) -> DataFrame:
-    """Latest key and value per row of the views of `cuts`, each view at its own marker."""
+    """Latest key and value per row and block of the views of `cuts`, each view at its own marker."""
     at_cut = raw.where(reduce(Column.__or__, (_belongs(cut) for cut in cuts), F.lit(False)))
     newest = F.max_by("value", "offset").alias("value")
     return at_cut.groupBy("partition", "key").agg(newest).where(F.col("value").isNotNull())
@@ -50,6 +51,15 @@ def changelog_rows(stored: DataFrame, view: View) -> DataFrame:
     return stored.where(_has_prefix(view)).mapInArrow(decoded, row_schema(view))
 
 
+def changelog_blocks(stored: DataFrame, view: View) -> BlockTotals:
+    """What the tasks say out of `latest` that they applied of each block."""
+    found = {}
+    for row in stored.where(_is_block(view)).collect():
+        key, count, fingerprint = decode_block(bytes(row["key"]), bytes(row["value"]))
+        found[BlockPlace(key.topic_number, row["partition"], key.block)] = count, fingerprint
+    return found
+
+
 def _decode(view: View, batch: pa.RecordBatch) -> pa.Table:
     keys: list[Any] = batch["key"].to_pylist()
     values: list[Any] = batch["value"].to_pylist()
@@ -60,7 +70,11 @@ def _decode(view: View, batch: pa.RecordBatch) -> pa.Table:
 
 def _belongs(cut: TaskCut) -> Column:
     in_reach = (F.col("partition") == cut.partition) & (F.col("offset") <= cut.changelog_offset)
-    return in_reach & _has_prefix(cut.view)
+    return in_reach & (_has_prefix(cut.view) | _is_block(cut.view))
+
+
+def _is_block(view: View) -> Column:
+    return F.col("key").startswith(F.lit(block_head(view.number, view.version)))
 
 
 def _has_prefix(view: View) -> Column:

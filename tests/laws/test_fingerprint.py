@@ -15,6 +15,7 @@ from app.domain.fingerprint import (
     Origin,
     as_hex,
     mix,
+    mix_unsigned,
     pack,
     signed,
     unmix,
@@ -42,6 +43,12 @@ def is_plausible(origin: Origin) -> bool:
 @given(BITS)
 def test_unmix_undoes_mix_for_every_pattern_of_64_bits(bits: int) -> None:
     assert unmix(mix(bits)) == bits
+
+
+@given(st.lists(ORIGINS))
+def test_many_are_mixed_as_each_is(origins: list[Origin]) -> None:
+    packed = [pack(origin) for origin in origins]
+    assert [signed(mixed) for mixed in mix_unsigned(packed)] == [mix(one) for one in packed]
 
 
 @given(INT64)

@@ -13,9 +13,11 @@ from confluent_kafka.schema_registry import Schema, SchemaRegistryClient
 from pyspark.sql import SparkSession
 
 from app.domain.contribution import contribution, key_of
+from app.domain.naming.evidence import Translator
 from app.domain.oracle.view_fold import fold
 from app.domain.records import Record, with_derived
 from app.domain.rows import Cells, RowKey
+from app.engine.core.views.again import row_again
 from spark_batch.findings.report import Report
 from spark_batch.reconcile import reconcile
 from tests.support.material.histories import START_US, encode
@@ -99,10 +101,20 @@ class Spoilt:
         return self.checked.difference(record.partition, key)
 
 
-def check(world: World, spark: SparkSession, folder: Path, **options: Any) -> Checked:
+def check(
+    world: World, spark: SparkSession, folder: Path, *, translator: Translator = row_again, **options: Any
+) -> Checked:
     write_changelog(world)
     with serving(world, **options) as url:
-        report = reconcile(world.settings, spark, world.views, worker_url=url, output=folder, work=folder / "work")
+        report = reconcile(
+            world.settings,
+            spark,
+            world.views,
+            worker_url=url,
+            output=folder,
+            work=folder / "work",
+            translator=translator,
+        )
     return Checked(report, read_report(folder, world.settings.app_id))
 
 

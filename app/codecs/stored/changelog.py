@@ -28,8 +28,6 @@ from app.domain.errors import LayoutError
 
 LAYOUT = 1
 ROW, MARKER, BLOCK, HALF, CLOSED_ROW, MARK, REVISION, WATCHED = 1, 2, 3, 4, 5, 6, 8, 9
-BLOCK_SIZE = 1 << 16
-"""Offsets per block of rule 12."""
 
 NULL_TAG, INTEGER_TAG, TEXT_TAG = 0, 1, 2
 NULL_INTEGER = -(1 << 63)

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
-from app.codecs.stored.changelog import BLOCK_SIZE, BlockKey
+from app.codecs.stored.changelog import BlockKey
 from app.domain.advance import Advance
 from app.domain.corrections.correction import Correction
 from app.domain.event_time import NO_WATERMARK
-from app.domain.fingerprint import Origin, mix, pack, signed
+from app.domain.fingerprint import BLOCK_SIZE, Origin, mix, pack, signed
 from app.domain.marker import LIVE, Fates, Marker
 from app.domain.oracle.alert_fold import Alerted, fold_alert
 from app.domain.oracle.join_fold import Joined, fold_join

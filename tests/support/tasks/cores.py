@@ -6,6 +6,7 @@ import random
 
 from app.codecs.stored.row_keys import decode_key
 from app.domain.marker import InputPosition
+from app.domain.rows import RowKey
 from app.domain.view import View
 from app.engine.core.definition import TaskDefinition
 from app.engine.core.restore import new_state
@@ -21,7 +22,7 @@ def new_core(partition: int, views: tuple[View, ...] = ALL_VIEWS) -> TaskCore:
     return TaskCore(definition, new_state(definition, partition, inputs))
 
 
-def rows_of(core: TaskCore, view: View) -> dict[object, tuple[int, ...]]:
+def rows_of(core: TaskCore, view: View) -> dict[RowKey, tuple[int, ...]]:
     state = core.state.views[view.name]
     keys, _ = state.stored()
     cells = state.select().cells

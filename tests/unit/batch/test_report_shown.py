@@ -11,6 +11,11 @@ import pytest
 
 from app.base.files.verdicts import Verdict
 from app.base.terminal import Terminal
+from app.domain.difference import ComparedRow, DifferenceKind, RowDifference
+from app.domain.naming.claims import TOO_MANY
+from app.domain.naming.gathered import NamedRun
+from app.domain.naming.runs import OffsetRun
+from app.domain.rows import RowKey
 from app.rides.views import VENDOR_TRIPS, ZONE_DEMAND
 from spark_batch.findings.report import Report, ViewReport
 from spark_batch.findings.show import show
@@ -27,6 +32,10 @@ def shown(width: int, rows: int = ROWS) -> list[str]:
         ViewReport(ZONE_DEMAND, (), rows, rows, rows, 0, 0, (), ledger, 2),
         ViewReport(VENDOR_TRIPS, (), 12, 12, 12, 0, 0, (), (), 0),
     ]
+    return told(report, width)
+
+
+def told(report: Report, width: int) -> list[str]:
     file = StringIO()
     show(report, Path("folder"), Terminal(file=file, width=width))
     return file.getvalue().splitlines()
@@ -53,3 +62,26 @@ def test_a_table_of_millions_of_rows_has_whole_headings_at_80_columns() -> None:
         line.split() == ["rows", "of", *["live", "changelog", "recomputed", "differ", "applied", "late", "corrections"]]
         for line in lines
     )
+
+
+def test_a_batch_that_was_applied_twice_is_a_line_not_a_line_for_each_record() -> None:
+    run = OffsetRun("rides.yellow", 2, 1000, 20_999, 20_000)
+    row = ComparedRow(2, RowKey(0, (132,)), None, None, None)
+    one = RowDifference(DifferenceKind.DOUBLED, row, (), runs=(run,), record_count=20_000)
+    report = Report("r1", "flagfall", datetime(2026, 1, 5, tzinfo=UTC), {}, Verdict.MISMATCH)
+    runs = [NamedRun(DifferenceKind.DOUBLED, run, 3_012)]
+    report.views = [ViewReport(ZONE_DEMAND, (), 1, 1, 1, 3_012, 3_012, [one], (), 0, runs)]
+    lines = told(report, 200)
+    assert (
+        "DOUBLED zone_demand: rides.yellow[2] offsets 1000-20999, 20,000 records, applied twice, in 3,012 rows" in lines
+    )
+    assert "    rides.yellow[2] offsets 1000-20999, 20,000 records" in lines
+    assert sum("rides.yellow" in line for line in lines) == 2
+
+
+def test_why_a_difference_has_no_name_is_said() -> None:
+    row = ComparedRow(2, RowKey(0, (132,)), None, None, None)
+    one = RowDifference(DifferenceKind.UNNAMED, row, (), why=TOO_MANY)
+    report = Report("r1", "flagfall", datetime(2026, 1, 5, tzinfo=UTC), {}, Verdict.MISMATCH)
+    report.views = [ViewReport(ZONE_DEMAND, (), 1, 1, 1, 1, 1, [one], ())]
+    assert any(line.startswith("UNNAMED") and TOO_MANY in line for line in told(report, 200))

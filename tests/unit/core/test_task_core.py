@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.codecs.stored.changelog import BLOCK, BLOCK_SIZE, MARKER, ROW, decode_block, kind_of, view_of
+from app.codecs.stored.changelog import BLOCK, MARKER, ROW, decode_block, kind_of, view_of
 from app.codecs.stored.marker import decode_marker
 from app.domain.errors import StateError
-from app.domain.fingerprint import Origin, mix, pack, signed
+from app.domain.fingerprint import BLOCK_SIZE, Origin, mix, pack, signed
 from app.domain.marker import MOST_SCHEMAS, InputPosition
 from app.domain.oracle.view_fold import fold
 from app.domain.records import Record

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +14,8 @@ from app.edge.cli.common import bootstrap_option, echo_json, json_option, load_c
 if TYPE_CHECKING:
     from app.base.settings import Settings
     from app.domain.catalogue import Catalogue
+    from app.domain.records import Record
+    from app.domain.rows import Cells
     from app.domain.view import View
     from spark_batch.findings.report import Report
 
@@ -85,8 +87,24 @@ def _run(settings: Settings, views: list[View], url: str, output: Path, *, quiet
         from spark_batch.reconcile import reconcile
 
         copies = work / "copies"
-        report = reconcile(settings, spark, views, worker_url=url, output=output, work=copies, progress=progress)
+        report = reconcile(
+            settings,
+            spark,
+            views,
+            worker_url=url,
+            output=output,
+            work=copies,
+            progress=progress,
+            translator=_translated,
+        )
     return report, output / report.run_id
+
+
+def _translated(view: View, records: Sequence[Record]) -> Cells:
+    """By this release's own translator; its loops are loaded when a row is asked for."""
+    from app.engine.core.views.again import row_again
+
+    return row_again(view, records)
 
 
 @contextlib.contextmanager

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 import numpy.typing as npt
 
-from app.codecs.stored.changelog import BLOCK_SIZE, BlockKey, encode_block
-from app.domain.fingerprint import signed
+from app.codecs.stored.changelog import BlockKey, encode_block
+from app.domain.fingerprint import BLOCK_SIZE, signed
 from app.domain.view import View
 from app.engine.core.batch import Batch
 from app.engine.core.cells.grouping import APPLIED

@@ -26,7 +26,7 @@ def write_changelog(world: World) -> None:
     """Rows in several transactions, with older values and tombstones before and newer state after the cut."""
     for partition, stored in world.tasks.items():
         at, producer = TopicPartition(world.changelog_topic, partition), new_producer(world)
-        rows, older = _rows(world, stored), replace(stored.marker, sequence=0)
+        rows, older = _rows(world, stored) + stored.blocks, replace(stored.marker, sequence=0)
         gone = encode_key(world.view, RowKey(0, (7,) * len(world.view.texts)))
         _write_state(producer, at, [(key, bytes(len(value))) for key, value in rows[:9]], older)
         _write_state(producer, at, [(gone, b"old")], older)

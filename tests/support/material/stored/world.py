@@ -42,6 +42,8 @@ class Stored:
     live: dict[str, Table]
     changelog: dict[str, Table]
     changelog_offset: int = -1
+    blocks: list[tuple[bytes, bytes]] = field(default_factory=list)
+    """Records of the changelog; none are made of themselves."""
 
 
 @dataclass

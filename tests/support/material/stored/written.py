@@ -28,6 +28,19 @@ def write_random_rides(world: World, seed: int, count: int) -> None:
             _write_log(world, rng, random_log(rng, topic.name, partition, count))
 
 
+def write_many_rides(world: World, seed: int, at: TopicPartition, count: int) -> None:
+    """Made-up rides without poison among them, in one transaction."""
+    log, producer = random_log(random.Random(seed), *at, count), new_producer(world)
+    good = {record.offset: record for record in log.records}
+    with transaction(producer):
+        sent = [
+            (good[offset], send(producer, at, KEY, _framed(world, value), timestamp_ms))
+            for offset, timestamp_ms, value in log.entries
+            if offset in good
+        ]
+    world.records += [Record(*at, place[0], max(record.timestamp_ms, 1), record.values) for record, place in sent]
+
+
 def write_poison(world: World, values: Sequence[bytes | None], timestamp_ms: int) -> list[int]:
     """Unusable values into the first topic-partition; their offsets."""
     at = TopicPartition(world.source.topics[0].name, 0)

@@ -1,0 +1,14 @@
+"""What a row or a block is off by."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+BITS_64 = (1 << 64) - 1
+
+
+class Surplus(NamedTuple):
+    """How many records are there too many (below zero: too few), and the sum of their mixes, modulo 2**64."""
+
+    records: int
+    mixes: int
