@@ -150,5 +150,90 @@ def test_a_changed_byte_never_makes_it_read_past_the_buffer(records: list[Record
         assert ((blobs.lengths >= -1) & (blobs.starts >= 0)).all()
 
 
+def number(value: int) -> bytes:
+    """As Kafka writes it: zig-zag, seven bits a byte."""
+    left, written = value << 1 ^ value >> 63, bytearray()
+    while left >= 0x80:
+        written.append(left & 0x7F | 0x80)
+        left >>= 7
+    return bytes([*written, left])
+
+
+def in_five_bytes(value: int, more: int = 0) -> bytes:
+    """The same with bits above the 32nd, which Java drops."""
+    left = value << 1 ^ value >> 31
+    return bytes([*(left >> shift & 0x7F | 0x80 for shift in (0, 7, 14, 21)), left >> 28 & 0x0F | more])
+
+
+def record(
+    offset_delta: bytes = number(0),
+    key: bytes = number(1) + b"k",
+    value: bytes = number(1) + b"v",
+    headers: bytes = number(0),
+) -> bytes:
+    """One record out of encoded parts."""
+    held = b"\0\0" + offset_delta + key + value + headers
+    return number(len(held)) + held
+
+
+def of_deltas(*deltas: int) -> Uncompressed:
+    """A batch at offset 10 of records that say they stand so far behind its first, as an uncompressed one may."""
+    values = (number(1) + b"%d" % at for at, _ in enumerate(deltas))
+    payload = b"".join(record(number(delta), value=value) for delta, value in zip(deltas, values, strict=True))
+    return run_of([(10, payload, len(deltas), 0)])
+
+
+@pytest.mark.parametrize(
+    ("deltas", "read_from", "taken"),
+    [
+        ((0, 1, 2), 0, {10: b"0", 11: b"1", 12: b"2"}),
+        ((0, 0, 0), 0, {10: b"0"}),
+        ((2, 1, 0), 0, {12: b"0"}),
+        ((1, 1, 1), 0, {11: b"0"}),
+        ((0, 2, 1), 0, {10: b"0", 12: b"1"}),
+        ((-3, 0, 1), 0, {10: b"1", 11: b"2"}),
+        ((2, 1, 0), 11, {12: b"0"}),
+        ((0, 1, 0), 12, {}),
+    ],
+)
+def test_a_record_that_stands_before_the_one_in_front_of_it_is_passed_over_as_kafkas_own_client_does(
+    deltas: tuple[int, ...], read_from: int, taken: dict[int, bytes]
+) -> None:
+    """Brokers look at such offsets only in what is compressed."""
+    found = read_records([of_deltas(*deltas), run_of([(13, record(), 1, 0)])], read_from)
+    assert dict(zip(found.offsets.tolist(), found.values, strict=True)) == {**taken, 13: b"v"}
+
+
+def test_a_record_that_stands_behind_its_batch_is_refused() -> None:
+    """Another record stands there, or will."""
+    with pytest.raises(ValueError, match="record batch at offset 10 holds something else"):
+        read_records([of_deltas(0, 5)], 0)
+
+
+@pytest.mark.parametrize("more", [0, 0x10, 0x70])
+def test_of_a_number_32_bits_count_as_in_java(more: int) -> None:
+    held = b"\0\0" + in_five_bytes(0, more) + in_five_bytes(1, more) + b"k" + in_five_bytes(-1, more)
+    held += in_five_bytes(1, more) + in_five_bytes(1, more) + b"h" + in_five_bytes(2, more) + b"ab"
+    payload = in_five_bytes(len(held), more) + held
+    assert shown(read_records([run_of([(7, payload, 1, 0)])], 0)) == [(7, (0, b"k", None, [("h", b"ab")]))]
+
+
+def test_a_number_of_more_than_five_bytes_is_refused() -> None:
+    with pytest.raises(ValueError, match="holds something else"):
+        read_records([run_of([(7, record(value=b"\x82\x80\x80\x80\x80\x00v"), 1, 0)])], 0)
+
+
+@pytest.mark.parametrize("length", [-1, -2, -7, -(2**31)])
+def test_any_length_below_zero_is_a_null(length: int) -> None:
+    null = number(length)
+    payload = record(key=null, value=null, headers=number(1) + number(1) + b"h" + null)
+    assert shown(read_records([run_of([(7, payload, 1, 0)])], 0)) == [(7, (0, None, None, [("h", b"")]))]
+
+
+def test_a_headers_name_is_no_null() -> None:
+    with pytest.raises(ValueError, match="holds something else"):
+        read_records([run_of([(7, record(headers=number(1) + number(-1) + number(0)), 1, 0)])], 0)
+
+
 def test_no_runs_hold_no_records() -> None:
     assert shown(read_records([], 0)) == []
