@@ -68,6 +68,8 @@ def unforeseen(error: Exception) -> str:
 
 TOO_LARGE = f"{Reason.UNDECODABLE}:BatchTooLarge"
 """The reason of a record that came in a batch which is too large, uncompressed, to be read."""
+TOO_MANY_HEADERS = f"{Reason.UNDECODABLE}:TooManyHeaders"
+"""The reason of one that came with so many headers that none of it is read."""
 
 
 def is_of_its_time(reason: str) -> bool:

@@ -7,18 +7,19 @@ length (below zero for null) and its bytes. What brokers take is read as Kafka's
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from app.codecs.arrays import Bytes, Int64s
-from app.codecs.batches.record_walk import varint, walk
-from app.codecs.blobs import Blobs
+from app.codecs.batches.record_headers import MOST_HEADERS, RecordHeaders
+from app.codecs.batches.record_walk import walk
+from app.codecs.blobs import NULL, Blobs
 from app.codecs.compiled import compiled
+from app.domain.records import TOO_MANY_HEADERS
 
-Headers = tuple[tuple[str, bytes], ...]
 Batches = npt.NDArray[np.void]
 """Headers of record batches, each a BATCH."""
 
@@ -54,21 +55,14 @@ class Uncompressed(NamedTuple):
 
 
 class Records(NamedTuple):
-    """Records in the order of the log. `headers_at` is where the headers stand in the buffer of keys and values."""
+    """Records in the order of the log. `unread`: why, by offset, those were refused whose values are nulls here."""
 
     offsets: Int64s
     timestamps_ms: Int64s
     keys: Blobs
     values: Blobs
-    headers_at: Int64s
-    header_counts: Int64s
-
-    def headers(self) -> list[Headers]:
-        """Of each record; a header's null value reads as empty, and what of its name is no UTF-8 as U+FFFD."""
-        if not self.header_counts.any():
-            return [()] * len(self.offsets)
-        places = zip(self.headers_at.tolist(), self.header_counts.tolist(), strict=True)
-        return [_headers(self.keys.data, at, count) for at, count in places]
+    headers: RecordHeaders
+    unread: Mapping[int, str]
 
 
 def batches_in(fetched: bytes) -> tuple[Int64s, Batches]:
@@ -92,15 +86,22 @@ def read_records(runs: Sequence[Uncompressed], from_offset: int) -> Records:
     ends = np.cumsum(np.array([len(run.payload) for run in runs], np.int64))
     lasts = np.cumsum(np.array([len(run.batches) for run in runs], np.int64))
     about = np.concatenate([_about(run.batches) for run in runs]) if runs else np.empty((0, 5), np.int64)
-    fields = np.empty((int(about[:, 0].sum()), 8), np.int64)
+    fields = np.empty((int(about[:, 0].sum()), 9), np.int64)
     read = walk(data, ends, lasts, about, from_offset, fields)
     if read < 0:
         raise ValueError(f"the record batch at offset {about[-1 - read, 1]} holds something else than records")
-    offsets, times, key_at, key_length, value_at, value_length, headers_at, header_counts = np.ascontiguousarray(
-        fields[:read].T
-    )
+    return _records(data, *np.ascontiguousarray(fields[:read].T))
+
+
+def _records(data: Bytes, offsets: Int64s, times_ms: Int64s, *places: Int64s) -> Records:
+    """`places`: where key, value and headers of each begin and how long they are, and how many headers."""
+    key_at, key_length, value_at, value_length, headers_at, headers_length, header_counts = places
+    many = header_counts > MOST_HEADERS
+    if many.any():
+        value_length, header_counts = np.where(many, NULL, value_length), np.where(many, 0, header_counts)
     keys, values = Blobs(data, key_at, key_length), Blobs(data, value_at, value_length)
-    return Records(offsets, times, keys, values, headers_at, header_counts)
+    headers = RecordHeaders(Blobs(data, headers_at, headers_length), header_counts)
+    return Records(offsets, times_ms, keys, values, headers, dict.fromkeys(offsets[many].tolist(), TOO_MANY_HEADERS))
 
 
 def _why_no_batch(data: Bytes) -> str:
@@ -122,17 +123,6 @@ def _about(batches: Batches) -> Int64s:
     about[:, 3] = np.where(by_broker, batches["last_timestamp_ms"], -1)
     about[:, 4] = batches["last_offset_delta"]
     return about
-
-
-def _headers(data: Bytes, at: int, count: int) -> Headers:
-    headers = []
-    for _ in range(count):
-        length, at = varint(data, at, len(data))
-        name, at = data[at : at + length].tobytes().decode(errors="replace"), at + length
-        length, at = varint(data, at, len(data))
-        headers.append((name, data[at : at + max(length, 0)].tobytes()))
-        at += max(length, 0)
-    return tuple(headers)
 
 
 _READABLE = "Array(uint8, 1, 'C', True)"

@@ -11,7 +11,7 @@ _READABLE = "Array(uint8, 1, 'C', True)"
 
 
 @compiled(f"UniTuple(int64, 2)({_READABLE}, int64, int64)")
-def varint(data: Bytes, at: int, end: int) -> tuple[int, int]:
+def _varint(data: Bytes, at: int, end: int) -> tuple[int, int]:
     """A number of 32 bits, and where it ends; an end below zero if it is cut off or too long."""
     if at < end and data[at] < 0x80:
         short = int(data[at])
@@ -45,7 +45,7 @@ def _varlong(data: Bytes, at: int, end: int) -> tuple[int, int]:
 @compiled(f"UniTuple(int64, 3)({_READABLE}, int64, int64)")
 def _blob(data: Bytes, at: int, end: int) -> tuple[int, int, int]:
     """Start, length and end of a key or value; an end below zero if it is cut off."""
-    length, start = varint(data, at, end)
+    length, start = _varint(data, at, end)
     if start < 0 or start + max(length, 0) > end:
         return 0, 0, -1
     return start, max(length, NULL), start + max(length, 0)
@@ -66,14 +66,14 @@ def _headers_end(data: Bytes, at: int, end: int, count: int) -> int:
 @compiled(f"int64({_READABLE}, int64, int64, int64, int64[:,::1])")
 def _read_one(data: Bytes, at: int, end: int, row: int, fields: Int64s) -> int:
     """Reads a record into a row of `fields`, offset and time as deltas; gives where it ends, -1 if it is none."""
-    length, at = varint(data, at, end)
+    length, at = _varint(data, at, end)
     if at < 0 or length < 0 or at + length > end or at == end:
         return -1
     record_end = at + length
     time_delta, at = _varlong(data, at + 1, record_end)
     if at < 0:
         return -1
-    offset_delta, at = varint(data, at, record_end)
+    offset_delta, at = _varint(data, at, record_end)
     if at < 0:
         return -1
     key_at, key_length, at = _blob(data, at, record_end)
@@ -82,12 +82,12 @@ def _read_one(data: Bytes, at: int, end: int, row: int, fields: Int64s) -> int:
     value_at, value_length, at = _blob(data, at, record_end)
     if at < 0:
         return -1
-    header_count, at = varint(data, at, record_end)
+    header_count, at = _varint(data, at, record_end)
     if at < 0 or header_count < 0 or _headers_end(data, at, record_end, header_count) != record_end:
         return -1
     fields[row, 0], fields[row, 1] = offset_delta, time_delta
     fields[row, 2], fields[row, 3], fields[row, 4], fields[row, 5] = key_at, key_length, value_at, value_length
-    fields[row, 6], fields[row, 7] = at, header_count
+    fields[row, 6], fields[row, 7], fields[row, 8] = at, record_end - at, header_count
     return record_end
 
 
@@ -95,7 +95,8 @@ def _read_one(data: Bytes, at: int, end: int, row: int, fields: Int64s) -> int:
 def walk(data: Bytes, ends: Int64s, lasts: Int64s, about: Int64s, from_offset: int, fields: Int64s) -> int:
     """How many records were read; -1 - batch for one that holds something else.
 
-    `ends` and `lasts` are where each run ends, in bytes and in batches.
+    `ends` and `lasts` are where each run ends, in bytes and in batches; `fields` gets a row of each record: offset,
+    time, then where its key, value and headers begin and how long they are, and how many headers.
     """
     row, at, batch, lowest = 0, 0, 0, from_offset
     for run in range(len(ends)):

@@ -17,6 +17,8 @@ from app.codecs.batches.record_batches import (
     batches_in,
     read_records,
 )
+from app.codecs.batches.record_headers import MOST_HEADERS, RecordHeaders
+from app.domain.records import TOO_MANY_HEADERS
 
 Record = tuple[int, bytes | None, bytes | None, list[tuple[str, bytes | None]]]
 
@@ -64,7 +66,7 @@ def read(
 def test_a_headers_name_that_is_no_utf_8_stops_nobody() -> None:
     """Brokers take any bytes for it."""
     payload = payload_of([(0, None, b"v", [("name", b"told")])]).replace(b"name", b"n\xffme")
-    (headers,) = read_records([run_of([(0, payload, 1, 0)])], 0).headers()
+    (headers,) = read_records([run_of([(0, payload, 1, 0)])], 0).headers
     assert headers == (("n\ufffdme", b"told"),)
 
 
@@ -73,7 +75,7 @@ def written(records: list[Record]) -> list[tuple[int, Record]]:
 
 
 def shown(read: Records) -> list[tuple[int, Record]]:
-    rows = zip(read.timestamps_ms.tolist(), read.keys, read.values, map(list, read.headers()), strict=True)
+    rows = zip(read.timestamps_ms.tolist(), read.keys, read.values, map(list, read.headers), strict=True)
     return list(zip(read.offsets.tolist(), rows, strict=True))
 
 
@@ -233,6 +235,34 @@ def test_any_length_below_zero_is_a_null(length: int) -> None:
 def test_a_headers_name_is_no_null() -> None:
     with pytest.raises(ValueError, match="holds something else"):
         read_records([run_of([(7, record(headers=number(1) + number(-1) + number(0)), 1, 0)])], 0)
+
+
+@given(RECORDS, st.data())
+def test_headers_are_those_of_records_that_were_cut_or_joined(records: list[Record], data: st.DataObject) -> None:
+    whole = read(records)
+    told = [*whole.headers]
+    cut = data.draw(st.integers(0, len(told)))
+    assert [*whole.headers[cut:]] == told[cut:]
+    assert [*RecordHeaders.joined([whole.headers[:cut], RecordHeaders.none(2), whole.headers])] == [
+        *told[:cut],
+        (),
+        (),
+        *told,
+    ]
+    assert RecordHeaders.joined([whole.headers, [(("h", b"v"),)]]) == [*told, (("h", b"v"),)]
+
+
+@pytest.mark.parametrize("more", [0, 1])
+def test_a_record_of_too_many_headers_is_refused_unread_and_its_neighbours_are_not(more: int) -> None:
+    """Two bytes are one: a batch of two kilobytes may hold ten million."""
+    count = MOST_HEADERS + more
+    many = record(offset_delta=number(1), headers=number(count) + (number(0) + number(-1)) * count)
+    payload = record() + many + record(offset_delta=number(2))
+    found = read_records([run_of([(7, payload, 3, 0)])], 0)
+    assert found.unread == ({8: TOO_MANY_HEADERS} if more else {})
+    assert [*found.values] == [b"v", None if more else b"v", b"v"]
+    assert [*found.keys] == [b"k"] * 3
+    assert [*found.headers] == [(), () if more else (("", b""),) * count, ()]
 
 
 def test_no_runs_hold_no_records() -> None:

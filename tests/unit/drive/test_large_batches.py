@@ -46,8 +46,10 @@ def steps(fetched: bytes) -> list[Batch]:
     while kept.has_more:
         base = reader.next_fetch_offset
         records = read_records(kept.next_runs(reader), base)
-        columns = (records.offsets, records.timestamps_ms, records.keys, records.values, records.headers())
-        batch = Batch(TOPIC_NAMES[0], 0, base, reader.next_fetch_offset, *columns, unread=kept.unread)
+        columns = (records.offsets, records.timestamps_ms, records.keys, records.values, records.headers)
+        batch = Batch(
+            TOPIC_NAMES[0], 0, base, reader.next_fetch_offset, *columns, unread=dict.fromkeys(kept.unread, TOO_LARGE)
+        )
         given_out.append(batch)
     return given_out
 

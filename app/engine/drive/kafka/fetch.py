@@ -21,6 +21,7 @@ from aiokafka.errors import CorruptRecordException
 from aiokafka.structs import TopicPartition
 
 from app.codecs.batches.record_batches import read_records
+from app.domain.records import TOO_LARGE
 from app.engine.core.batch import Batch
 from app.engine.drive.kafka.kept_batches import STEP_RECORDS, KeptBatches
 
@@ -144,8 +145,8 @@ def _unpack(tp: TopicPartition, fetched: PartitionRecords, base: int) -> Batch:
         timestamps_ms=records.timestamps_ms,
         keys=records.keys,
         values=records.values,
-        headers=records.headers(),
-        unread=fetched._records.unread,
+        headers=records.headers,
+        unread={**dict.fromkeys(fetched._records.unread, TOO_LARGE), **records.unread},
     )
 
 
