@@ -65,6 +65,20 @@ class Records(NamedTuple):
     unread: Mapping[int, str]
 
 
+def refused_records(batch: Batches, offsets: range, why: str) -> Records:
+    """Records of one batch that nobody reads: nulls, at the batch's first time, or at the broker's."""
+    first_ms, by_broker_ms = _about(batch)[0, 2:4]
+    count, time_ms = len(offsets), by_broker_ms if by_broker_ms >= 0 else first_ms
+    return Records(
+        np.arange(offsets.start, offsets.stop, dtype=np.int64),
+        np.full(count, time_ms, np.int64),
+        Blobs.nulls(count),
+        Blobs.nulls(count),
+        RecordHeaders.none(count),
+        dict.fromkeys(offsets, why),
+    )
+
+
 def batches_in(fetched: bytes) -> tuple[Int64s, Batches]:
     """Where each whole batch begins, and their headers; a last one that is cut off is left out.
 

@@ -10,16 +10,19 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
+from aiokafka.errors import KafkaError
 from aiokafka.structs import TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
 
 from app.base.kafka.clients import aiokafka_options, librdkafka_options
 from app.base.settings import Settings
 from app.codecs.batches import inflating
+from app.domain.records import UNREADABLE_BATCH
 from app.engine.core.batch import Batch
 from app.engine.drive.kafka import kept_batches
 from app.engine.drive.kafka.fetch import drain, next_fetch
 from tests.support.machine.waiting import patient
+from tests.support.material.raw_batches import BROKEN, ODD
 
 PARTITIONS = 3
 ISOLATION = ("read_committed", "read_uncommitted")
@@ -143,6 +146,28 @@ async def test_a_batch_that_the_broker_takes_and_that_is_too_large_uncompressed_
     whole = Batch.joined(batches)
     assert (whole.offsets.tolist(), list(whole.unread)) == ([0, 1, 2, 3], [1, 2])
     assert [*whole.values] == [b"before", None, None, b"behind"]
+
+
+async def test_of_what_the_broker_takes_all_is_read_that_java_reads_and_the_rest_is_refused(services: Settings) -> None:
+    place, options = TopicPartition(f"odd-{next(_numbers)}", 0), aiokafka_options(services.kafka)
+    admin = AdminClient(librdkafka_options(services.kafka))
+    admin.create_topics([NewTopic(place.topic, 1, 1)])[place.topic].result(patient(10))
+    reads, unread, end = dict[int, bytes | None](), set[int](), 0
+    async with AIOKafkaProducer(**options) as producer:
+        for batch in ODD.values():
+            sent = await (await producer.send_batch(batch, place.topic, partition=0))
+            end = sent.offset + batch.count
+            reads |= {sent.offset + delta: value for delta, value in (batch.reads or {}).items()}
+            unread |= set() if batch.reads else {*range(sent.offset, end)}
+        for refused in BROKEN.values():
+            with pytest.raises(KafkaError):
+                await (await producer.send_batch(refused, place.topic, partition=0))
+    async with AIOKafkaConsumer(**options, enable_auto_commit=False, auto_offset_reset="earliest") as consumer:
+        consumer.assign([place])
+        whole = Batch.joined((await _drained(consumer, {place: end}))[place])
+    found = dict(zip(whole.offsets.tolist(), whole.values, strict=True))
+    assert found == reads | dict.fromkeys(unread)
+    assert whole.unread == dict.fromkeys(unread, UNREADABLE_BATCH)
 
 
 @reading

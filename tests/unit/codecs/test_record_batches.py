@@ -19,6 +19,7 @@ from app.codecs.batches.record_batches import (
 )
 from app.codecs.batches.record_headers import MOST_HEADERS, RecordHeaders
 from app.domain.records import TOO_MANY_HEADERS
+from tests.support.material.raw_batches import in_five_bytes, number, of_deltas, record
 
 Record = tuple[int, bytes | None, bytes | None, list[tuple[str, bytes | None]]]
 
@@ -152,39 +153,6 @@ def test_a_changed_byte_never_makes_it_read_past_the_buffer(records: list[Record
         assert ((blobs.lengths >= -1) & (blobs.starts >= 0)).all()
 
 
-def number(value: int) -> bytes:
-    """As Kafka writes it: zig-zag, seven bits a byte."""
-    left, written = value << 1 ^ value >> 63, bytearray()
-    while left >= 0x80:
-        written.append(left & 0x7F | 0x80)
-        left >>= 7
-    return bytes([*written, left])
-
-
-def in_five_bytes(value: int, more: int = 0) -> bytes:
-    """The same with bits above the 32nd, which Java drops."""
-    left = value << 1 ^ value >> 31
-    return bytes([*(left >> shift & 0x7F | 0x80 for shift in (0, 7, 14, 21)), left >> 28 & 0x0F | more])
-
-
-def record(
-    offset_delta: bytes = number(0),
-    key: bytes = number(1) + b"k",
-    value: bytes = number(1) + b"v",
-    headers: bytes = number(0),
-) -> bytes:
-    """One record out of encoded parts."""
-    held = b"\0\0" + offset_delta + key + value + headers
-    return number(len(held)) + held
-
-
-def of_deltas(*deltas: int) -> Uncompressed:
-    """A batch at offset 10 of records that say they stand so far behind its first, as an uncompressed one may."""
-    values = (number(1) + b"%d" % at for at, _ in enumerate(deltas))
-    payload = b"".join(record(number(delta), value=value) for delta, value in zip(deltas, values, strict=True))
-    return run_of([(10, payload, len(deltas), 0)])
-
-
 @pytest.mark.parametrize(
     ("deltas", "read_from", "taken"),
     [
@@ -202,14 +170,16 @@ def test_a_record_that_stands_before_the_one_in_front_of_it_is_passed_over_as_ka
     deltas: tuple[int, ...], read_from: int, taken: dict[int, bytes]
 ) -> None:
     """Brokers look at such offsets only in what is compressed."""
-    found = read_records([of_deltas(*deltas), run_of([(13, record(), 1, 0)])], read_from)
+    found = read_records(
+        [run_of([(10, of_deltas(*deltas), len(deltas), 0)]), run_of([(13, record(), 1, 0)])], read_from
+    )
     assert dict(zip(found.offsets.tolist(), found.values, strict=True)) == {**taken, 13: b"v"}
 
 
 def test_a_record_that_stands_behind_its_batch_is_refused() -> None:
     """Another record stands there, or will."""
     with pytest.raises(ValueError, match="record batch at offset 10 holds something else"):
-        read_records([of_deltas(0, 5)], 0)
+        read_records([run_of([(10, of_deltas(0, 5), 2, 0)])], 0)
 
 
 @pytest.mark.parametrize("more", [0, 0x10, 0x70])

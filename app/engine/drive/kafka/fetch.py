@@ -14,14 +14,11 @@ from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
-import cramjam
 from aiokafka.consumer import fetcher as aiokafka_fetcher
 from aiokafka.consumer.fetcher import Fetcher, FetchResult, PartitionRecords
 from aiokafka.errors import CorruptRecordException
 from aiokafka.structs import TopicPartition
 
-from app.codecs.batches.record_batches import read_records
-from app.domain.records import TOO_LARGE
 from app.engine.core.batch import Batch
 from app.engine.drive.kafka.kept_batches import STEP_RECORDS, KeptBatches
 
@@ -135,7 +132,7 @@ def _unpack(tp: TopicPartition, fetched: PartitionRecords, base: int) -> Batch:
         None  # a generator of itself, never used: the fetch would stay until garbage is collected
     )
     with _told_as_corrupt(tp, base):
-        records = read_records(fetched._records.next_runs(fetched), base)
+        records = fetched._records.next_records(fetched, base)
     return Batch(
         topic=tp.topic,
         partition=tp.partition,
@@ -146,7 +143,7 @@ def _unpack(tp: TopicPartition, fetched: PartitionRecords, base: int) -> Batch:
         keys=records.keys,
         values=records.values,
         headers=records.headers,
-        unread={**dict.fromkeys(fetched._records.unread, TOO_LARGE), **records.unread},
+        unread=records.unread,
     )
 
 
@@ -154,5 +151,5 @@ def _unpack(tp: TopicPartition, fetched: PartitionRecords, base: int) -> Batch:
 def _told_as_corrupt(tp: TopicPartition, base: int) -> Iterator[None]:
     try:
         yield
-    except (ValueError, cramjam.DecompressionError) as error:
+    except ValueError as error:
         raise CorruptRecordException(f"{tp.topic}-{tp.partition}: fetched from offset {base}: {error}") from error
