@@ -5,12 +5,15 @@ It would fail at them for ever; and a record that says it stands behind its batc
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import reduce
 from itertools import zip_longest
 
+from py4j.protocol import Py4JJavaError
 from pyspark.sql import DataFrame, SparkSession
 
 from app.domain.corrections.correction import Place
@@ -21,6 +24,7 @@ from spark_batch.stored.cut import Span
 
 MOST_PIECES = 100
 """Each is a reading of its own."""
+_UNREAD = re.compile(r"Received exception when fetching the next record from (\S+-\d+)")
 
 
 def unreadable(refused: Mapping[Place, str]) -> list[Place]:
@@ -55,6 +59,21 @@ def pieces_around(spans: Sequence[Span], unread: Collection[Place]) -> list[list
                 f"batches that cannot be read, and there are more than {MOST_PIECES - 1} of these to be gone around"
             )
     return [[span for span in piece if span is not None] for piece in zip_longest(*cut)] or [[]]
+
+
+@contextmanager
+def telling_of_more() -> Iterator[None]:
+    """Invalid, with the topic-partition, where Java's client meets such a batch that nobody has told of."""
+    try:
+        yield
+    except Py4JJavaError as error:
+        found = _UNREAD.search(str(error))
+        if found is None:
+            raise
+        raise Invalid(
+            f"{found[1]}: Kafka's Java client cannot read a record batch there, and no record in quarantine tells of "
+            f"one that workers could not read ({UNREADABLE_BATCH}): its offset is in logs/spark.log"
+        ) from error
 
 
 def _without(span: Span, offsets: Sequence[int]) -> Iterator[Span]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
+import pytest
 from aiokafka import AIOKafkaProducer
 from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
 from pyspark.sql import SparkSession
@@ -12,7 +13,8 @@ from app.base.kafka.clients import aiokafka_options, java_options, librdkafka_op
 from app.base.settings import Settings
 from app.codecs.batches.inflating import NONE
 from app.domain.corrections.correction import Place
-from spark_batch.source.around import read_around
+from spark_batch.errors import Invalid
+from spark_batch.source.around import read_around, telling_of_more
 from spark_batch.stored.cut import Span
 from tests.support.machine.waiting import patient
 from tests.support.material.raw_batches import GOOD, ODD
@@ -29,6 +31,8 @@ def test_spark_reads_what_a_worker_reads_and_goes_around_the_rest(services: Sett
     found = {row["offset"]: None if row["value"] is None else bytes(row["value"]) for row in rows}
     assert found == reads | dict.fromkeys(unread)
     assert len(rows) == len(found)
+    with pytest.raises(Invalid, match=rf"^{TOPIC}-0: Kafka's Java client cannot read"), telling_of_more():
+        read_around(spark, java_options(services.kafka), [Span(TOPIC, 0, 0, end)], []).collect()
 
 
 async def _fill(services: Settings) -> tuple[dict[int, bytes | None], set[int], int]:
