@@ -24,7 +24,7 @@ TOPIC = "odd-for-spark"
 
 def test_spark_reads_what_a_worker_reads_and_goes_around_the_rest(services: Settings, spark: SparkSession) -> None:
     admin = AdminClient(librdkafka_options(services.kafka))
-    admin.create_topics([NewTopic(TOPIC, 1, 1)])[TOPIC].result(patient(10))
+    admin.create_topics([NewTopic(TOPIC, 1, 1, config={"retention.ms": "-1"})])[TOPIC].result(patient(10))
     reads, unread, end = asyncio.run(_fill(services))
     around = [Place(TOPIC, 0, offset) for offset in sorted(unread)]
     rows = read_around(spark, java_options(services.kafka), [Span(TOPIC, 0, 0, end)], around).collect()

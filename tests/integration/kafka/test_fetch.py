@@ -26,6 +26,8 @@ from tests.support.material.raw_batches import BROKEN, ODD
 
 PARTITIONS = 3
 ISOLATION = ("read_committed", "read_uncommitted")
+KEPT = {"retention.ms": "-1"}
+"""Of topics whose records are old."""
 _numbers = itertools.count(1)
 
 
@@ -44,7 +46,7 @@ def topic(services: Settings, request: pytest.FixtureRequest) -> str:
     """Committed and aborted transactions, compressed and plain batches, nulls, headers; control records at the end."""
     name = f"fetch-{next(_numbers)}"
     admin = AdminClient(librdkafka_options(services.kafka))
-    new = NewTopic(name, PARTITIONS, 1, config={"message.timestamp.type": request.param, "retention.ms": "-1"})
+    new = NewTopic(name, PARTITIONS, 1, config={"message.timestamp.type": request.param, **KEPT})
     admin.create_topics([new])[name].result(patient(10))
     asyncio.run(_fill(services, name))
     return name
@@ -133,7 +135,7 @@ async def test_a_batch_that_the_broker_takes_and_that_is_too_large_uncompressed_
         monkeypatch.setattr(module, "MAX_BYTES", 2_000_000)
     place, options = TopicPartition(f"bomb-{next(_numbers)}", 0), aiokafka_options(services.kafka)
     admin = AdminClient(librdkafka_options(services.kafka))
-    admin.create_topics([NewTopic(place.topic, 1, 1)])[place.topic].result(patient(10))
+    admin.create_topics([NewTopic(place.topic, 1, 1, config=KEPT)])[place.topic].result(patient(10))
     async with AIOKafkaProducer(**options, compression_type=codec, max_batch_size=5_000_000) as producer:
         for values in ([b"before"], [bytes(1_500_000), bytes(1_500_000)], [b"behind"]):
             batch = producer.create_batch()
@@ -151,7 +153,7 @@ async def test_a_batch_that_the_broker_takes_and_that_is_too_large_uncompressed_
 async def test_of_what_the_broker_takes_all_is_read_that_java_reads_and_the_rest_is_refused(services: Settings) -> None:
     place, options = TopicPartition(f"odd-{next(_numbers)}", 0), aiokafka_options(services.kafka)
     admin = AdminClient(librdkafka_options(services.kafka))
-    admin.create_topics([NewTopic(place.topic, 1, 1)])[place.topic].result(patient(10))
+    admin.create_topics([NewTopic(place.topic, 1, 1, config=KEPT)])[place.topic].result(patient(10))
     reads, unread, end = dict[int, bytes | None](), set[int](), 0
     async with AIOKafkaProducer(**options) as producer:
         for batch in ODD.values():
