@@ -22,6 +22,7 @@ from app.domain.source import Source
 from app.domain.view import View
 from spark_batch.errors import Inconclusive, Invalid
 from spark_batch.run import Reconciliation
+from spark_batch.source.around import read_around, telling_of_more, unreadable
 from spark_batch.source.kafka_range import check_spans, read_spans, told_by
 from spark_batch.source.log_reader import check_marker, overwritten_too_early, read_advances, read_value
 from spark_batch.source.read_schemas import resolved_otherwise
@@ -78,12 +79,13 @@ def copy_records(run: Reconciliation, source: Source, views: Sequence[View], cut
     schemas = RegistrySchemas(Registry(run.settings), [subject_of(topic.name) for topic in source.topics])
     if others := resolved_otherwise([cut.marker for cut in cuts], schemas):
         raise Invalid("the registry is not the one that the records were read by:\n" + "\n".join(others))
-    raw = read_spans(run.spark, java_options(run.settings.kafka), spans)
-    with run.report.timed("decode"):
+    refused = _refused_then(run, cuts, spans)
+    raw = read_around(run.spark, java_options(run.settings.kafka), spans, unreadable(refused))
+    with run.report.timed("decode"), telling_of_more():
         rules = source_rules_of(source, [cut.marker for cut in cuts])
         folder, look_up = run.work / source.name / "source", partial(read_value, run.client)
         records = read_source(raw, source, views, schemas, folder, rules, look_up)
-        records, usable = with_refused_then(records, source, _refused_then(run, cuts, spans))
+        records, usable = with_refused_then(records, source, refused)
     count = records.count()
     run.report.usable_today += usable
     run.report.records += count

@@ -68,6 +68,10 @@ def unforeseen(error: Exception) -> str:
 
 TOO_LARGE = f"{Reason.UNDECODABLE}:BatchTooLarge"
 """The reason of a record that came in a batch which is too large, uncompressed, to be read."""
+UNREADABLE_BATCH = f"{Reason.UNDECODABLE}:BatchUnreadable"
+"""The reason of a record that came in a batch which is not what it says: brokers do not look at all of it."""
+TOO_MANY_HEADERS = f"{Reason.UNDECODABLE}:TooManyHeaders"
+"""The reason of one that came with so many headers that none of it is read."""
 
 
 def is_of_its_time(reason: str) -> bool:

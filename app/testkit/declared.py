@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from app.codecs.avro.schema import Schemas
-from app.codecs.batches.record_batches import Headers
+from app.codecs.batches.record_headers import Headers
 from app.domain.branch import Branch
 from app.domain.errors import FlagfallError
 from app.domain.pairs.alert import Alert

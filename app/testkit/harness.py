@@ -19,7 +19,7 @@ from typing import Any
 
 from app.base import names
 from app.codecs.batches.origin_headers import SHORTENED
-from app.codecs.batches.record_batches import Headers
+from app.codecs.batches.record_headers import Headers
 from app.codecs.stored.advance_requests import encode_request
 from app.domain.advance import AdvanceRequest, refusal_of_request
 from app.domain.branch import Branch

@@ -36,7 +36,8 @@ def committed(
     """Committed records from offset `start` to what is the last stable offset now; `client`: librdkafka's options.
 
     What is written meanwhile is not waited for: a log that is always written to would else never end. The last
-    offset may be a control record, which no consumer is given: the end-of-partition event tells the end as well.
+    offset may be a control record, which no consumer is given: the end-of-partition event tells the end as well. A
+    record that stands before the one in front of it is passed over, as by Java's client and our tasks.
     Raises LogSilent if nothing comes for half a minute, LogRefused for an error that does not pass.
     """
     settings = dict(client) | {
@@ -49,14 +50,17 @@ def committed(
         "log_level": 0,  # what matters is raised
     }
     with closing(Consumer(settings)) as consumer:
-        end = _end(consumer, topic, partition)
+        end, lowest = _end(consumer, topic, partition), 0
         consumer.assign([TopicPartition(topic, partition, start)])
         while True:
             for message in _next(consumer, f"{topic}-{partition}"):
                 if _is_end(message, end):
                     return
+                if message.offset() < lowest:
+                    continue
+                lowest = message.offset() + 1
                 yield message
-                if message.offset() + 1 >= end:
+                if lowest >= end:
                     return
 
 

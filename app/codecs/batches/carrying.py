@@ -13,7 +13,7 @@ from typing import NamedTuple
 import orjson
 
 from app.codecs.batches.origin_headers import SHORTENED
-from app.codecs.batches.record_batches import Headers
+from app.codecs.batches.record_headers import Headers
 
 BATCH_LIMIT_BYTES = 1_048_588
 """Kafka's default of `max.message.bytes`, which bounds a batch as it is written; no topic of ours may have less."""

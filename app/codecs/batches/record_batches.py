@@ -2,23 +2,24 @@
 
 A batch: a header of 61 bytes (BATCH), then its records, together compressed or not. A record: length, attributes,
 timestamp delta, offset delta, key, value, headers; numbers are zig-zag varints, a key, value or header value is its
-length (-1 for null) and its bytes.
+length (below zero for null) and its bytes. What brokers take is read as Kafka's Java client reads it: Spark uses that.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from app.codecs.arrays import Bytes, Int64s
-from app.codecs.blobs import Blobs
+from app.codecs.batches.record_headers import MOST_HEADERS, RecordHeaders
+from app.codecs.batches.record_walk import walk
+from app.codecs.blobs import NULL, Blobs
 from app.codecs.compiled import compiled
-from app.domain.measures.parts import INT64_MAX
+from app.domain.records import TOO_MANY_HEADERS
 
-Headers = tuple[tuple[str, bytes], ...]
 Batches = npt.NDArray[np.void]
 """Headers of record batches, each a BATCH."""
 
@@ -54,21 +55,28 @@ class Uncompressed(NamedTuple):
 
 
 class Records(NamedTuple):
-    """Records in the order of the log. `headers_at` is where the headers stand in the buffer of keys and values."""
+    """Records in the order of the log. `unread`: why, by offset, those were refused whose values are nulls here."""
 
     offsets: Int64s
     timestamps_ms: Int64s
     keys: Blobs
     values: Blobs
-    headers_at: Int64s
-    header_counts: Int64s
+    headers: RecordHeaders
+    unread: Mapping[int, str]
 
-    def headers(self) -> list[Headers]:
-        """Of each record; a header's null value reads as empty, and what of its name is no UTF-8 as U+FFFD."""
-        if not self.header_counts.any():
-            return [()] * len(self.offsets)
-        places = zip(self.headers_at.tolist(), self.header_counts.tolist(), strict=True)
-        return [_headers(self.keys.data, at, count) for at, count in places]
+
+def refused_records(batch: Batches, offsets: range, why: str) -> Records:
+    """Records of one batch that nobody reads: nulls, at the batch's first time, or at the broker's."""
+    first_ms, by_broker_ms = _about(batch)[0, 2:4]
+    count, time_ms = len(offsets), by_broker_ms if by_broker_ms >= 0 else first_ms
+    return Records(
+        np.arange(offsets.start, offsets.stop, dtype=np.int64),
+        np.full(count, time_ms, np.int64),
+        Blobs.nulls(count),
+        Blobs.nulls(count),
+        RecordHeaders.none(count),
+        dict.fromkeys(offsets, why),
+    )
 
 
 def batches_in(fetched: bytes) -> tuple[Int64s, Batches]:
@@ -86,20 +94,28 @@ def batches_in(fetched: bytes) -> tuple[Int64s, Batches]:
 
 
 def read_records(runs: Sequence[Uncompressed], from_offset: int) -> Records:
-    """All records at `from_offset` or above. ValueError if the bytes of a run are no such records."""
+    """All records at `from_offset` or above, by rising offsets: one that stands before another in front of it is passed
+    over. ValueError if the bytes of a run are no such records."""
     data = np.frombuffer(runs[0].payload if len(runs) == 1 else b"".join(run.payload for run in runs), np.uint8)
     ends = np.cumsum(np.array([len(run.payload) for run in runs], np.int64))
     lasts = np.cumsum(np.array([len(run.batches) for run in runs], np.int64))
     about = np.concatenate([_about(run.batches) for run in runs]) if runs else np.empty((0, 5), np.int64)
-    fields = np.empty((int(about[:, 0].sum()), 8), np.int64)
-    read = _read(data, ends, lasts, about, from_offset, fields)
+    fields = np.empty((int(about[:, 0].sum()), 9), np.int64)
+    read = walk(data, ends, lasts, about, from_offset, fields)
     if read < 0:
         raise ValueError(f"the record batch at offset {about[-1 - read, 1]} holds something else than records")
-    offsets, times, key_at, key_length, value_at, value_length, headers_at, header_counts = np.ascontiguousarray(
-        fields[:read].T
-    )
+    return _records(data, *np.ascontiguousarray(fields[:read].T))
+
+
+def _records(data: Bytes, offsets: Int64s, times_ms: Int64s, *places: Int64s) -> Records:
+    """`places`: where key, value and headers of each begin and how long they are, and how many headers."""
+    key_at, key_length, value_at, value_length, headers_at, headers_length, header_counts = places
+    many = header_counts > MOST_HEADERS
+    if many.any():
+        value_length, header_counts = np.where(many, NULL, value_length), np.where(many, 0, header_counts)
     keys, values = Blobs(data, key_at, key_length), Blobs(data, value_at, value_length)
-    return Records(offsets, times, keys, values, headers_at, header_counts)
+    headers = RecordHeaders(Blobs(data, headers_at, headers_length), header_counts)
+    return Records(offsets, times_ms, keys, values, headers, dict.fromkeys(offsets[many].tolist(), TOO_MANY_HEADERS))
 
 
 def _why_no_batch(data: Bytes) -> str:
@@ -123,105 +139,7 @@ def _about(batches: Batches) -> Int64s:
     return about
 
 
-def _headers(data: Bytes, at: int, count: int) -> Headers:
-    headers = []
-    for _ in range(count):
-        length, at = _varint(data, at, len(data))
-        name, at = data[at : at + length].tobytes().decode(errors="replace"), at + length
-        length, at = _varint(data, at, len(data))
-        headers.append((name, data[at : at + max(length, 0)].tobytes()))
-        at += max(length, 0)
-    return tuple(headers)
-
-
 _READABLE = "Array(uint8, 1, 'C', True)"
-
-
-@compiled(f"UniTuple(int64, 2)({_READABLE}, int64, int64)")
-def _varint(data: Bytes, at: int, end: int) -> tuple[int, int]:
-    """The number and where it ends; an end below zero if it is cut off or too long."""
-    value, shift = 0, 0
-    while at < end and shift < 70:
-        byte = int(data[at])
-        value |= (byte & 0x7F) << shift
-        at += 1
-        if byte < 0x80:
-            return (value >> 1 & INT64_MAX) ^ -(value & 1), at
-        shift += 7
-    return 0, -1
-
-
-@compiled(f"UniTuple(int64, 3)({_READABLE}, int64, int64)")
-def _blob(data: Bytes, at: int, end: int) -> tuple[int, int, int]:
-    """Start, length and end of a key or value; an end below zero if it is cut off."""
-    length, start = _varint(data, at, end)
-    if start < 0 or length < -1 or start + max(length, 0) > end:
-        return 0, 0, -1
-    return start, length, start + max(length, 0)
-
-
-@compiled(f"int64({_READABLE}, int64, int64, int64)")
-def _headers_end(data: Bytes, at: int, end: int, count: int) -> int:
-    for _ in range(count):
-        _, length, at = _blob(data, at, end)
-        if at < 0 or length < 0:
-            return -1
-        _, length, at = _blob(data, at, end)
-        if at < 0:
-            return -1
-    return at
-
-
-@compiled(f"int64({_READABLE}, int64, int64, int64, int64[:,::1])")
-def _read_one(data: Bytes, at: int, end: int, row: int, fields: Int64s) -> int:
-    """Reads a record into a row of `fields`, offset and time as deltas; gives where it ends, -1 if it is none."""
-    length, at = _varint(data, at, end)
-    if at < 0 or length < 0 or at + length > end or at == end:
-        return -1
-    record_end = at + length
-    time_delta, at = _varint(data, at + 1, record_end)
-    if at < 0:
-        return -1
-    offset_delta, at = _varint(data, at, record_end)
-    if at < 0:
-        return -1
-    key_at, key_length, at = _blob(data, at, record_end)
-    if at < 0:
-        return -1
-    value_at, value_length, at = _blob(data, at, record_end)
-    if at < 0:
-        return -1
-    header_count, at = _varint(data, at, record_end)
-    if at < 0 or header_count < 0 or _headers_end(data, at, record_end, header_count) != record_end:
-        return -1
-    fields[row, 0], fields[row, 1] = offset_delta, time_delta
-    fields[row, 2], fields[row, 3], fields[row, 4], fields[row, 5] = key_at, key_length, value_at, value_length
-    fields[row, 6], fields[row, 7] = at, header_count
-    return record_end
-
-
-@compiled(f"int64({_READABLE}, int64[::1], int64[::1], int64[:,::1], int64, int64[:,::1])")
-def _read(data: Bytes, ends: Int64s, lasts: Int64s, about: Int64s, from_offset: int, fields: Int64s) -> int:
-    """How many records were read; -1 - batch for one that holds something else.
-
-    `ends` and `lasts` are where each run ends, in bytes and in batches.
-    """
-    row, at, batch = 0, 0, 0
-    for run in range(len(ends)):
-        end = ends[run]
-        while batch < lasts[run]:
-            for _ in range(about[batch, 0]):
-                at = _read_one(data, at, end, row, fields)
-                if at < 0 or not 0 <= fields[row, 0] <= about[batch, 4]:
-                    return -1 - batch
-                fields[row, 0] += about[batch, 1]
-                fields[row, 1] = about[batch, 3] if about[batch, 3] >= 0 else about[batch, 2] + fields[row, 1]
-                if fields[row, 0] >= from_offset:
-                    row += 1
-            batch += 1
-        if at != end:
-            return -batch
-    return row
 
 
 @compiled(f"int64[::1]({_READABLE})")

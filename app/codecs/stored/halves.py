@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import orjson
 
-from app.codecs.batches.record_batches import Headers
+from app.codecs.batches.record_headers import Headers
 from app.codecs.stored.changelog import HALF, LAYOUT, WATCHED
 from app.domain.errors import LayoutError
 from app.domain.pairs.alert import Alert

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain
 from typing import NamedTuple, overload
@@ -12,7 +12,7 @@ import numpy as np
 
 from app.codecs.arrays import Int64s
 from app.codecs.avro.decode import Packed
-from app.codecs.batches.record_batches import Headers
+from app.codecs.batches.record_headers import Headers, RecordHeaders
 from app.codecs.blobs import Blobs
 from app.domain.marker import Marker
 from app.engine.core.task_state import Effect
@@ -24,8 +24,8 @@ class Batch:
 
     `base_offset` is the fetch position before the first record and `next_offset` the one behind the last:
     offsets in `[base_offset, next_offset)` without a record are control records, aborted or compacted away.
-    `unread`: offsets of records whose content was too large to be uncompressed; they are nulls here. Of a batch that
-    was cut they may lie outside.
+    `unread`: why, by offset, records were refused before anybody read them; they are nulls here. Of a batch that was
+    cut they may lie outside.
     """
 
     topic: str
@@ -37,7 +37,7 @@ class Batch:
     keys: Sequence[bytes | None]
     values: Sequence[bytes | None]
     headers: Sequence[Headers]
-    unread: Sequence[int] = ()
+    unread: Mapping[int, str] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.values)
@@ -57,9 +57,6 @@ class Batch:
         """One batch of at least one part, each of which continues the one before it."""
         if len(parts) == 1:
             return parts[0]
-        headers: list[Headers] = []
-        for part in parts:
-            headers += part.headers
         return replace(
             parts[0],
             next_offset=parts[-1].next_offset,
@@ -67,8 +64,8 @@ class Batch:
             timestamps_ms=np.concatenate([part.timestamps_ms for part in parts]),
             keys=Blobs.joined([part.keys for part in parts]),
             values=Blobs.joined([part.values for part in parts]),
-            headers=headers,
-            unread=[offset for part in parts for offset in part.unread],
+            headers=RecordHeaders.joined([part.headers for part in parts]),
+            unread={offset: why for part in parts for offset, why in part.unread.items()},
         )
 
     def until(self, offset: int) -> Batch:

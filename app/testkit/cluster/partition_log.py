@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from app.codecs.batches.record_batches import Headers
+from app.codecs.batches.record_headers import Headers
 from app.domain.errors import StateError
 from app.engine.core.batch import Batch
 

@@ -5,13 +5,16 @@ from __future__ import annotations
 import threading
 
 import pytest
+from aiokafka import AIOKafkaProducer
 from confluent_kafka import Producer
 
 from app.base import names
-from app.base.kafka.clients import librdkafka_options
+from app.base.kafka.clients import aiokafka_options, librdkafka_options
 from app.base.kafka.committed import LogRefused, committed
 from app.base.settings import Settings
+from app.codecs.batches.inflating import NONE
 from tests.support.machine.asking import flush
+from tests.support.material.raw_batches import GOOD, ODD
 
 
 def test_a_log_that_is_always_written_to_has_an_end(world: Settings) -> None:
@@ -61,6 +64,15 @@ def test_records_of_open_and_aborted_transactions_are_not_given(world: Settings)
     assert values == [b"commit_transaction"] * 2
     assert [message.value() for message in committed(client, topic, 0, 1)] == values[1:]
     assert list(committed(client, topic, 1)) == []
+
+
+async def test_a_record_that_stands_before_the_one_in_front_of_it_is_passed_over(world: Settings) -> None:
+    topic = names.late_topic(world.app_id)
+    async with AIOKafkaProducer(**aiokafka_options(world.kafka)) as producer:
+        for batch in (ODD["three at one offset"], ODD["falling offsets"], GOOD[NONE]):
+            await (await producer.send_batch(batch, topic, partition=0))
+    found = {m.offset(): m.value() for m in committed(librdkafka_options(world.kafka), topic, 0)}
+    assert found == {0: b"0", 5: b"0", 6: b"v"}
 
 
 def test_a_topic_that_is_not_there_is_refused_in_words(world: Settings) -> None:

@@ -10,19 +10,24 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
+from aiokafka.errors import KafkaError
 from aiokafka.structs import TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
 
 from app.base.kafka.clients import aiokafka_options, librdkafka_options
 from app.base.settings import Settings
 from app.codecs.batches import inflating
+from app.domain.records import UNREADABLE_BATCH
 from app.engine.core.batch import Batch
 from app.engine.drive.kafka import kept_batches
 from app.engine.drive.kafka.fetch import drain, next_fetch
 from tests.support.machine.asking import results
+from tests.support.material.raw_batches import BROKEN, ODD
 
 PARTITIONS = 3
 ISOLATION = ("read_committed", "read_uncommitted")
+KEPT = {"retention.ms": "-1"}
+"""Of topics whose records are old."""
 _numbers = itertools.count(1)
 
 
@@ -41,7 +46,7 @@ def topic(services: Settings, request: pytest.FixtureRequest) -> str:
     """Committed and aborted transactions, compressed and plain batches, nulls, headers; control records at the end."""
     name = f"fetch-{next(_numbers)}"
     admin = AdminClient(librdkafka_options(services.kafka))
-    new = NewTopic(name, PARTITIONS, 1, config={"message.timestamp.type": request.param, "retention.ms": "-1"})
+    new = NewTopic(name, PARTITIONS, 1, config={"message.timestamp.type": request.param, **KEPT})
     results(admin.create_topics([new]).values(), "the topic is made")
     asyncio.run(_fill(services, name))
     return name
@@ -130,7 +135,7 @@ async def test_a_batch_that_the_broker_takes_and_that_is_too_large_uncompressed_
         monkeypatch.setattr(module, "MAX_BYTES", 2_000_000)
     place, options = TopicPartition(f"bomb-{next(_numbers)}", 0), aiokafka_options(services.kafka)
     admin = AdminClient(librdkafka_options(services.kafka))
-    results(admin.create_topics([NewTopic(place.topic, 1, 1)]).values(), "the topic is made")
+    results(admin.create_topics([NewTopic(place.topic, 1, 1, config=KEPT)]).values(), "the topic is made")
     async with AIOKafkaProducer(**options, compression_type=codec, max_batch_size=5_000_000) as producer:
         for values in ([b"before"], [bytes(1_500_000), bytes(1_500_000)], [b"behind"]):
             batch = producer.create_batch()
@@ -143,6 +148,28 @@ async def test_a_batch_that_the_broker_takes_and_that_is_too_large_uncompressed_
     whole = Batch.joined(batches)
     assert (whole.offsets.tolist(), list(whole.unread)) == ([0, 1, 2, 3], [1, 2])
     assert [*whole.values] == [b"before", None, None, b"behind"]
+
+
+async def test_of_what_the_broker_takes_all_is_read_that_java_reads_and_the_rest_is_refused(services: Settings) -> None:
+    place, options = TopicPartition(f"odd-{next(_numbers)}", 0), aiokafka_options(services.kafka)
+    admin = AdminClient(librdkafka_options(services.kafka))
+    results(admin.create_topics([NewTopic(place.topic, 1, 1, config=KEPT)]).values(), "the topic is made")
+    reads, unread, end = dict[int, bytes | None](), set[int](), 0
+    async with AIOKafkaProducer(**options) as producer:
+        for batch in ODD.values():
+            sent = await (await producer.send_batch(batch, place.topic, partition=0))
+            end = sent.offset + batch.count
+            reads |= {sent.offset + delta: value for delta, value in (batch.reads or {}).items()}
+            unread |= set() if batch.reads else {*range(sent.offset, end)}
+        for refused in BROKEN.values():
+            with pytest.raises(KafkaError):
+                await (await producer.send_batch(refused, place.topic, partition=0))
+    async with AIOKafkaConsumer(**options, enable_auto_commit=False, auto_offset_reset="earliest") as consumer:
+        consumer.assign([place])
+        whole = Batch.joined((await _drained(consumer, {place: end}))[place])
+    found = dict(zip(whole.offsets.tolist(), whole.values, strict=True))
+    assert found == reads | dict.fromkeys(unread)
+    assert whole.unread == dict.fromkeys(unread, UNREADABLE_BATCH)
 
 
 @reading

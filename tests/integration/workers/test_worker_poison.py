@@ -7,6 +7,7 @@ import random
 from collections import Counter
 from pathlib import Path
 
+import cramjam
 import polars as pl
 from aiokafka import AIOKafkaProducer
 
@@ -15,10 +16,12 @@ from app.base.kafka.clients import aiokafka_options
 from app.base.settings import Settings
 from app.codecs.avro.encode import encode_frame
 from app.codecs.batches.carrying import KEPT_BYTES, original_of
+from app.codecs.batches.inflating import ZSTD
 from app.codecs.batches.origin_headers import OFFSET, PARTITION, REASON, TIMESTAMP_MS, TOPIC, VIEWS
+from app.codecs.batches.record_headers import MOST_HEADERS
 from app.definitions.registered import register_schemas
 from app.domain.oracle.view_fold import fold
-from app.domain.records import Reason
+from app.domain.records import TOO_MANY_HEADERS, UNREADABLE_BATCH, Reason
 from app.edge.late.originals import Originals
 from app.edge.late.refused import RefusedLog, Selection
 from app.rides.generator.dirt import Dirt
@@ -39,6 +42,7 @@ from tests.support.machine.world import (
     ready_worker,
     worker,
 )
+from tests.support.material.raw_batches import ODD, RawBatch, number, record
 from tests.support.material.schemas.foreign import FOREIGN, foreign_ids
 from tests.support.truth import log_ends, read, records_of
 
@@ -125,6 +129,34 @@ def test_each_damage_is_quarantined_once_and_late_rides_set_aside_once_though_th
     assert Counter(whole(one).value for one in shortened) == {ZEROS: 2, JUNK: 2}
     delete_records(world, log_ends(world, RIDES))
     assert [whole(one) for one in shortened] == shortened
+
+
+def test_a_record_batch_that_nobody_can_read_stops_no_worker(world: Settings, tmp_path: Path) -> None:
+    write_rides(world, 0, 600)
+    planted = asyncio.run(_plant_batches(world))
+    write_rides(world, 600, 600)
+    with ready_worker(world, tmp_path) as running:
+        wait_for(lambda: covers(world, running), "every ride is covered", [running])
+        assert running.stop() == 0
+    quarantined = messages(world, names.quarantine_topic(world.app_id))
+    assert {_origin(m): _header(m, REASON).decode() for m in quarantined} == planted
+    assert len(quarantined) == len(planted)
+
+
+async def _plant_batches(world: Settings) -> dict[Place, str]:
+    """One that is not what it says, one of a record of too many headers, and one of three records at one offset."""
+    topic, planted = RIDES.topics[0].name, dict[Place, str]()
+    empty = (MOST_HEADERS + 1) * (number(0) + number(-1))
+    many = RawBatch(ZSTD, bytes(cramjam.zstd.compress(record(headers=number(MOST_HEADERS + 1) + empty))))
+    async with AIOKafkaProducer(**aiokafka_options(world.kafka)) as producer:
+        for batch, count, reason in (
+            (ODD["a record that is shorter than it says"], 3, UNREADABLE_BATCH),
+            (many, 1, TOO_MANY_HEADERS),
+            (ODD["three at one offset"], 1, Reason.TOO_SHORT),
+        ):
+            sent = await (await producer.send_batch(batch, topic, partition=0))
+            planted |= {Place(topic, 0, sent.offset + at): str(reason) for at in range(count)}
+    return planted
 
 
 async def _plant(world: Settings) -> dict[Place, str]:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from app.codecs.batches.record_batches import Headers
+from app.codecs.batches.record_headers import Headers
 from app.domain.records import Value
 from app.engine.core.batch import Batch
 from app.rides.ride import RIDE_COLUMNS

@@ -21,7 +21,7 @@ from app.codecs.batches.carrying import (
     size,
 )
 from app.codecs.batches.origin_headers import SHORTENED
-from app.codecs.batches.record_batches import Headers
+from app.codecs.batches.record_headers import Headers
 from app.codecs.stored.halves import StoredHalf, WaitingHalf, encode_half
 from app.domain.pairs.join import Side
 from app.engine.drive.kafka.writer import BATCH_BYTES

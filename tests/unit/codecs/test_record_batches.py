@@ -17,6 +17,9 @@ from app.codecs.batches.record_batches import (
     batches_in,
     read_records,
 )
+from app.codecs.batches.record_headers import MOST_HEADERS, RecordHeaders
+from app.domain.records import TOO_MANY_HEADERS
+from tests.support.material.raw_batches import in_five_bytes, number, of_deltas, record
 
 Record = tuple[int, bytes | None, bytes | None, list[tuple[str, bytes | None]]]
 
@@ -64,7 +67,7 @@ def read(
 def test_a_headers_name_that_is_no_utf_8_stops_nobody() -> None:
     """Brokers take any bytes for it."""
     payload = payload_of([(0, None, b"v", [("name", b"told")])]).replace(b"name", b"n\xffme")
-    (headers,) = read_records([run_of([(0, payload, 1, 0)])], 0).headers()
+    (headers,) = read_records([run_of([(0, payload, 1, 0)])], 0).headers
     assert headers == (("n\ufffdme", b"told"),)
 
 
@@ -73,7 +76,7 @@ def written(records: list[Record]) -> list[tuple[int, Record]]:
 
 
 def shown(read: Records) -> list[tuple[int, Record]]:
-    rows = zip(read.timestamps_ms.tolist(), read.keys, read.values, map(list, read.headers()), strict=True)
+    rows = zip(read.timestamps_ms.tolist(), read.keys, read.values, map(list, read.headers), strict=True)
     return list(zip(read.offsets.tolist(), rows, strict=True))
 
 
@@ -152,6 +155,88 @@ def test_a_changed_byte_never_makes_it_read_past_the_buffer(records: list[Record
     for blobs in (found.keys, found.values):
         assert (blobs.starts + blobs.lengths.clip(0) <= len(payload)).all()
         assert ((blobs.lengths >= -1) & (blobs.starts >= 0)).all()
+
+
+@pytest.mark.parametrize(
+    ("deltas", "read_from", "taken"),
+    [
+        ((0, 1, 2), 0, {10: b"0", 11: b"1", 12: b"2"}),
+        ((0, 0, 0), 0, {10: b"0"}),
+        ((2, 1, 0), 0, {12: b"0"}),
+        ((1, 1, 1), 0, {11: b"0"}),
+        ((0, 2, 1), 0, {10: b"0", 12: b"1"}),
+        ((-3, 0, 1), 0, {10: b"1", 11: b"2"}),
+        ((2, 1, 0), 11, {12: b"0"}),
+        ((0, 1, 0), 12, {}),
+    ],
+)
+def test_a_record_that_stands_before_the_one_in_front_of_it_is_passed_over_as_kafkas_own_client_does(
+    deltas: tuple[int, ...], read_from: int, taken: dict[int, bytes]
+) -> None:
+    """Brokers look at such offsets only in what is compressed."""
+    found = read_records(
+        [run_of([(10, of_deltas(*deltas), len(deltas), 0)]), run_of([(13, record(), 1, 0)])], read_from
+    )
+    assert dict(zip(found.offsets.tolist(), found.values, strict=True)) == {**taken, 13: b"v"}
+
+
+def test_a_record_that_stands_behind_its_batch_is_refused() -> None:
+    """Another record stands there, or will."""
+    with pytest.raises(ValueError, match="record batch at offset 10 holds something else"):
+        read_records([run_of([(10, of_deltas(0, 5), 2, 0)])], 0)
+
+
+@pytest.mark.parametrize("more", [0, 0x10, 0x70])
+def test_of_a_number_32_bits_count_as_in_java(more: int) -> None:
+    held = b"\0\0" + in_five_bytes(0, more) + in_five_bytes(1, more) + b"k" + in_five_bytes(-1, more)
+    held += in_five_bytes(1, more) + in_five_bytes(1, more) + b"h" + in_five_bytes(2, more) + b"ab"
+    payload = in_five_bytes(len(held), more) + held
+    assert shown(read_records([run_of([(7, payload, 1, 0)])], 0)) == [(7, (0, b"k", None, [("h", b"ab")]))]
+
+
+def test_a_number_of_more_than_five_bytes_is_refused() -> None:
+    with pytest.raises(ValueError, match="holds something else"):
+        read_records([run_of([(7, record(value=b"\x82\x80\x80\x80\x80\x00v"), 1, 0)])], 0)
+
+
+@pytest.mark.parametrize("length", [-1, -2, -7, -(2**31)])
+def test_any_length_below_zero_is_a_null(length: int) -> None:
+    null = number(length)
+    payload = record(key=null, value=null, headers=number(1) + number(1) + b"h" + null)
+    assert shown(read_records([run_of([(7, payload, 1, 0)])], 0)) == [(7, (0, None, None, [("h", b"")]))]
+
+
+def test_a_headers_name_is_no_null() -> None:
+    with pytest.raises(ValueError, match="holds something else"):
+        read_records([run_of([(7, record(headers=number(1) + number(-1) + number(0)), 1, 0)])], 0)
+
+
+@given(RECORDS, st.data())
+def test_headers_are_those_of_records_that_were_cut_or_joined(records: list[Record], data: st.DataObject) -> None:
+    whole = read(records)
+    told = [*whole.headers]
+    cut = data.draw(st.integers(0, len(told)))
+    assert [*whole.headers[cut:]] == told[cut:]
+    assert [*RecordHeaders.joined([whole.headers[:cut], RecordHeaders.none(2), whole.headers])] == [
+        *told[:cut],
+        (),
+        (),
+        *told,
+    ]
+    assert RecordHeaders.joined([whole.headers, [(("h", b"v"),)]]) == [*told, (("h", b"v"),)]
+
+
+@pytest.mark.parametrize("more", [0, 1])
+def test_a_record_of_too_many_headers_is_refused_unread_and_its_neighbours_are_not(more: int) -> None:
+    """Two bytes are one: a batch of two kilobytes may hold ten million."""
+    count = MOST_HEADERS + more
+    many = record(offset_delta=number(1), headers=number(count) + (number(0) + number(-1)) * count)
+    payload = record() + many + record(offset_delta=number(2))
+    found = read_records([run_of([(7, payload, 3, 0)])], 0)
+    assert found.unread == ({8: TOO_MANY_HEADERS} if more else {})
+    assert [*found.values] == [b"v", None if more else b"v", b"v"]
+    assert [*found.keys] == [b"k"] * 3
+    assert [*found.headers] == [(), () if more else (("", b""),) * count, ()]
 
 
 def test_no_runs_hold_no_records() -> None:

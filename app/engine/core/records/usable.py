@@ -14,7 +14,7 @@ from app.codecs.arrays import Int64s
 from app.codecs.avro.column_arrays import ColumnArrays, ColumnCells, Layout, Present
 from app.codecs.avro.decode import BlockDecoder, Decoded
 from app.codecs.avro.schema import Schemas
-from app.domain.records import TOO_LARGE, Reason
+from app.domain.records import Reason
 from app.domain.rules.condition import columns_of
 from app.domain.rules.epochs import SkewEpoch
 from app.domain.source import Kind, Source
@@ -180,7 +180,8 @@ def _refused(
     """`unclean`: by rule that refuses, of which records it holds."""
     reasons: dict[int, str] = dict(decoded.refused)
     if batch.unread:
-        reasons |= dict.fromkeys(np.flatnonzero(np.isin(batch.offsets, batch.unread)).tolist(), TOO_LARGE)
+        told = enumerate(batch.offsets.tolist())
+        reasons |= {i: batch.unread[offset] for i, offset in told if offset in batch.unread}
     for i in np.flatnonzero(verdicts > UNDECODED).tolist():
         if verdicts[i] == OUT_OF_BOUNDS:
             reasons[i] = f"{Reason.OUT_OF_BOUNDS}:{source.columns[decoded.fates[i]].name}"

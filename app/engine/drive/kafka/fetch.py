@@ -14,13 +14,11 @@ from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
-import cramjam
 from aiokafka.consumer import fetcher as aiokafka_fetcher
 from aiokafka.consumer.fetcher import Fetcher, FetchResult, PartitionRecords
 from aiokafka.errors import CorruptRecordException
 from aiokafka.structs import TopicPartition
 
-from app.codecs.batches.record_batches import read_records
 from app.engine.core.batch import Batch
 from app.engine.drive.kafka.kept_batches import STEP_RECORDS, KeptBatches
 
@@ -134,7 +132,7 @@ def _unpack(tp: TopicPartition, fetched: PartitionRecords, base: int) -> Batch:
         None  # a generator of itself, never used: the fetch would stay until garbage is collected
     )
     with _told_as_corrupt(tp, base):
-        records = read_records(fetched._records.next_runs(fetched), base)
+        records = fetched._records.next_records(fetched, base)
     return Batch(
         topic=tp.topic,
         partition=tp.partition,
@@ -144,8 +142,8 @@ def _unpack(tp: TopicPartition, fetched: PartitionRecords, base: int) -> Batch:
         timestamps_ms=records.timestamps_ms,
         keys=records.keys,
         values=records.values,
-        headers=records.headers(),
-        unread=fetched._records.unread,
+        headers=records.headers,
+        unread=records.unread,
     )
 
 
@@ -153,5 +151,5 @@ def _unpack(tp: TopicPartition, fetched: PartitionRecords, base: int) -> Batch:
 def _told_as_corrupt(tp: TopicPartition, base: int) -> Iterator[None]:
     try:
         yield
-    except (ValueError, cramjam.DecompressionError) as error:
+    except ValueError as error:
         raise CorruptRecordException(f"{tp.topic}-{tp.partition}: fetched from offset {base}: {error}") from error

@@ -1,10 +1,11 @@
-"""Fetched record batches, given out in steps: checked, uncompressed, without aborted transactions."""
+"""Fetched record batches, given out in steps: checked, uncompressed, read, without aborted transactions."""
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from aiokafka import codec
@@ -14,8 +15,7 @@ from aiokafka.record.memory_records import MemoryRecords
 from aiokafka.record.util import calc_crc32c
 
 from app.codecs.arrays import Int64s, Mask
-from app.codecs.batches.bare_records import without_content
-from app.codecs.batches.inflating import INTO, MAX_BYTES, inflated, most_bytes
+from app.codecs.batches.inflating import MAX_BYTES, most_bytes
 from app.codecs.batches.record_batches import (
     CHECKED_FROM,
     CODEC_MASK,
@@ -24,20 +24,38 @@ from app.codecs.batches.record_batches import (
     TRANSACTIONAL,
     UNCOUNTED_BYTES,
     Batches,
+    Records,
     Uncompressed,
     batches_in,
+    read_records,
+    refused_records,
 )
+from app.codecs.batches.uncompressing import REFUSED, uncompressed
+from app.domain.records import TOO_LARGE, UNREADABLE_BATCH
 
 STEP_RECORDS = 10_000
 """No more records are read at once, except to the end of a record batch: 5 to 15 ms of the event loop."""
+MOST_RECORDS = 1_000_000
+"""A record batch of more is not read: seven bytes make a record, and hundreds of these a byte of what is compressed."""
 _BATCH_RECORDS = 10
 """A record batch costs as much as so many records, most of it to begin its decompression."""
 
 _UNCOMPRESS = {0: bytes, 1: codec.gzip_decode, 2: codec.snappy_decode, 3: codec.lz4_decode, 4: codec.zstd_decode}
-MOST_UNREAD = 1_000_000
-"""So many records of one record batch may be refused unread."""
 _TOGETHER = (0, 4)
 """Not compressed, and zstd: strings one behind the other are uncompressed as one, in half the time for small ones."""
+
+
+class _Step(NamedTuple):
+    """Batches that are read together: where each begins and ends, its header, and whether it holds records to read."""
+
+    starts: Int64s
+    ends: Int64s
+    batches: Batches
+    wanted: Mask
+
+    def at(self, which: slice | Mask) -> _Step:
+        """Some of them."""
+        return _Step(self.starts[which], self.ends[which], self.batches[which], self.wanted[which])
 
 
 class KeptBatches(MemoryRecords):
@@ -47,8 +65,8 @@ class KeptBatches(MemoryRecords):
         super().__init__(fetched)
         self._fetched = fetched
         self._given = 0
-        self.unread = range(0)
-        """Offsets, among those that were given last, of records that nobody read: their batch is too large."""
+        self._alone: list[_Step] = []
+        self._why = ""
 
     @cached_property
     def _whole(self) -> tuple[Int64s, Batches]:
@@ -57,7 +75,7 @@ class KeptBatches(MemoryRecords):
 
     @property
     def has_more(self) -> bool:
-        """Whether `next_runs` has not given all yet."""
+        """Whether `next_records` has not given all yet."""
         return self._given < len(self._whole[0])
 
     @property
@@ -65,49 +83,81 @@ class KeptBatches(MemoryRecords):
         """Behind all of them. The last record of a batch may have been compacted away: its header still knows it."""
         return _next_offset(self._whole[1])
 
-    def next_runs(self, reader: PartitionRecords) -> list[Uncompressed]:
-        """About STEP_RECORDS records, uncompressed; moves the reader's offset to fetch next behind them.
+    def next_records(self, reader: PartitionRecords, from_offset: int) -> Records:
+        """About STEP_RECORDS records at this offset or above; moves the reader's offset to fetch next behind them.
 
-        Of a record batch of more than MAX_BYTES they are nulls, and `unread`. ValueError for a wrong checksum or
-        another message format, DecompressionError for what is not compressed so.
+        Those of a record batch that cannot be read, or of more than MAX_BYTES or MOST_RECORDS, are nulls, and `unread`.
+        ValueError for a wrong checksum or another message format.
         """
+        if not self._alone:
+            step, is_large = self._next_step(reader)
+            if not is_large:
+                try:
+                    records = read_records(list(self._uncompressed(step)), from_offset)
+                except REFUSED:
+                    pass  # one of them is it
+                else:
+                    return self._passed(reader, step, records)
+            self._alone = [step.at(slice(at, at + 1)) for at in range(len(step.batches))]
+        return self._read_alone(reader, from_offset)
+
+    def _next_step(self, reader: PartitionRecords) -> tuple[_Step, bool]:
+        """The batches that come next; and whether one of them may be of more bytes or records than are read."""
         starts, batches = self._whole[0][self._given :], self._whole[1][self._given :]
-        costs = np.cumsum(batches["record_count"] + _BATCH_RECORDS)
+        costs = np.cumsum(batches["record_count"].astype(np.int64) + _BATCH_RECORDS)
         count = int(np.searchsorted(costs, STEP_RECORDS)) + 1
         starts, batches = starts[:count], batches[:count]
-        if not len(batches):
-            return []
         ends = starts + UNCOUNTED_BYTES + batches["length"]
         most = self._most_bytes(starts, ends, batches)
         count = max(1, int(np.searchsorted(np.cumsum(most), MAX_BYTES, side="right")))
         starts, ends, batches = starts[:count], ends[:count], batches[:count]
         if reader._check_crcs:
             self._check_sums(starts, ends, batches)
-        wanted = self._is_data(reader, starts, ends, batches)
-        self.unread = range(0)
-        if wanted[0] and most[0] > MAX_BYTES:
-            runs = [self._large(int(starts[0]), int(ends[0]), batches)]
-        else:
-            runs = list(self._uncompressed(starts[wanted], ends[wanted], batches[wanted]))
-        self._given += len(batches)
-        reader.next_fetch_offset = _next_offset(batches)
-        return runs
+        is_large = most[0] > MAX_BYTES or bool((batches["record_count"] > MOST_RECORDS).any())
+        return _Step(starts, ends, batches, self._is_data(reader, starts, ends, batches)), is_large
+
+    def _passed(self, reader: PartitionRecords, step: _Step, records: Records) -> Records:
+        self._given += len(step.batches)
+        reader.next_fetch_offset = _next_offset(step.batches)
+        return records
 
     def _most_bytes(self, starts: Int64s, ends: Int64s, batches: Batches) -> Int64s:
         codecs = (batches["attributes"] & CODEC_MASK).astype(np.int64)
         return most_bytes(np.frombuffer(self._fetched, np.uint8), starts + HEADER_BYTES, ends, codecs)
 
-    def _large(self, start: int, end: int, batch: Batches) -> Uncompressed:
-        """One record batch that may be too large. ValueError if it is, and it is not known where its records stand."""
-        way, compressed = int(batch["attributes"][0]) & CODEC_MASK, self._fetched[start + HEADER_BYTES : end]
-        payload = inflated(compressed, way) if way in INTO else _UNCOMPRESS[way](compressed)
-        if payload is not None:
-            return Uncompressed(payload, batch)
-        base, count = int(batch["base_offset"][0]), int(batch["record_count"][0])
-        if count > MOST_UNREAD or count != batch["last_offset_delta"][0] + 1:
-            raise ValueError(f"the record batch at offset {base} is of more than {MAX_BYTES} bytes, uncompressed")
-        self.unread = range(base, base + count)
-        return Uncompressed(without_content(count), batch)
+    def _read_alone(self, reader: PartitionRecords, from_offset: int) -> Records:
+        """The next of the batches that are read one by one, or the next records of one that is refused."""
+        step, found = self._alone[0], None if self._why else self._record_batch(self._alone[0], from_offset)
+        if isinstance(found, str):
+            self._why = found
+        elif found is not None:
+            del self._alone[0]
+            return self._passed(reader, step, found)
+        base, count = int(step.batches["base_offset"][0]), int(step.batches["record_count"][0])
+        if count != step.batches["last_offset_delta"][0] + 1:
+            raise ValueError(f"the record batch at offset {base} is {self._why}, and tells not where its records stand")
+        first = max(from_offset, base)
+        some = range(first, min(base + count, first + STEP_RECORDS))
+        records = refused_records(step.batches, some, self._why)
+        if some.stop < base + count:
+            reader.next_fetch_offset = some.stop
+            return records
+        self._why = ""
+        del self._alone[0]
+        return self._passed(reader, step, records)
+
+    def _record_batch(self, step: _Step, from_offset: int) -> Records | str:
+        """Records of the one batch, or why they are refused."""
+        if not step.wanted[0]:
+            return read_records([], from_offset)
+        if step.batches["record_count"][0] > MOST_RECORDS:
+            return TOO_LARGE
+        (way,), (start,), (end,) = (step.batches["attributes"] & CODEC_MASK).tolist(), step.starts, step.ends
+        try:
+            payload = uncompressed(self._fetched[start + HEADER_BYTES : end], way)
+            return TOO_LARGE if payload is None else read_records([Uncompressed(payload, step.batches)], from_offset)
+        except REFUSED:
+            return UNREADABLE_BATCH
 
     def _check_sums(self, starts: Int64s, ends: Int64s, batches: Batches) -> None:
         sums = batches["checksum"].tolist()
@@ -130,7 +180,8 @@ class KeptBatches(MemoryRecords):
                 wanted[at] = False
         return wanted
 
-    def _uncompressed(self, starts: Int64s, ends: Int64s, batches: Batches) -> Iterator[Uncompressed]:
+    def _uncompressed(self, step: _Step) -> Iterator[Uncompressed]:
+        starts, ends, batches, _ = step.at(step.wanted)
         codecs = (batches["attributes"] & CODEC_MASK).tolist()
         places = list(zip((starts + HEADER_BYTES).tolist(), ends.tolist(), strict=True))
         for kind, numbers in itertools.groupby(range(len(places)), codecs.__getitem__):
