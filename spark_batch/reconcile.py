@@ -7,8 +7,9 @@ exports ──┬─▶ cut ─▶ checks ─▶ source records ─▶ recompute
 from __future__ import annotations
 
 import platform
+import shutil
 from collections.abc import Iterable, Sequence
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
@@ -32,7 +33,6 @@ from spark_batch.findings.ledgers import accepted_losses, entries, not_adding_up
 from spark_batch.findings.report import Report, ViewReport, new_run_id, write_report
 from spark_batch.folds.corrections import ToldCorrections, read_told
 from spark_batch.folds.recount import Recount, counted, epoch_floors, recount
-from spark_batch.java_end import lives, telling_of_its_end
 from spark_batch.run import Progressing, Reconciliation
 from spark_batch.source.kafka_range import check_spans
 from spark_batch.source.watermark import with_watermark
@@ -46,7 +46,7 @@ ROWS_NAMED = 1000
 
 def reconcile(
     settings: Settings,
-    spark: SparkSession,
+    session: AbstractContextManager[SparkSession],
     views: Sequence[View],
     *,
     worker_url: str,
@@ -56,24 +56,24 @@ def reconcile(
 ) -> Report:
     """Check the views and write the report below `output`. Only a crash raises; no verdict is a verdict too.
 
-    `latest.json` in `output` says that the run began, and at its end what it found. Copies of rows and records, often
-    gigabytes, are made below `work`, which is the caller's to remove.
+    `session` is entered once the cluster has answered, and left before the report is written. `latest.json` in
+    `output` says that the run began, and at its end what it found. Copies of rows and records, often gigabytes, are
+    made below `work`, which is the caller's to remove.
     """
     report = _new_report(settings)
-    run = Reconciliation(settings, spark, worker_url, work, report, progress)
     verdicts = LastVerdicts(output, settings.app_id)
     verdicts.write_begun([view.name for view in views], report.begun)
     try:
         _require_cluster(settings)
-        with telling_of_its_end(settings.spark.memory_mb):
+        with session as spark:
+            run = Reconciliation(settings, spark, worker_url, work, report, progress)
             for source, of_source in _by_source(views):
                 report.views += _reconcile_source(run, source, of_source)
         report.verdict = Verdict.MATCH if all(view.is_right for view in report.views) else Verdict.MISMATCH
     except (NoVerdict, LogSilent, LogRefused, RegistryUnavailable) as error:
         report.verdict = Verdict.INVALID if isinstance(error, Invalid | LogRefused) else Verdict.INCONCLUSIVE
         report.reason = str(error)
-    if lives():
-        spark.catalog.clearCache()
+        shutil.rmtree(work, ignore_errors=True)  # the disk may be full, and the report is still to be written
     report.finished_at = datetime.now(UTC)
     write_report(report, output / report.run_id)
     verdicts.write_finished(report.found(views))

@@ -26,6 +26,7 @@ from app.topics import source_topics
 from spark_batch.reconcile import reconcile
 from tests.support.machine.left_running import await_nothing_left
 from tests.support.machine.ports import free_ports
+from tests.support.machine.spark import lent
 from tests.support.machine.waiting import patient, wait_for
 from tests.support.material.stored.exports import export_of
 from tests.support.material.stored.world import World
@@ -132,7 +133,9 @@ def test_an_export_that_is_cut_short_is_inconclusive(small_world: World, spark: 
 def test_without_a_broker_the_run_is_inconclusive(spark: SparkSession, tmp_path: Path) -> None:
     (port,) = free_ports(1)
     settings = Settings.load(data_dir=tmp_path, kafka={"bootstrap_server": f"127.0.0.1:{port}"})
-    report = reconcile(settings, spark, VIEWS, worker_url="http://127.0.0.1:1", output=tmp_path, work=tmp_path / "work")
+    report = reconcile(
+        settings, lent(spark), VIEWS, worker_url="http://127.0.0.1:1", output=tmp_path, work=tmp_path / "work"
+    )
     assert report.verdict is Verdict.INCONCLUSIVE
     assert f"no broker answers at 127.0.0.1:{port}" in str(report.reason)
 
@@ -141,7 +144,7 @@ def test_without_a_worker_the_run_is_inconclusive(small_world: World, spark: Spa
     (port,) = free_ports(1)
     url = f"http://127.0.0.1:{port}"
     report = reconcile(
-        small_world.settings, spark, small_world.views, worker_url=url, output=tmp_path, work=tmp_path / "work"
+        small_world.settings, lent(spark), small_world.views, worker_url=url, output=tmp_path, work=tmp_path / "work"
     )
     assert report.verdict is Verdict.INCONCLUSIVE
     assert "is a worker running there?" in str(report.reason)

@@ -18,6 +18,7 @@ from app.domain.records import Record, with_derived
 from app.domain.rows import Cells, RowKey
 from spark_batch.findings.report import Report
 from spark_batch.reconcile import reconcile
+from tests.support.machine.spark import lent
 from tests.support.material.histories import START_US, encode
 from tests.support.material.schemas.foreign import encode_as, foreign_ids
 from tests.support.material.schemas.versions import RIDE_VERSIONS
@@ -102,7 +103,9 @@ class Spoilt:
 def check(world: World, spark: SparkSession, folder: Path, **options: Any) -> Checked:
     write_changelog(world)
     with serving(world, **options) as url:
-        report = reconcile(world.settings, spark, world.views, worker_url=url, output=folder, work=folder / "work")
+        report = reconcile(
+            world.settings, lent(spark), world.views, worker_url=url, output=folder, work=folder / "work"
+        )
     return Checked(report, read_report(folder, world.settings.app_id))
 
 
