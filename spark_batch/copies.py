@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from pathlib import Path
 
 from confluent_kafka.admin import ConfigResource, ResourceType
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 
 from app.base.kafka.clients import java_options
@@ -22,6 +25,7 @@ from app.domain.source import Source
 from app.domain.view import View
 from spark_batch.errors import Inconclusive, Invalid
 from spark_batch.run import Reconciliation
+from spark_batch.source.far_stamps import failed_at_one, far_stamped, read_around
 from spark_batch.source.kafka_range import check_spans, read_spans, told_by
 from spark_batch.source.log_reader import check_marker, overwritten_too_early, read_advances, read_value
 from spark_batch.source.read_schemas import resolved_otherwise
@@ -78,17 +82,34 @@ def copy_records(run: Reconciliation, source: Source, views: Sequence[View], cut
     schemas = RegistrySchemas(Registry(run.settings), [subject_of(topic.name) for topic in source.topics])
     if others := resolved_otherwise([cut.marker for cut in cuts], schemas):
         raise Invalid("the registry is not the one that the records were read by:\n" + "\n".join(others))
-    raw = read_spans(run.spark, java_options(run.settings.kafka), spans)
     with run.report.timed("decode"):
         rules = source_rules_of(source, [cut.marker for cut in cuts])
         folder, look_up = run.work / source.name / "source", partial(read_value, run.client)
-        records = read_source(raw, source, views, schemas, folder, rules, look_up)
+
+        def decoded(raw: DataFrame) -> DataFrame:
+            return read_source(raw, source, views, schemas, folder, rules, look_up)
+
+        records = _read(run, spans, folder, decoded)
         records, usable = with_refused_then(records, source, _refused_then(run, cuts, spans))
     count = records.count()
     run.report.usable_today += usable
     run.report.records += count
     run.report.records_per_second = round(run.report.records / run.report.seconds["decode"], 1)
     return records
+
+
+def _read(
+    run: Reconciliation, spans: Sequence[Span], folder: Path, decoded: Callable[[DataFrame], DataFrame]
+) -> DataFrame:
+    """Records of the spans, decoded and stored; read again without Spark's reader where that fails at a timestamp."""
+    options = java_options(run.settings.kafka)
+    try:
+        return decoded(read_spans(run.spark, options, spans))
+    except (Py4JError, PySparkException) as error:
+        far = far_stamped(run.client, spans) if failed_at_one(error) else []
+        if not far:
+            raise
+    return decoded(read_around(run.spark, options, run.client, spans, far, folder))
 
 
 def _refused_then(run: Reconciliation, cuts: Sequence[TaskCut], spans: Sequence[Span]) -> dict[Place, str]:

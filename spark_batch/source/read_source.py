@@ -55,7 +55,8 @@ def read_source(
     """Place, kept columns and `reason` (null where usable) of every record in `raw`; stored below `folder`.
 
     Of `rules` the skews count, which are the source's. `look_up` gives values of more than LARGE_BYTES, which are then
-    not stored: Parquet holds a hundred in memory before it looks at their size.
+    not stored: Parquet holds a hundred in memory before it looks at their size. What a call that failed has stored
+    gives way.
     """
     known = [schema for schema in schemas.values() if schema is not None]
     columns = kept_columns(source, views)
@@ -63,7 +64,7 @@ def read_source(
     large = F.coalesce(F.length("value") > LARGE_BYTES, F.lit(False)) if look_up else F.lit(False)
     value = F.when(F.col("suspect") & ~large, F.col("value"))
     full.select(*_PLACE, "reason", *columns, "suspect", large.alias("large"), value.alias("value")).write.parquet(
-        str(folder / "decoded")
+        str(folder / "decoded"), mode="overwrite"
     )
     spark = raw.sparkSession
     decoded = spark.read.parquet(str(folder / "decoded"))

@@ -72,7 +72,7 @@ def _write_log(world: World, rng: random.Random, log: Log) -> None:
         if rng.random() < 0.4:
             with transaction(producer, commit=False):
                 for _, timestamp_ms, value in some[:ABORTED_AT_ONCE]:
-                    send(producer, at, KEY, _framed(world, value), timestamp_ms)
+                    send(producer, at, KEY, framed(world, value), timestamp_ms)
         with transaction(producer):
             for offset, timestamp_ms, value in some:
                 _write_one(world, producer, at, known.get(offset), timestamp_ms, value)
@@ -82,7 +82,7 @@ def _write_one(
     world: World, producer: Producer, at: TopicPartition, record: Record | None, timestamp_ms: int, value: bytes | None
 ) -> None:
     """A good record, or one that is poison."""
-    place = send(producer, at, KEY, _framed(world, value), timestamp_ms)
+    place = send(producer, at, KEY, framed(world, value), timestamp_ms)
     producer.flush()
     if record is None:
         world.poisoned.append(at)
@@ -90,7 +90,7 @@ def _write_one(
         world.records.append(Record(*at, place[0], max(timestamp_ms, 1), record.values))
 
 
-def _framed(world: World, value: bytes | None) -> bytes | None:
+def framed(world: World, value: bytes | None) -> bytes | None:
     """A made-up value under the schema id that the registry gave."""
     if value is None or not value.startswith(SCHEMA.header):
         return value
