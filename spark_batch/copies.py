@@ -29,8 +29,9 @@ from spark_batch.source.far_stamps import failed_at_one, far_stamped, read_aroun
 from spark_batch.source.kafka_range import check_spans, read_spans, told_by
 from spark_batch.source.log_reader import check_marker, overwritten_too_early, read_advances, read_value
 from spark_batch.source.read_schemas import resolved_otherwise
-from spark_batch.source.read_source import read_source
+from spark_batch.source.read_source import STORED, read_source
 from spark_batch.source.refused_then import read_refused_then, with_refused_then
+from spark_batch.source.schemas_held import full_tasks, not_held
 from spark_batch.stored.changelog import changelog_spans, latest
 from spark_batch.stored.cut import Span, TaskCut, joined
 from spark_batch.stored.export_client import Export, fetch_exports
@@ -84,7 +85,7 @@ def copy_records(run: Reconciliation, source: Source, views: Sequence[View], cut
         raise Invalid("the registry is not the one that the records were read by:\n" + "\n".join(others))
     with run.report.timed("decode"):
         rules = source_rules_of(source, [cut.marker for cut in cuts])
-        folder, look_up = run.work / source.name / "source", partial(read_value, run.client)
+        folder, look_up = _folder(run, source), partial(read_value, run.client)
 
         def decoded(raw: DataFrame) -> DataFrame:
             return read_source(raw, source, views, schemas, folder, rules, look_up)
@@ -96,6 +97,20 @@ def copy_records(run: Reconciliation, source: Source, views: Sequence[View], cut
     run.report.records += count
     run.report.records_per_second = round(run.report.records / run.report.seconds["decode"], 1)
     return records
+
+
+def schemas_not_held(run: Reconciliation, source: Source, cuts: Sequence[TaskCut]) -> list[int]:
+    """Ids that records name, as `copy_records` has stored them, and that the tasks' markers have no room for."""
+    held = full_tasks(cut.marker for cut in cuts)
+    if not held:
+        return []
+    spans = joined(span for cut in cuts for span in cut.source_spans)
+    stored = run.spark.read.parquet(str(_folder(run, source) / STORED))
+    return not_held(stored, source, held, _refused_then(run, cuts, spans))
+
+
+def _folder(run: Reconciliation, source: Source) -> Path:
+    return run.work / source.name / "source"
 
 
 def _read(

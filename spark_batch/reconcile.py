@@ -23,9 +23,10 @@ from app.base.kafka.topic_admin import topic_states
 from app.base.settings import Settings
 from app.domain.advance import Advance
 from app.domain.difference import RowDifference
+from app.domain.marker import MOST_SCHEMAS
 from app.domain.source import Source
 from app.domain.view import View
-from spark_batch.copies import copy_advances, copy_changelog, copy_exports, copy_records
+from spark_batch.copies import copy_advances, copy_changelog, copy_exports, copy_records, schemas_not_held
 from spark_batch.errors import Inconclusive, Invalid, NoVerdict
 from spark_batch.findings.compare import Comparison, compare
 from spark_batch.findings.explain import explain
@@ -93,7 +94,22 @@ def _reconcile_source(run: Reconciliation, source: Source, views: Sequence[View]
     with run.step("read", "reading and decoding the source records"):
         records = copy_records(run, source, views, cuts)
     marked = with_watermark(records, source, advances).cache()
-    return [_reconcile_view(run, exports[view.name], stored, marked, advances, told) for view in views]
+    found = [_reconcile_view(run, exports[view.name], stored, marked, advances, told) for view in views]
+    _require_known_schemas(run, source, cuts, found)
+    return found
+
+
+def _require_known_schemas(
+    run: Reconciliation, source: Source, cuts: Sequence[TaskCut], found: Sequence[ViewReport]
+) -> None:
+    """Inconclusive where something differs and not every schema that records were read by can be compared."""
+    differing = ", ".join(view.view.name for view in found if not view.is_right)
+    if differing and (ids := schemas_not_held(run, source, cuts)):
+        raise Inconclusive(
+            f"{differing}: something differs, and it cannot be told from a registry that is another one: tasks read "
+            f"records by {len(ids)} more schemas than their markers hold ({MOST_SCHEMAS} each), ids {ids[0]} to "
+            f"{ids[-1]}. Compare what the registry says of these with what it said then"
+        )
 
 
 def _reconcile_view(

@@ -13,24 +13,32 @@ from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
+import pytest
 from pyspark.sql import SparkSession
 
 from app.base.files.verdicts import LastVerdicts, Verdict
 from app.base.kafka.topic_admin import create_topics
 from app.base.settings import Settings
 from app.domain.marker import OffsetRange
+from app.domain.records import Reason
 from app.domain.view import View
 from app.rides.ride import RIDES
 from app.rides.views import VIEWS
 from app.topics import source_topics
 from spark_batch.reconcile import reconcile
+from spark_batch.source import schemas_held
 from tests.support.machine.left_running import await_nothing_left
 from tests.support.machine.ports import free_ports
 from tests.support.machine.spark import lent
 from tests.support.machine.waiting import patient, wait_for
+from tests.support.material.histories import START_US
 from tests.support.material.stored.exports import export_of
+from tests.support.material.stored.folded import fold_tasks
 from tests.support.material.stored.world import World
+from tests.support.material.stored.written import write_poison, write_refused
 from tests.support.reconciled import (
+    FARE,
+    changed,
     check,
     shift_ledger,
 )
@@ -170,3 +178,20 @@ def test_a_run_that_is_told_to_end_while_it_copies_leaves_no_copies_and_no_proce
     views = LastVerdicts(runs, settings.app_id).read().values()
     assert all(one.finished is None for one in views)
     assert views
+
+
+def test_rows_that_differ_are_not_accused_where_a_marker_had_no_room_for_every_schema(
+    small_world: World, spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The registry may answer of the others as it did not then. Rows that are right are right all the same."""
+    world = small_world
+    write_refused(world, write_poison(world, [b"\0\x7f\xff\xff\xffunknown"], START_US // 1000), Reason.UNKNOWN_SCHEMA)
+    fold_tasks(world)
+    monkeypatch.setattr(schemas_held, "MOST_SCHEMAS", 0)
+    assert check(world, spark, tmp_path / "right").report.verdict is Verdict.MATCH
+    key, cells = next(iter(world.tasks[0].live[world.view.name].items()))
+    world.spoil_both(0, world.view, lambda table: table.update({key: changed(cells, FARE)}))
+    found = check(world, spark, tmp_path / "differing")
+    assert found.report.verdict is Verdict.INCONCLUSIVE
+    assert f"{world.view.name}: something differs" in str(found.report.reason)
+    assert f"by 1 more schemas than their markers hold (500 each), ids {world.schema_id} to" in str(found.report.reason)
