@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from pathlib import Path
 
 from confluent_kafka.admin import ConfigResource, ResourceType
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 
 from app.base.kafka.clients import java_options
@@ -23,11 +26,13 @@ from app.domain.view import View
 from spark_batch.errors import Inconclusive, Invalid
 from spark_batch.run import Reconciliation
 from spark_batch.source.around import read_around, telling_of_more, unreadable
+from spark_batch.source.far_stamps import failed_at_one, read_beside
 from spark_batch.source.kafka_range import check_spans, read_spans, told_by
 from spark_batch.source.log_reader import check_marker, overwritten_too_early, read_advances, read_value
 from spark_batch.source.read_schemas import resolved_otherwise
-from spark_batch.source.read_source import read_source
+from spark_batch.source.read_source import STORED, read_source
 from spark_batch.source.refused_then import read_refused_then, with_refused_then
+from spark_batch.source.schemas_held import full_tasks, not_held
 from spark_batch.stored.changelog import changelog_spans, latest
 from spark_batch.stored.cut import Span, TaskCut, joined
 from spark_batch.stored.export_client import Export, fetch_exports
@@ -80,17 +85,53 @@ def copy_records(run: Reconciliation, source: Source, views: Sequence[View], cut
     if others := resolved_otherwise([cut.marker for cut in cuts], schemas):
         raise Invalid("the registry is not the one that the records were read by:\n" + "\n".join(others))
     refused = _refused_then(run, cuts, spans)
-    raw = read_around(run.spark, java_options(run.settings.kafka), spans, unreadable(refused))
-    with run.report.timed("decode"), telling_of_more():
+    with run.report.timed("decode"):
         rules = source_rules_of(source, [cut.marker for cut in cuts])
-        folder, look_up = run.work / source.name / "source", partial(read_value, run.client)
-        records = read_source(raw, source, views, schemas, folder, rules, look_up)
+        folder, look_up = _folder(run, source), partial(read_value, run.client)
+
+        def decoded(raw: DataFrame) -> DataFrame:
+            return read_source(raw, source, views, schemas, folder, rules, look_up)
+
+        with telling_of_more():
+            records = _read(run, spans, unreadable(refused), folder, decoded)
         records, usable = with_refused_then(records, source, refused)
     count = records.count()
     run.report.usable_today += usable
     run.report.records += count
     run.report.records_per_second = round(run.report.records / run.report.seconds["decode"], 1)
     return records
+
+
+def schemas_not_held(run: Reconciliation, source: Source, cuts: Sequence[TaskCut]) -> list[int]:
+    """Ids that records name, as `copy_records` has stored them, and that the tasks' markers have no room for."""
+    held = full_tasks(cut.marker for cut in cuts)
+    if not held:
+        return []
+    spans = joined(span for cut in cuts for span in cut.source_spans)
+    stored = run.spark.read.parquet(str(_folder(run, source) / STORED))
+    return not_held(stored, source, held, _refused_then(run, cuts, spans))
+
+
+def _folder(run: Reconciliation, source: Source) -> Path:
+    return run.work / source.name / "source"
+
+
+def _read(
+    run: Reconciliation,
+    spans: Sequence[Span],
+    unread: Collection[Place],
+    folder: Path,
+    decoded: Callable[[DataFrame], DataFrame],
+) -> DataFrame:
+    """Records of the spans, decoded and stored; read again without Spark's reader where that fails at a timestamp."""
+    options = java_options(run.settings.kafka)
+    try:
+        return decoded(read_around(run.spark, partial(read_spans, run.spark, options), spans, unread))
+    except (Py4JError, PySparkException) as error:
+        if not failed_at_one(error):
+            raise
+    beside = partial(read_beside, run.spark, options, run.client, folder / "far-stamped")
+    return decoded(read_around(run.spark, beside, spans, unread))
 
 
 def _refused_then(run: Reconciliation, cuts: Sequence[TaskCut], spans: Sequence[Span]) -> dict[Place, str]:

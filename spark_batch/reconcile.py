@@ -7,8 +7,9 @@ exports ──┬─▶ cut ─▶ checks ─▶ source records ─▶ recompute
 from __future__ import annotations
 
 import platform
+import shutil
 from collections.abc import Iterable, Sequence
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
@@ -21,17 +22,17 @@ from app.base.kafka.committed import LogRefused, LogSilent
 from app.base.kafka.topic_admin import topic_states
 from app.base.settings import Settings
 from app.domain.advance import Advance
+from app.domain.marker import MOST_SCHEMAS
 from app.domain.naming.evidence import Translator
 from app.domain.source import Source
 from app.domain.view import View
-from spark_batch.copies import copy_advances, copy_changelog, copy_exports, copy_records
+from spark_batch.copies import copy_advances, copy_changelog, copy_exports, copy_records, schemas_not_held
 from spark_batch.errors import Inconclusive, Invalid, NoVerdict
 from spark_batch.findings.compare import Comparison, compare
 from spark_batch.findings.explain import Explained, explain
 from spark_batch.findings.report import Report, ViewReport, new_run_id, write_report
 from spark_batch.folds.corrections import ToldCorrections, read_told
 from spark_batch.folds.recount import Recount, counted, epoch_floors, recount
-from spark_batch.java_end import lives, telling_of_its_end
 from spark_batch.run import Progressing, Reconciliation
 from spark_batch.source.kafka_range import check_spans
 from spark_batch.source.watermark import with_watermark
@@ -47,7 +48,7 @@ twice meets a few thousand rows."""
 
 def reconcile(
     settings: Settings,
-    spark: SparkSession,
+    session: AbstractContextManager[SparkSession],
     views: Sequence[View],
     *,
     worker_url: str,
@@ -58,25 +59,25 @@ def reconcile(
 ) -> Report:
     """Check the views and write the report below `output`. Only a crash raises; no verdict is a verdict too.
 
-    `latest.json` in `output` says that the run began, and at its end what it found. Copies of rows and records, often
-    gigabytes, are made below `work`, which is the caller's to remove. `translator`: what workers make rows by; without
-    it no difference is LOGIC.
+    `session` is entered once the cluster has answered, and left before the report is written. `latest.json` in
+    `output` says that the run began, and at its end what it found. Copies of rows and records, often gigabytes, are
+    made below `work`, which is the caller's to remove. `translator`: what workers make rows by; without it no
+    difference is LOGIC.
     """
     report = _new_report(settings)
-    run = Reconciliation(settings, spark, worker_url, work, report, progress, translator)
     verdicts = LastVerdicts(output, settings.app_id)
     verdicts.write_begun([view.name for view in views], report.begun)
     try:
         _require_cluster(settings)
-        with telling_of_its_end(settings.spark.memory_mb):
+        with session as spark:
+            run = Reconciliation(settings, spark, worker_url, work, report, progress, translator)
             for source, of_source in _by_source(views):
                 report.views += _reconcile_source(run, source, of_source)
         report.verdict = Verdict.MATCH if all(view.is_right for view in report.views) else Verdict.MISMATCH
     except (NoVerdict, LogSilent, LogRefused, RegistryUnavailable) as error:
         report.verdict = Verdict.INVALID if isinstance(error, Invalid | LogRefused) else Verdict.INCONCLUSIVE
         report.reason = str(error)
-    if lives():
-        spark.catalog.clearCache()
+        shutil.rmtree(work, ignore_errors=True)  # the disk may be full, and the report is still to be written
     report.finished_at = datetime.now(UTC)
     write_report(report, output / report.run_id)
     verdicts.write_finished(report.found(views))
@@ -96,7 +97,22 @@ def _reconcile_source(run: Reconciliation, source: Source, views: Sequence[View]
     with run.step("read", "reading and decoding the source records"):
         records = copy_records(run, source, views, cuts)
     marked = with_watermark(records, source, advances).cache()
-    return [_reconcile_view(run, exports[view.name], stored, marked, advances, told) for view in views]
+    found = [_reconcile_view(run, exports[view.name], stored, marked, advances, told) for view in views]
+    _require_known_schemas(run, source, cuts, found)
+    return found
+
+
+def _require_known_schemas(
+    run: Reconciliation, source: Source, cuts: Sequence[TaskCut], found: Sequence[ViewReport]
+) -> None:
+    """Inconclusive where something differs and not every schema that records were read by can be compared."""
+    differing = ", ".join(view.view.name for view in found if not view.is_right)
+    if differing and (ids := schemas_not_held(run, source, cuts)):
+        raise Inconclusive(
+            f"{differing}: something differs, and it cannot be told from a registry that is another one: tasks read "
+            f"records by {len(ids)} more schemas than their markers hold ({MOST_SCHEMAS} each), ids {ids[0]} to "
+            f"{ids[-1]}. Compare what the registry says of these with what it said then"
+        )
 
 
 def _reconcile_view(

@@ -15,6 +15,9 @@ from pyspark import SparkConf, SparkContext
 from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 
+from app.base.settings import Settings
+from spark_batch.java_end import telling_of_its_end
+
 ARROW_BATCH_ROWS = 20_000
 """Larger batches are no faster, smaller ones cost Python calls."""
 SHUFFLE_PARTITIONS_PER_CORE = 2
@@ -27,6 +30,11 @@ ones are looked at one by one."""
 END_WITHOUT_MEMORY = "-XX:+ExitOnOutOfMemoryError"
 """Else Spark goes on without what failed, or ends itself in one of several ways."""
 END_SECONDS = 10.0
+
+
+def spark_log(settings: Settings) -> Path:
+    """Where Java prints to in a run of `flagfall reconcile`."""
+    return settings.data_dir / "logs" / "spark.log"
 
 
 @contextmanager
@@ -43,9 +51,9 @@ def spark_session(
     """A session with `jars` on its class path and scratch files below `work_dir`; stopped at the end.
 
     `cores` None takes all there are. ANSI is on: an overflow raises instead of wrapping, a bad cast is an error.
-    What Java prints goes to `log_file`; what fails is raised here with its Java trace, so nothing is hidden. The
-    Java process ends with the block, so that nothing writes below `work_dir` any more, or with this process, however
-    that ends: it listens to a pipe.
+    What Java prints goes to `log_file`; what fails in the block, or before it, is raised as `telling_of_its_end` tells
+    it. The Java process ends with the block, so that nothing writes below `work_dir` any more, or with this process,
+    however that ends: it listens to a pipe.
     """
     logging.getLogger("py4j").setLevel(logging.CRITICAL)  # what it logs is raised, too
     os.environ |= {
@@ -61,16 +69,18 @@ def spark_session(
         ("spark.driver.extraJavaOptions", f"{COMPILE_LARGE_METHODS} {BOUND_TEXTS} {END_WITHOUT_MEMORY} {java_options}"),
     ]
     conf = SparkConf(loadDefaults=False).setAll([*options, *sizes])
-    log_file.parent.mkdir(parents=True, exist_ok=True)
-    with log_file.open("wb") as log:
-        gateway = launch_gateway(conf, {"stdout": log, "stderr": log})  # type: ignore[no-untyped-call]
+    with telling_of_its_end(memory_mb, log_file):
+        log_file.parent.mkdir(parents=True, exist_ok=True)
+        with log_file.open("wb") as log:
+            gateway = launch_gateway(conf, {"stdout": log, "stderr": log})  # type: ignore[no-untyped-call]
     try:
-        interrupt = signal.getsignal(signal.SIGINT)
-        spark = SparkSession(SparkContext(gateway=gateway, conf=conf))
-        signal.signal(signal.SIGINT, interrupt)  # PySpark's own handler asks Java, and waits for it
-        yield spark
-        if gateway.proc.poll() is None:
-            spark.stop()
+        with telling_of_its_end(memory_mb, log_file):  # here, while Java can be asked
+            interrupt = signal.getsignal(signal.SIGINT)
+            spark = SparkSession(SparkContext(gateway=gateway, conf=conf))
+            signal.signal(signal.SIGINT, interrupt)  # PySpark's own handler asks Java, and waits for it
+            yield spark
+            if gateway.proc.poll() is None:
+                spark.stop()
     finally:
         _end(gateway.proc)
         SparkContext._gateway = SparkContext._jvm = None  # else a later session would ask the one that has ended

@@ -49,8 +49,9 @@ class Settings(BaseSettings):
         env_prefix=PREFIX, env_nested_delimiter="_", env_nested_max_split=1, frozen=True, extra="forbid"
     )
 
-    app_id: str = Field(default="flagfall", pattern=r"^[a-z][a-z0-9-]*$")
-    """Begins the names of consumer group, transactional ids and changelogs."""
+    app_id: str = Field(default="flagfall", pattern=r"^[a-z][a-z0-9-]*$", max_length=100)
+    """Begins the names of consumer group, transactional ids and changelogs; with a source's, which are bounded so, too,
+    Kafka takes it as a topic's."""
     data_dir: Path = Field(default_factory=lambda: _home("XDG_STATE_HOME", ".local/state"))
     """What the services store, their logs and pid files; runs and reports."""
     cache_dir: Path = Field(default_factory=lambda: _home("XDG_CACHE_HOME", ".cache"))

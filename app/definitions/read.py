@@ -16,8 +16,13 @@ from app.definitions.sources import ReadSource, read_source
 from app.definitions.views import read_view
 from app.domain.catalogue import Catalogue, clashes
 from app.domain.errors import DefinitionError, did_you_mean
+from app.domain.measures.parts import INT64_MAX, INT64_MIN
 
 TABLES = ("sources", "views")
+MAX_NESTING = 100
+TOO_DEEP = f"more than {MAX_NESTING} lists and tables lie within one another: nobody reads such a file"
+TOO_LONG = "it is no TOML: a number has more than 64 bits"
+"""Python shows none of thousands of digits, not even to refuse it."""
 
 
 def read_definitions(path: Path, shipped: Catalogue) -> Catalogue:
@@ -46,9 +51,27 @@ def defined(document: Mapping[str, Any], shipped: Catalogue, origin: str) -> Cat
 
 def _parsed(path: Path) -> dict[str, Any]:
     try:
-        return tomllib.loads(read_bounded(path))
+        document = tomllib.loads(read_bounded(path))
+        said = _unreadable(document)
     except OSError as error:
         said = f"it cannot be read ({error.strerror}); FLAGFALL_DEFINITIONS names it"
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         said = f"it is no TOML: {error}"
-    raise DefinitionError(f"{path} is not usable", [said])
+    except RecursionError:
+        said = TOO_DEEP
+    except ValueError:
+        said = TOO_LONG
+    if said is not None:
+        raise DefinitionError(f"{path} is not usable", [said])
+    return document
+
+
+def _unreadable(document: Mapping[str, Any]) -> str | None:
+    """What of it, well written as it is, nothing that looks at it could take."""
+    level: list[Any] = [document]
+    for _ in range(MAX_NESTING + 1):
+        if any(isinstance(value, int) and not INT64_MIN <= value <= INT64_MAX for value in level):
+            return TOO_LONG
+        held = (part.values() if isinstance(part, dict) else part for part in level if isinstance(part, dict | list))
+        level = [inner for parts in held for inner in parts]
+    return TOO_DEEP if level else None

@@ -12,6 +12,8 @@ from functools import cache
 from importlib.resources import files
 from typing import NamedTuple
 
+import orjson
+
 ZONES_TOPIC = "zones"
 
 ZONE_COLUMNS = frozenset({"pickup_zone", "dropoff_zone"})
@@ -59,7 +61,7 @@ def zone_value(zone: Zone) -> bytes:
 
 def read_zone(value: bytes) -> Zone:
     """Inverse of `zone_value`; ValueError if it is none."""
-    told = json.loads(value)
+    told = orjson.loads(value)
     if not isinstance(told, dict):
         raise ValueError(f"no JSON object: {told!r}")
     number, name, borough = told.get("zone"), told.get("name"), told.get("borough")

@@ -19,6 +19,7 @@ from app.base import names
 from app.base.kafka.committed import committed
 from app.codecs.stored.corrections import CorrectionOutcome, read_outcome
 from app.domain.corrections.corrected import Applied, fold_corrections
+from app.domain.corrections.correction import adds_up, fits
 from app.domain.difference import Fate
 from app.domain.rows import Cells, RowKey
 from app.domain.source import Source
@@ -66,7 +67,7 @@ class Corrections:
             for one in self.told.outcomes
             if one.why is None
             and starts.get(one.partition, 0) <= one.offset < ends.get(one.partition, 0)
-            and (one.correction.view, one.correction.version) == (self.view.name, self.view.version)
+            and _is_of(self.view, one)
         ]
 
     def folded(self, made: DataFrame) -> tuple[DataFrame, list[Applied]]:
@@ -116,6 +117,13 @@ class Corrections:
             in_rows = judged.where(F.col("fate") == Fate.APPLIED.value).join(origins, [*_ORIGIN], "leftsemi")
             doubled.update(row["partition"] for row in in_rows.select("partition").collect())
         return doubled
+
+
+def _is_of(view: View, told: CorrectionOutcome) -> bool:
+    """Whether the view's task can have applied it: anyone may write to where it is told."""
+    correction = told.correction
+    is_meant = (correction.view, correction.version) == (view.name, view.version)
+    return is_meant and fits(view, correction) and adds_up(view, correction, told.partition)
 
 
 def _judged(cut: TaskCut, topic: str) -> bool:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import reduce
@@ -19,7 +19,7 @@ from pyspark.sql import DataFrame, SparkSession
 from app.domain.corrections.correction import Place
 from app.domain.records import UNREADABLE_BATCH, TopicPartition
 from spark_batch.errors import Invalid
-from spark_batch.source.kafka_range import RECORD_SCHEMA, read_spans
+from spark_batch.source.kafka_range import RECORD_SCHEMA
 from spark_batch.stored.cut import Span
 
 MOST_PIECES = 100
@@ -33,13 +33,16 @@ def unreadable(refused: Mapping[Place, str]) -> list[Place]:
 
 
 def read_around(
-    spark: SparkSession, java_options: Mapping[str, str], spans: Sequence[Span], unread: Collection[Place]
+    spark: SparkSession,
+    read: Callable[[Sequence[Span]], DataFrame],
+    spans: Sequence[Span],
+    unread: Collection[Place],
 ) -> DataFrame:
-    """Committed records of the spans, as `read_spans` gives them; those that are `unread` are nulls.
+    """Committed records of the spans, as `read` gives those of spans; those that are `unread` are nulls.
 
     Each topic-partition stands in one span. Invalid if too many batches would have to be gone around.
     """
-    parts = [read_spans(spark, java_options, piece) for piece in pieces_around(spans, unread)]
+    parts = [read(piece) for piece in pieces_around(spans, unread)]
     if unread:
         nulls = [(place.topic, place.partition, place.offset, 0, None, None) for place in unread]
         parts.append(spark.createDataFrame(nulls, RECORD_SCHEMA))

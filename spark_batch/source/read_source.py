@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as everywhere in Spark
 
-from app.codecs.avro.schema import Schemas
+from app.codecs.avro.schema import HEADER_BYTES, Schemas
 from app.codecs.avro.strict import StrictDecoder, Unreadable
 from app.codecs.column_types import HELD
 from app.domain.corrections.correction import Place
@@ -29,8 +29,10 @@ from spark_batch.source.decode_avro import LARGE_BYTES, decode, with_reasons
 
 SUSPECTS_AT_ONCE = 20_000
 _PLACE = ("topic_number", "partition", "offset", "timestamp_ms")
-_ASIDE = ("suspect", "large", "value")
+_ASIDE = ("header", "suspect", "large", "value")
 """Columns that are dropped once suspects are judged."""
+STORED = "decoded"
+"""Where all are stored, below a run's folder, with the first bytes of each value as `header`."""
 
 
 ValueAt = Callable[[Place], bytes | None]
@@ -55,18 +57,20 @@ def read_source(
     """Place, kept columns and `reason` (null where usable) of every record in `raw`; stored below `folder`.
 
     Of `rules` the skews count, which are the source's. `look_up` gives values of more than LARGE_BYTES, which are then
-    not stored: Parquet holds a hundred in memory before it looks at their size.
+    not stored: Parquet holds a hundred in memory before it looks at their size. What a call that failed has stored
+    gives way.
     """
     known = [schema for schema in schemas.values() if schema is not None]
     columns = kept_columns(source, views)
     full = with_reasons(decode(raw, source, known), source, rules).withColumn("topic_number", _topic_number(source))
     large = F.coalesce(F.length("value") > LARGE_BYTES, F.lit(False)) if look_up else F.lit(False)
     value = F.when(F.col("suspect") & ~large, F.col("value"))
-    full.select(*_PLACE, "reason", *columns, "suspect", large.alias("large"), value.alias("value")).write.parquet(
-        str(folder / "decoded")
-    )
+    header = F.substring("value", 1, HEADER_BYTES).alias("header")
+    full.select(
+        *_PLACE, "reason", *columns, header, "suspect", large.alias("large"), value.alias("value")
+    ).write.parquet(str(folder / STORED), mode="overwrite")
     spark = raw.sparkSession
-    decoded = spark.read.parquet(str(folder / "decoded"))
+    decoded = spark.read.parquet(str(folder / STORED))
     judge_suspects(decoded.where("suspect"), source, columns, schemas, folder / "suspects.parquet", rules, look_up)
     resolved = _load(spark, folder / "suspects.parquet", decoded)
     return decoded.where("not suspect").drop(*_ASIDE).unionByName(resolved)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 
 import pytest
 from aiokafka import AIOKafkaProducer
@@ -15,6 +16,7 @@ from app.codecs.batches.inflating import NONE
 from app.domain.corrections.correction import Place
 from spark_batch.errors import Invalid
 from spark_batch.source.around import read_around, telling_of_more
+from spark_batch.source.kafka_range import read_spans
 from spark_batch.stored.cut import Span
 from tests.support.machine.waiting import patient
 from tests.support.material.raw_batches import GOOD, ODD
@@ -27,12 +29,13 @@ def test_spark_reads_what_a_worker_reads_and_goes_around_the_rest(services: Sett
     admin.create_topics([NewTopic(TOPIC, 1, 1, config={"retention.ms": "-1"})])[TOPIC].result(patient(10))
     reads, unread, end = asyncio.run(_fill(services))
     around = [Place(TOPIC, 0, offset) for offset in sorted(unread)]
-    rows = read_around(spark, java_options(services.kafka), [Span(TOPIC, 0, 0, end)], around).collect()
+    read = partial(read_spans, spark, java_options(services.kafka))
+    rows = read_around(spark, read, [Span(TOPIC, 0, 0, end)], around).collect()
     found = {row["offset"]: None if row["value"] is None else bytes(row["value"]) for row in rows}
     assert found == reads | dict.fromkeys(unread)
     assert len(rows) == len(found)
     with pytest.raises(Invalid, match=rf"^{TOPIC}-0: Kafka's Java client cannot read"), telling_of_more():
-        read_around(spark, java_options(services.kafka), [Span(TOPIC, 0, 0, end)], []).collect()
+        read_around(spark, read, [Span(TOPIC, 0, 0, end)], []).collect()
 
 
 async def _fill(services: Settings) -> tuple[dict[int, bytes | None], set[int], int]:

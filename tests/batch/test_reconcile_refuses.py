@@ -13,23 +13,32 @@ from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
+import pytest
 from pyspark.sql import SparkSession
 
 from app.base.files.verdicts import LastVerdicts, Verdict
 from app.base.kafka.topic_admin import create_topics
 from app.base.settings import Settings
 from app.domain.marker import OffsetRange
+from app.domain.records import Reason
 from app.domain.view import View
 from app.rides.ride import RIDES
 from app.rides.views import VIEWS
 from app.topics import source_topics
 from spark_batch.reconcile import reconcile
+from spark_batch.source import schemas_held
 from tests.support.machine.left_running import await_nothing_left
 from tests.support.machine.ports import free_ports
+from tests.support.machine.spark import lent
 from tests.support.machine.waiting import patient, wait_for
+from tests.support.material.histories import START_US
 from tests.support.material.stored.exports import export_of
+from tests.support.material.stored.folded import fold_tasks
 from tests.support.material.stored.world import World
+from tests.support.material.stored.written import write_poison, write_refused
 from tests.support.reconciled import (
+    FARE,
+    changed,
     check,
     shift_ledger,
 )
@@ -132,7 +141,9 @@ def test_an_export_that_is_cut_short_is_inconclusive(small_world: World, spark: 
 def test_without_a_broker_the_run_is_inconclusive(spark: SparkSession, tmp_path: Path) -> None:
     (port,) = free_ports(1)
     settings = Settings.load(data_dir=tmp_path, kafka={"bootstrap_server": f"127.0.0.1:{port}"})
-    report = reconcile(settings, spark, VIEWS, worker_url="http://127.0.0.1:1", output=tmp_path, work=tmp_path / "work")
+    report = reconcile(
+        settings, lent(spark), VIEWS, worker_url="http://127.0.0.1:1", output=tmp_path, work=tmp_path / "work"
+    )
     assert report.verdict is Verdict.INCONCLUSIVE
     assert f"no broker answers at 127.0.0.1:{port}" in str(report.reason)
 
@@ -141,7 +152,7 @@ def test_without_a_worker_the_run_is_inconclusive(small_world: World, spark: Spa
     (port,) = free_ports(1)
     url = f"http://127.0.0.1:{port}"
     report = reconcile(
-        small_world.settings, spark, small_world.views, worker_url=url, output=tmp_path, work=tmp_path / "work"
+        small_world.settings, lent(spark), small_world.views, worker_url=url, output=tmp_path, work=tmp_path / "work"
     )
     assert report.verdict is Verdict.INCONCLUSIVE
     assert "is a worker running there?" in str(report.reason)
@@ -167,3 +178,20 @@ def test_a_run_that_is_told_to_end_while_it_copies_leaves_no_copies_and_no_proce
     views = LastVerdicts(runs, settings.app_id).read().values()
     assert all(one.finished is None for one in views)
     assert views
+
+
+def test_rows_that_differ_are_not_accused_where_a_marker_had_no_room_for_every_schema(
+    small_world: World, spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The registry may answer of the others as it did not then. Rows that are right are right all the same."""
+    world = small_world
+    write_refused(world, write_poison(world, [b"\0\x7f\xff\xff\xffunknown"], START_US // 1000), Reason.UNKNOWN_SCHEMA)
+    fold_tasks(world)
+    monkeypatch.setattr(schemas_held, "MOST_SCHEMAS", 0)
+    assert check(world, spark, tmp_path / "right").report.verdict is Verdict.MATCH
+    key, cells = next(iter(world.tasks[0].live[world.view.name].items()))
+    world.spoil_both(0, world.view, lambda table: table.update({key: changed(cells, FARE)}))
+    found = check(world, spark, tmp_path / "differing")
+    assert found.report.verdict is Verdict.INCONCLUSIVE
+    assert f"{world.view.name}: something differs" in str(found.report.reason)
+    assert f"by 1 more schemas than their markers hold (500 each), ids {world.schema_id} to" in str(found.report.reason)

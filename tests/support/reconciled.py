@@ -20,6 +20,7 @@ from app.domain.rows import Cells, RowKey
 from app.engine.core.views.again import row_again
 from spark_batch.findings.report import Report
 from spark_batch.reconcile import reconcile
+from tests.support.machine.spark import lent
 from tests.support.material.histories import START_US, encode
 from tests.support.material.schemas.foreign import encode_as, foreign_ids
 from tests.support.material.schemas.versions import RIDE_VERSIONS
@@ -108,7 +109,7 @@ def check(
     with serving(world, **options) as url:
         report = reconcile(
             world.settings,
-            spark,
+            lent(spark),
             world.views,
             worker_url=url,
             output=folder,

@@ -16,6 +16,8 @@ from pathlib import Path
 from time import monotonic
 from typing import Literal
 
+import psutil
+
 from app.base.services import kafka, processes, registry
 from app.base.services.errors import StartFailed
 from app.base.services.processes import Daemon
@@ -35,7 +37,7 @@ class ServiceStatus:
     name: str
     state: State
     """silent: its process runs and does not answer; restarting: it died and will be started; stale: it ended without
-    `down`, and nobody starts it; elsewhere: not ours to run."""
+    `down`, and nobody starts it; elsewhere: not ours to run, whatever runs here."""
     address: str
     pid: int | None
     log: Path
@@ -155,10 +157,10 @@ def _status(settings: Settings, name: str, answers: Callable[[Settings], bool]) 
     process = processes.find(pid_file)
     died = processes.deaths(pid_file)
     state: State
-    if process is not None:
-        state = "running" if answers(settings) else "silent"
-    elif not _here(settings, name):
+    if not _here(settings, name):
         state = "elsewhere"
+    elif process is not None:
+        state = "running" if answers(settings) else "silent"
     elif died is not None and died.is_kept:
         state = "restarting"
     else:
@@ -172,11 +174,13 @@ def _status(settings: Settings, name: str, answers: Callable[[Settings], bool]) 
         log,
         died.restarts if died else 0,
         datetime.fromtimestamp(died.at, UTC).isoformat(timespec="seconds") if died else None,
-        _what_to_do(state, log),
+        _what_to_do(state, log, process),
     )
 
 
-def _what_to_do(state: State, log: Path) -> str | None:
+def _what_to_do(state: State, log: Path, process: psutil.Process | None) -> str | None:
+    if state == "elsewhere" and process is not None:
+        return f"One that is not set runs here, pid {process.pid}; `flagfall services down` stops it."
     return {
         "silent": f"Read {log}; `flagfall services down` and `up` start it anew.",
         "restarting": f"Wait a moment; if it ends again and again, {log} says why.",

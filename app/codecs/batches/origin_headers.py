@@ -42,7 +42,11 @@ def place(told: dict[str, str]) -> Place:
 def refused_then(headers: Iterable[tuple[str, bytes]]) -> tuple[Place, str] | None:
     """Where a quarantined record stood, and why, if another task or another day might not have refused it (rule 15).
 
-    It named a schema that the registry did not have then, or its task's release failed at it.
+    It named a schema that the registry did not have then, or its task's release failed at it. None, too, of a record
+    that no task wrote: readers pass it over.
     """
     said = told(headers)
-    return (place(said), said[REASON]) if is_of_its_time(said[REASON]) else None
+    try:
+        return (place(said), said[REASON]) if is_of_its_time(said[REASON]) else None
+    except (KeyError, ValueError):
+        return None

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import orjson
+
 from app.base.files.bounded import LARGE_BYTES, read_bounded
+from app.codecs.avro.admission import is_shallow
 from app.codecs.avro.schema import Schemas
 from app.codecs.avro.strict import StrictDecoder, Unreadable
 from app.domain.corrections.correction import Place
@@ -73,18 +75,35 @@ def read_mended(file: Path, sources: Mapping[str, Source]) -> dict[Place, Mended
 
     `sources`: by topic. Columns that are left out are null; records without values are left alone. Raises NotMended.
     """
+    told = _document(file)
     try:
-        told = json.loads(read_bounded(file, LARGE_BYTES))
         listed = told["records"] if isinstance(told, dict) else told
         records = [one for one in listed if one.get("values") is not None]
         places = [Place(str(one["topic"]), int(one["partition"]), int(one["offset"])) for one in records]
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as error:
-        raise NotMended(f"{file}: no list of records with topic, partition, offset and values ({error!r})") from error
+    except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
+        raise _not_mended(file, "it is not as `late show --values --json` prints it") from error
     problems = [f"{at}: {p}" for at, one in zip(places, records, strict=True) for p in _problems(sources, at, one)]
     problems += [f"{place} is there twice" for place in sorted({p for p in places if places.count(p) > 1})]
     if problems:
         raise NotMended("\n".join([f"{file} cannot be used:", *(f"  - {problem}" for problem in problems)]))
     return {at: _mended(sources[at.topic], one) for at, one in zip(places, records, strict=True)}
+
+
+def _document(file: Path) -> Any:
+    """The file as JSON. Raises NotMended."""
+    try:
+        told = orjson.loads(read_bounded(file, LARGE_BYTES))
+    except OSError as error:
+        raise _not_mended(file, f"it cannot be read: {error.strerror}") from error
+    except ValueError as error:
+        raise _not_mended(file, f"it is no JSON: {error}") from error
+    if not is_shallow(told):
+        raise _not_mended(file, "lists and objects without end lie within one another")
+    return told
+
+
+def _not_mended(file: Path, why: str) -> NotMended:
+    return NotMended(f"{file}: no list of records with topic, partition, offset and values: {why}")
 
 
 def _mended(source: Source, told: Mapping[str, Any]) -> Mended:

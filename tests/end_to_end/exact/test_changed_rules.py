@@ -21,6 +21,7 @@ from spark_batch.reconcile import reconcile
 from tests.support.apps.noon import RELEASE, RULES
 from tests.support.flow import ByTask, exported, in_changelog
 from tests.support.machine.cluster import write_rides
+from tests.support.machine.spark import lent
 from tests.support.machine.waiting import wait_for
 from tests.support.machine.workers import Worker
 from tests.support.machine.world import assert_ledgers, covers, markers, messages
@@ -59,7 +60,7 @@ def test_rules_changed_at_noon_and_in_the_evening_leave_every_figure_exact(
         assert_exact_by_epochs(world, started)
         assert_told_over_http(world, started[0])
         report = reconcile(
-            world, spark, VIEWS, worker_url=started[0].url, output=tmp_path / "reports", work=tmp_path / "work"
+            world, lent(spark), VIEWS, worker_url=started[0].url, output=tmp_path / "reports", work=tmp_path / "work"
         )
         assert (report.verdict, report.reason) == (Verdict.MATCH, None)
         assert any("floor_us" in entry.name for view in report.views for entry in view.ledger)

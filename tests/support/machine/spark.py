@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,15 @@ from spark_batch.session import spark_session
 
 _held = contextlib.ExitStack()
 _sessions: list[SparkSession] = []
+
+
+@contextlib.contextmanager
+def lent(spark: SparkSession) -> Iterator[SparkSession]:
+    """A session for one run, which leaves nothing of it behind; it goes on."""
+    try:
+        yield spark
+    finally:
+        spark.catalog.clearCache()
 
 
 @pytest.fixture(scope="session")

@@ -103,6 +103,7 @@ def test_directories_follow_the_desktop_standard(monkeypatch: pytest.MonkeyPatch
     [
         ({"FLAGFALL_SERVICES_KAFKA_PORT": "many"}, ["FLAGFALL_SERVICES_KAFKA_PORT", "'many'"]),
         ({"FLAGFALL_SERVICES_KAFKA_PORT": "70000"}, ["FLAGFALL_SERVICES_KAFKA_PORT", "65535"]),
+        ({"FLAGFALL_APP_ID": "a" * 101}, ["FLAGFALL_APP_ID", "100 characters"]),
         ({"FLAGFALL_KAFKA_BOOTSTRAP_SERVER": "nohost"}, ["FLAGFALL_KAFKA_BOOTSTRAP_SERVER", "host:port"]),
         ({"FLAGFALL_KAFKA_BOOTSTRAP_SEVER": "h:1"}, ["FLAGFALL_KAFKA_BOOTSTRAP_SEVER", "no such setting"]),
         ({"FLAGFALL_KAFKA_SECURITY_PROTOCOL": "TLS"}, ["FLAGFALL_KAFKA_SECURITY_PROTOCOL", "SASL_SSL"]),

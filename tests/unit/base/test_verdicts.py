@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
+from contextlib import nullcontext
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
 
 import pytest
 
@@ -23,7 +22,6 @@ from spark_batch.errors import Inconclusive
 from tests.support.material.stored.runs import NOON, verdicts_in, wrote
 from tests.support.material.stored.tables import ready_directory
 
-SPARK: Any = SimpleNamespace(catalog=SimpleNamespace(clearCache=lambda: None))
 EARLY = NOON - timedelta(days=1)
 
 
@@ -37,7 +35,9 @@ def run_that(fails_with: Exception, output: Path, monkeypatch: pytest.MonkeyPatc
         raise fails_with
 
     monkeypatch.setattr(reconcile, "_require_cluster", fail)
-    reconcile.reconcile(Settings.load(), SPARK, VIEWS, worker_url="http://nowhere", output=output, work=output / "work")
+    reconcile.reconcile(
+        Settings.load(), nullcontext(), VIEWS, worker_url="http://nowhere", output=output, work=output / "work"
+    )
 
 
 def test_a_run_of_one_view_leaves_the_verdicts_of_the_others(tmp_path: Path) -> None:

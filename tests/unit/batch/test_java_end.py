@@ -2,15 +2,33 @@
 
 from __future__ import annotations
 
+import errno
 import subprocess
 from collections.abc import Iterator
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from py4j.protocol import Py4JError, Py4JNetworkError
 from pyspark import SparkContext
+from pyspark.errors import PySparkRuntimeError
 
 from spark_batch.errors import Inconclusive
 from spark_batch.java_end import java, lives, telling_of_its_end
+
+TOLD = """An error occurred while calling o73.parquet.
+: org.apache.spark.SparkException: Job aborted due to stage failure: Task 0 in stage 3.0 failed 1 times:
+\tat org.apache.spark.errors.SparkCoreErrors$.(SparkCoreErrors.scala:1)
+Caused by: org.apache.spark.SparkException: task failed
+\t... 1 more
+Caused by: java.io.IOException: No space left on device
+\t... 2 more
+"""
+PRINTED = """26/11/23 17:00:01 ERROR Executor: Exception in task 0.0 in stage 3.0 (TID 3)
+java.lang.ArithmeticException: long overflow
+\tat java.base/java.lang.Math.multiplyExact(Math.java:1)
+26/11/23 17:00:01 ERROR TaskSetManager: Task 0 in stage 3.0 failed 1 times; aborting job
+"""
 
 
 @pytest.fixture
@@ -22,10 +40,31 @@ def living(monkeypatch: pytest.MonkeyPatch) -> Iterator[subprocess.Popen[bytes]]
         process.kill()
 
 
-def failing(error: Exception, *, memory_mb: int = 512) -> None:
+@pytest.fixture
+def log(tmp_path: Path) -> Path:
+    """What Java printed."""
+    file = tmp_path / "logs" / "spark.log"
+    file.parent.mkdir()
+    file.write_text(PRINTED)
+    return file
+
+
+def failing(error: Exception, *, memory_mb: int = 512, log: Path = Path("logs/spark.log")) -> None:
     """A step of a run that fails so."""
-    with telling_of_its_end(memory_mb):
+    with telling_of_its_end(memory_mb, log):
         raise error
+
+
+class OfJava(Py4JError):  # type: ignore[misc]
+    """An error whose text Java gives."""
+
+    def __init__(self, text: str | None) -> None:
+        self.text = text
+
+    def __str__(self) -> str:
+        if self.text is None:
+            raise Py4JNetworkError("Java is gone")
+        return self.text
 
 
 def test_java_that_somebody_killed_is_told_with_the_signal(living: subprocess.Popen[bytes]) -> None:
@@ -54,3 +93,34 @@ def test_a_connection_that_fails_without_any_java_is_not_taken_for_it(monkeypatc
     assert (java(), lives()) == (None, False)
     with pytest.raises(ConnectionRefusedError):
         failing(ConnectionRefusedError())
+
+
+@pytest.mark.usefixtures("living")
+def test_what_java_fails_at_is_told_by_what_failed_first_and_where_the_rest_is(log: Path) -> None:
+    with pytest.raises(Inconclusive) as told:
+        failing(OfJava(TOLD), log=log)
+    assert str(told.value).startswith("Spark failed: java.io.IOException: No space left on device. ")
+    assert str(log) in str(told.value)
+
+
+def test_what_java_failed_at_is_told_by_its_log_once_it_cannot_be_asked(
+    log: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(SparkContext, "_gateway", None)
+    for error in (OfJava(None), PySparkRuntimeError(errorClass="JAVA_GATEWAY_EXITED", messageParameters={})):
+        with pytest.raises(Inconclusive, match=r"^Spark failed: java\.lang\.ArithmeticException: long overflow\. "):
+            failing(error, log=log)
+    log.write_text("Killed\n")
+    with pytest.raises(Inconclusive, match="Spark failed: Killed"):
+        failing(OfJava(None), log=log)
+    log.unlink()
+    with pytest.raises(Inconclusive, match="Spark failed: it said nothing"):
+        failing(OfJava(None), log=log)
+
+
+def test_a_place_without_room_is_told(log: Path) -> None:
+    for number, words in ((errno.ENOSPC, "No space left on device"), (errno.EMFILE, "Too many open files")):
+        with pytest.raises(Inconclusive, match=f"/copies/file: {words}"):
+            failing(OSError(number, "", "/copies/file"), log=log)
+    with pytest.raises(FileNotFoundError):
+        failing(FileNotFoundError(errno.ENOENT, "", "/copies/file"), log=log)

@@ -7,7 +7,7 @@ from dataclasses import replace
 from app.codecs.avro.schema import WriterSchema
 from app.codecs.stored.corrections import CorrectionOutcome
 from app.domain.advance import Advance
-from app.domain.corrections.correction import Correction
+from app.domain.corrections.correction import Correction, Place
 from app.domain.event_time import NO_WATERMARK
 from app.domain.marker import Fates, InputPosition, Marker, OffsetRange, ViewPosition
 from app.domain.records import TopicPartition
@@ -114,3 +114,21 @@ def test_corrections_of_a_view_s_former_life_are_not_folded() -> None:
     correction = Correction("run", VIEW.name, VIEW.version, RowKey(0, (1,)), None, None)
     told = [CorrectionOutcome(CORRECTIONS, 2, offset, None, correction) for offset in (4, 5, 6, 7)]
     assert [one.offset for one in Corrections(VIEW, [now], ToldCorrections(CORRECTIONS, told)).applied] == [5, 6]
+
+
+def test_outcomes_of_corrections_that_no_task_would_have_applied_are_not_folded() -> None:
+    """Whatever stands in their topic; that one is missing then is seen by the marker's count."""
+    now = cut()
+    inputs = now.marker.inputs | {CORRECTIONS: InputPosition("id", 0, 9, decoded=9)}
+    now = replace(now, marker=replace(now.marker, inputs=inputs))
+    sane = Correction("run", VIEW.name, VIEW.version, RowKey(0, (1,)), None, VIEW.neutral)
+    made_up = [
+        replace(sane, key=RowKey(0, ("one",))),
+        replace(sane, key=RowKey(0, ([1],))),  # type: ignore[arg-type]
+        replace(sane, key=RowKey("then", (1,))),  # type: ignore[arg-type]
+        replace(sane, row=(1,)),
+        replace(sane, adds=(Place("elsewhere", 2, 1),)),
+        replace(sane, adds=(Place(YELLOW, 2, 1 << 70),)),
+    ]
+    told = [CorrectionOutcome(CORRECTIONS, 2, offset, None, one) for offset, one in enumerate([*made_up, sane])]
+    assert [one.offset for one in Corrections(VIEW, [now], ToldCorrections(CORRECTIONS, told)).applied] == [6]

@@ -173,6 +173,18 @@ def test_a_file_that_is_no_toml_is_refused_with_the_line(read: Read) -> None:
         read(added="\n[views.bike_starts]\n")
 
 
+@pytest.mark.parametrize("number", ["9" * 5000, "0x" + "f" * 5000, str(1 << 63), f"[{-(1 << 63) - 1}]"])
+def test_a_number_of_more_than_64_bits_is_no_toml(read: Read, number: str) -> None:
+    with pytest.raises(DefinitionError, match=r"no TOML: .*64 bits"):
+        read("number = 100\nrecord", f"number = {number}\nrecord")
+
+
+@pytest.mark.parametrize("levels", [150, 300, 5000])
+def test_a_file_that_is_nested_without_end_is_refused(read: Read, levels: int) -> None:
+    with pytest.raises(DefinitionError, match="within one another"):
+        read("number = 100\nrecord", f"number = {'[' * levels}{']' * levels}\nrecord")
+
+
 def test_a_file_that_is_not_there_is_named_with_its_variable(tmp_path: Path) -> None:
     with pytest.raises(DefinitionError, match=r"No such file.*FLAGFALL_DEFINITIONS"):
         read_definitions(tmp_path / "none.toml", SHIPPED)

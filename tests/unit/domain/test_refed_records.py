@@ -74,13 +74,23 @@ def test_every_mistake_in_a_file_of_mended_records_is_told_at_once(tmp_path: Pat
 
 
 @pytest.mark.parametrize(
-    "text", ["{}", "[" * 100_000, '[{"values":{},"topic":"rides.yellow","partition":1e400,"offset":0}]', "", "7"]
+    "text",
+    [
+        "{}",
+        "[" * 100_000,
+        '[{"values":{},"topic":"rides.yellow","partition":1e400,"offset":0}]',
+        "",
+        "7",
+        "9" * 5000,
+        "[" * 900 + "]" * 900,
+    ],
 )
 def test_what_is_no_list_of_mended_records_is_told_so(tmp_path: Path, text: str) -> None:
     file = tmp_path / "mended.json"
     file.write_text(text)
-    with pytest.raises(NotMended, match="no list of records"):
+    with pytest.raises(NotMended, match="no list of records") as raised:
         read_mended(file, RIDES_ALONE.by_topic)
+    assert "Error(" not in str(raised.value), "an exception as Python shows it"
 
 
 def test_only_the_version_that_refused_a_record_gets_it_back() -> None:

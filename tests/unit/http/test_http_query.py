@@ -165,6 +165,12 @@ def test_instants_read_back(instant_us: int) -> None:
     assert to_us(to_iso(instant_us)) == instant_us
 
 
+@pytest.mark.parametrize("text", ["2026-01-01T00:00:00Z\0", "2026-01-01T00:00:00Z\0later", "2026-01-01\x0000:00:00Z"])
+def test_what_holds_a_nul_is_no_instant(text: str) -> None:
+    with pytest.raises(ValueError, match="no instant"):
+        to_us(text)
+
+
 @given(st.integers(1, 10**6))
 def test_lengths_of_time_read_back(seconds: int) -> None:
     assert duration_us(to_duration(seconds * 1_000_000)) == seconds * 1_000_000

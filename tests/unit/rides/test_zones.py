@@ -44,7 +44,19 @@ def test_a_mistake_in_a_list_is_told_with_its_line(
     assert told in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("value", [b"", b"\xff", b"[]", b'{"zone": "1", "name": "a", "borough": "b"}', b'{"zone": 1}'])
+@pytest.mark.parametrize(
+    "value",
+    [
+        b"",
+        b"\xff",
+        b"[]",
+        b'{"zone": "1", "name": "a", "borough": "b"}',
+        b'{"zone": 1}',
+        b'{"zone": 1, "name": "\\ud800", "borough": "b"}',
+        b"9" * 5000,
+        b"[" * 100_000,
+    ],
+)
 def test_what_is_no_zone_is_refused(value: bytes) -> None:
     with pytest.raises(ValueError):
         read_zone(value)

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from app.base.services import local
 from app.base.services.processes import Daemon
+from app.base.setting_groups import KafkaSettings
+from app.edge.cli.machine.doctor import of_services
 from tests.support.machine.services import local_settings
 
 FETCH_SECONDS = 1_000.0
+NOBODY = "127.0.0.1:1"
 
 
 class Clock:
@@ -43,3 +47,32 @@ def test_the_time_to_answer_does_not_count_the_fetching_of_jars(
     monkeypatch.setattr(local.processes, "await_answer", lambda *given: deadlines.append(given[-1]))
     local.up(settings)
     assert deadlines == [2 * FETCH_SECONDS + settings.services.start_timeout_seconds] * 2
+
+
+@pytest.fixture
+def running(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both services run here and answer; nobody answers at NOBODY."""
+    monkeypatch.setattr(local.processes, "find", lambda _: SimpleNamespace(pid=7))
+    monkeypatch.setattr(local.kafka, "answers", lambda _: True)
+    monkeypatch.setattr(local.registry, "answers", lambda _: True)
+    monkeypatch.setattr(local.kafka, "reachable", lambda kafka: kafka.bootstrap_server != NOBODY)
+    monkeypatch.setattr(local.registry, "reachable", lambda _: True)
+
+
+@pytest.mark.usefixtures("running")
+def test_a_service_that_runs_here_is_not_taken_for_the_one_that_is_set(tmp_path: Path) -> None:
+    own = local_settings(tmp_path)
+    assert {one.state for one in local.status(own)} == {"running"}
+    kafka, registry = local.status(local_settings(tmp_path, kafka=KafkaSettings(bootstrap_server=NOBODY)))
+    assert (kafka.state, kafka.address, registry.state) == ("elsewhere", NOBODY, "running")
+    assert "pid 7" in (kafka.what_to_do or "")
+
+
+@pytest.mark.usefixtures("running")
+def test_doctor_asks_the_service_that_is_set_wherever_it_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    own, other = local_settings(tmp_path), local_settings(tmp_path, kafka=KafkaSettings(bootstrap_server=NOBODY))
+    assert [one.grade for one in of_services(own)] == ["ok", "ok"]
+    fault, _ = of_services(other)
+    assert (fault.subject, fault.grade, fault.found) == ("kafka", "fault", f"no answer from {NOBODY}")
+    monkeypatch.setattr(local.kafka, "reachable", lambda _: False)  # a wrong password
+    assert [one.grade for one in of_services(own)] == ["fault", "ok"]

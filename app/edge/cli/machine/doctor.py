@@ -16,6 +16,7 @@ from app.edge.cli.common import echo_json, json_option, load_settings
 from app.edge.cli.machine.findings import Finding
 
 if TYPE_CHECKING:
+    from app.base.services.local import ServiceStatus
     from app.base.settings import Settings
 
 GIGABYTE = 1_000_000_000
@@ -58,7 +59,7 @@ def examine(settings: Settings) -> Iterator[Finding]:
     yield from _definitions(settings)
     yield from _jars(settings)
     yield from _ports(settings)
-    services = list(_services(settings))
+    services = list(of_services(settings))
     yield from services
     if any(one.subject == KAFKA and one.grade == "ok" for one in services):
         yield from _cluster(settings)
@@ -162,19 +163,26 @@ def _ports(settings: Settings) -> Iterator[Finding]:
             yield Finding("ports", "ok", f"{one.name}: free")
 
 
-def _services(settings: Settings) -> Iterator[Finding]:
+def of_services(settings: Settings) -> Iterator[Finding]:
+    """Whether what is set answers, by the protocol and the password that are set."""
     from app.base.services import local
 
     for one in local.status(settings):
-        if one.state == "running" or (one.state == "elsewhere" and local.reachable(settings, one.name)):
-            yield Finding(one.name, "ok", f"answers at {one.address}")
-        elif one.state == "elsewhere":
-            advice = "Check address, protocol and password: FLAGFALL_KAFKA_*, FLAGFALL_REGISTRY_*."
-            yield Finding(one.name, "fault", f"no answer from {one.address}", advice)
+        if one.state in {"running", "elsewhere"}:
+            yield _reached(settings, one)
         elif one.state == "silent":
             yield Finding(one.name, "fault", f"pid {one.pid} runs and does not answer", one.what_to_do or "")
         else:
             yield Finding(one.name, "note", one.deaths or "not running", one.what_to_do or "")
+
+
+def _reached(settings: Settings, one: ServiceStatus) -> Finding:
+    from app.base.services import local
+
+    if local.reachable(settings, one.name):
+        return Finding(one.name, "ok", f"answers at {one.address}")
+    advice = "Check address, protocol and password: FLAGFALL_KAFKA_*, FLAGFALL_REGISTRY_*."
+    return Finding(one.name, "fault", f"no answer from {one.address}", advice)
 
 
 def _cluster(settings: Settings) -> Iterator[Finding]:

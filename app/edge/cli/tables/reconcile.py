@@ -79,21 +79,16 @@ def command(
 def _run(settings: Settings, views: list[View], url: str, output: Path, *, quiet: bool) -> tuple[Report, Path]:
     from app.base.files.working_directory import working_directory
 
-    with (
-        _progress(quiet) as progress,
-        working_directory(output / "work") as work,
-        _spark(settings, work / "spark", progress) as spark,
-    ):
+    with _progress(quiet) as progress, working_directory(output / "work") as work:
         from spark_batch.reconcile import reconcile
 
-        copies = work / "copies"
         report = reconcile(
             settings,
-            spark,
+            _spark(settings, work / "spark", progress),
             views,
             worker_url=url,
             output=output,
-            work=copies,
+            work=work / "copies",
             progress=progress,
             translator=_translated,
         )
@@ -111,11 +106,11 @@ def _translated(view: View, records: Sequence[Record]) -> Cells:
 def _spark(settings: Settings, scratch: Path, progress: Any) -> Iterator[Any]:
     from app.base.services.jars import fetch
     from app.base.services.java import find_java
-    from spark_batch.session import spark_session
+    from spark_batch.session import spark_log, spark_session
 
     with contextlib.ExitStack() as session:
         with progress("starting Spark"):
-            jars, log = fetch("spark", settings.cache_dir), settings.data_dir / "logs" / "spark.log"
+            jars, log = fetch("spark", settings.cache_dir), spark_log(settings)
             begun = spark_session(jars, scratch, log, java_home=find_java().home, memory_mb=settings.spark.memory_mb)
             spark = session.enter_context(begun)
         yield spark

@@ -16,7 +16,12 @@ _MICROSECOND = timedelta(microseconds=1)
 
 
 def to_us(text: str) -> int:
-    """Microseconds of an ISO 8601 instant; ValueError without an offset, since no zone would be a guess."""
+    """Microseconds of an ISO 8601 instant; ValueError without an offset, since no zone would be a guess.
+
+    Python stops reading at a NUL, and takes any letter between day and time.
+    """
+    if not text.isprintable():
+        raise ValueError(f"{text!r} is no instant")
     instant = datetime.fromisoformat(text)
     if instant.tzinfo is None:
         raise ValueError(f"{text!r} has no zone")

@@ -34,7 +34,7 @@ def write_many_rides(world: World, seed: int, at: TopicPartition, count: int) ->
     good = {record.offset: record for record in log.records}
     with transaction(producer):
         sent = [
-            (good[offset], send(producer, at, KEY, _framed(world, value), timestamp_ms))
+            (good[offset], send(producer, at, KEY, framed(world, value), timestamp_ms))
             for offset, timestamp_ms, value in log.entries
             if offset in good
         ]
@@ -85,7 +85,7 @@ def _write_log(world: World, rng: random.Random, log: Log) -> None:
         if rng.random() < 0.4:
             with transaction(producer, commit=False):
                 for _, timestamp_ms, value in some[:ABORTED_AT_ONCE]:
-                    send(producer, at, KEY, _framed(world, value), timestamp_ms)
+                    send(producer, at, KEY, framed(world, value), timestamp_ms)
         with transaction(producer):
             for offset, timestamp_ms, value in some:
                 _write_one(world, producer, at, known.get(offset), timestamp_ms, value)
@@ -95,7 +95,7 @@ def _write_one(
     world: World, producer: Producer, at: TopicPartition, record: Record | None, timestamp_ms: int, value: bytes | None
 ) -> None:
     """A good record, or one that is poison."""
-    place = send(producer, at, KEY, _framed(world, value), timestamp_ms)
+    place = send(producer, at, KEY, framed(world, value), timestamp_ms)
     producer.flush()
     if record is None:
         world.poisoned.append(at)
@@ -103,7 +103,7 @@ def _write_one(
         world.records.append(Record(*at, place[0], max(timestamp_ms, 1), record.values))
 
 
-def _framed(world: World, value: bytes | None) -> bytes | None:
+def framed(world: World, value: bytes | None) -> bytes | None:
     """A made-up value under the schema id that the registry gave."""
     if value is None or not value.startswith(SCHEMA.header):
         return value
