@@ -45,7 +45,7 @@ def problems_of(definition: TaskDefinition) -> Iterable[str]:
     for name in definition.finals:
         if name not in by_name:
             yield f"finals of {name!r}, which is no view here"
-        elif not by_name[name].window.closes:
+        elif not by_name[name].window.ends or by_name[name].window.merges:
             yield f"finals of {name!r}: sessions and all-time views have none"
 
 
