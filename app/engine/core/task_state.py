@@ -12,7 +12,7 @@ from typing import Protocol
 from app.codecs.stored.closings import Mark
 from app.domain.marker import Marker
 from app.engine.core.rows.halves import Halves
-from app.engine.core.rows.spans import Spans
+from app.engine.core.rows.spans import RowSpan, SpanGroup, Spans
 from app.engine.core.rows.state import ViewChange, ViewState
 
 Total = tuple[int, int]
@@ -75,6 +75,19 @@ class RowsChanged:
 
     def swap_in(self, state: TaskState) -> None:
         state.views[self.view].swap_in(self.change)
+
+
+@dataclass(frozen=True, slots=True)
+class SpansChanged:
+    """Rows of a view that merge went and came, by group."""
+
+    view: str
+    gone: list[tuple[SpanGroup, RowSpan]]
+    new: list[tuple[SpanGroup, RowSpan]]
+
+    def swap_in(self, state: TaskState) -> None:
+        state.spans[self.view].remove(self.gone)
+        state.spans[self.view].add(self.new)
 
 
 @dataclass(frozen=True, slots=True)
