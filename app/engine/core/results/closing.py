@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import zlib
 from dataclasses import replace
 
 from app.base import names
 from app.codecs.stored.changelog import encode_rows
-from app.codecs.stored.closings import Mark, as_closed_row_key, encode_mark, mark_key
+from app.codecs.stored.closings import Mark, as_closed_row_key, encode_mark, mark_key, partition_of
 from app.codecs.stored.row_keys import encode_keys
 from app.domain.marker import LIVE
 from app.domain.view import View
@@ -32,7 +31,7 @@ def close_windows(draft: Draft, view: View) -> None:
     topic, count = names.closing_topic(draft.application, draft.definition.name), draft.definition.task_count
     keys = encode_keys(view, rows.windows, rows.groups, len(rows))
     for key, value in zip(keys, encode_rows(rows.cells), strict=True):
-        draft.outputs.append(Output(topic, as_closed_row_key(key), value, partition=zlib.crc32(key) % count))
+        draft.outputs.append(Output(topic, as_closed_row_key(key), value, partition=partition_of(view, key, count)))
     mark = encode_mark(Mark(to_us, draft.marker.next_offsets))
     key = mark_key(view, draft.state.partition)
     draft.outputs += (Output(topic, key, mark, partition=p) for p in range(count))
