@@ -31,11 +31,14 @@ def test_histories_with_another_kind_that_merges_end_as_those_with_sessions(monk
     seeds = [seed for seed in range(MOST_SEEDS) if ROUNDS in draw_script(seed).views][:HISTORIES]
     of_sessions = [run_script(draw_script(seed)) for seed in seeds]
     for room in (script, corrections, refusals):
-        for views in {"PARCEL_VIEWS", "ALL_VIEWS"} & vars(room).keys():
+        for views in {"PARCEL_VIEWS", "ALL_VIEWS", "WITH_FINALS"} & vars(room).keys():
             monkeypatch.setattr(room, views, tuple(VISITS if view is ROUNDS else view for view in vars(room)[views]))
     assert all(VISITS in draw_script(seed).views for seed in seeds)
-    assert [run_script(draw_script(seed)) for seed in seeds] == of_sessions
-    assert not any(ended.problems for ended in of_sessions)
+    of_visits = [run_script(draw_script(seed)) for seed in seeds]
+    for ended in (*of_sessions, *of_visits):
+        assert ended.problems == []
+        del ended.tally["transactions"]  # which task publishes a group's finals hangs on the kind's tag
+    assert of_visits == of_sessions
 
 
 def test_a_row_is_shown_with_its_end_as_its_kind_calls_it() -> None:

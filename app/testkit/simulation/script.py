@@ -87,7 +87,9 @@ class _Drawing:
         self.views = tuple(self.draws.sample(PARCEL_VIEWS, self.draws.choice((1, 1, 2))))
         self.receipts = self.draws.random() < 0.3
         self.views += (STARS,) if self.receipts and self.draws.random() < 0.3 else ()
-        self.finals = tuple(v.name for v in self.views if v in WITH_FINALS and self.draws.random() < 0.5)
+        apart = random.Random(f"merging {self.seed}")  # no draw of the others': they keep their histories
+        chances = ((v, apart if v.window.merges else self.draws) for v in self.views if v in WITH_FINALS)
+        self.finals = tuple(view.name for view, chance in chances if chance.random() < 0.5)
         # whether a correction comes before or after its row is closed, no record tells: so finals are left alone
         self.correctable = [view for view in self.views if view.name not in self.finals]
         self.branches = self.seed % 3 == 0  # no draw: other seeds keep their histories

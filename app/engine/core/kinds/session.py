@@ -11,7 +11,7 @@ from app.domain.windows.session import Session
 from app.engine.core.cells.grouping import APPLIED
 from app.engine.core.cells.sessions import Touching, touching
 from app.engine.core.draft import Draft
-from app.engine.core.kinds.contract import Kernel, Placed, instants_of
+from app.engine.core.kinds.contract import FoundRows, Kernel, Placed, earliest, instants_of, windows_of
 from app.engine.core.kinds.loops import place
 from app.engine.core.records.usable import Usable
 from app.engine.core.rows.spans import Spans, spans_of
@@ -57,6 +57,11 @@ class SessionKernel(Kernel[Session]):
 
     def ends(self, state: ViewState, slots: Int64s) -> Int64s:
         return state.cell_at(slots, self.view.last_at) + self.window.gap_us
+
+    def next_open(self, state: ViewState, after_us: int | None, to_us: int, most: int) -> FoundRows:
+        slots = state.find(from_us=None if after_us is None else after_us + 1, until_us=to_us + 1)
+        slots = slots[self.ends(state, slots) > to_us]
+        return earliest(slots, windows_of(state, slots), to_us, most)
 
     def _that_may_end(self, state: ViewState, after_us: int | None, to_us: int) -> Int64s:
         return state.find(until_us=to_us + 1)
