@@ -26,7 +26,7 @@ from app.engine.core.task_state import TaskState, Telling
 
 TOLD_ROWS = 5_000
 """About how many are told in one transaction."""
-OVERTAKEN_ROWS = 20_000
+OVERTAKEN_ROWS = 5_000
 """How many are forgotten in one transaction."""
 
 
