@@ -31,7 +31,7 @@ from app.testkit.simulation.samples import SCHEMA_IDS, SCHEMAS, START_US
 from tests.support.material.merged_histories import MOST_IN_A_STEP, in_steps_of, merged_history
 from tests.support.material.parcel import AIR, ROAD, parcel
 
-HISTORIES = int(os.environ.get("FLAGFALL_SIMULATED_HISTORIES", "60"))
+HISTORIES = int(os.environ.get("FLAGFALL_SIMULATED_HISTORIES", "40"))
 MOST_SEEDS = 150
 """Histories in which a planted fault must have been seen at the latest."""
 
