@@ -30,6 +30,8 @@ from app.domain.rows import Cells
 from app.domain.view import View
 
 _MARK_KEY = struct.Struct(">BBH4sH")
+_HEAD_BYTES = ROW_HEAD.size + 1
+"""Of a row's key, and of what is made of it: all before its window's start."""
 _START, _TASK, _OPEN_VALUE = struct.Struct(">q"), struct.Struct(">H"), struct.Struct("<Bq")
 
 
@@ -100,15 +102,15 @@ class OpenKey(NamedTuple):
     task: int
 
 
-def group_in(view: View, row_key: bytes) -> bytes:
+def group_in(row_key: bytes) -> bytes:
     """The group in a row's key, as it stands there, of a view whose windows end."""
-    return row_key[len(row_prefix(view)) + _START.size :]
+    return row_key[_HEAD_BYTES + _START.size :]
 
 
 def partition_of(view: View, row_key: bytes, count: int) -> int:
     """Which of the closing topic's partitions takes the row. All of a group go to one where rows of several windows may
     become one."""
-    place = row_prefix(view) + group_in(view, row_key) if view.window.merges else row_key
+    place = row_key[:_HEAD_BYTES] + group_in(row_key) if view.window.merges else row_key
     return zlib.crc32(place) % count
 
 
@@ -122,13 +124,12 @@ def as_open_key(row_key: bytes, task: int) -> bytes:
     return bytes((LAYOUT, OPEN_ROW)) + row_key[2:] + _TASK.pack(task)
 
 
-def read_open_key(view: View, key: bytes) -> OpenKey:
+def read_open_key(key: bytes) -> OpenKey:
     """LayoutError if it is too short."""
-    head = len(open_head(view))
-    if len(key) < head + _START.size + _TASK.size:
-        raise LayoutError(f"key {key.hex()} of an open row of {view.name} ends too soon")
-    (start_us,), (task,) = _START.unpack_from(key, head), _TASK.unpack_from(key, len(key) - _TASK.size)
-    return OpenKey(key[head + _START.size : -_TASK.size], start_us, task)
+    if len(key) < _HEAD_BYTES + _START.size + _TASK.size:
+        raise LayoutError(f"key {key.hex()} of an open row ends too soon")
+    (start_us,), (task,) = _START.unpack_from(key, _HEAD_BYTES), _TASK.unpack_from(key, len(key) - _TASK.size)
+    return OpenKey(key[_HEAD_BYTES + _START.size : -_TASK.size], start_us, task)
 
 
 def encode_open(closed_to_us: int) -> bytes:

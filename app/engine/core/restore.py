@@ -187,7 +187,7 @@ def _empty(definition: TaskDefinition) -> TaskState:
         spans={view.name: Spans() for view in definition.views if view.window.merges},
         closings={name: ViewState(definition.by_name[name]) for name in definition.finals},
         waiting_spans={name: Spans() for name in definition.finals if definition.by_name[name].window.merges},
-        open_rows={name: OpenRows(definition.by_name[name]) for name in definition.finals},
+        open_rows={name: OpenRows() for name in definition.finals},
         marks={name: {} for name in definition.finals},
         finals={name: ViewState(with_revision(definition.by_name[name])) for name in definition.finals},
         halves={one.name: Halves() for one in definition.pairing},

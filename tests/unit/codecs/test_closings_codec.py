@@ -39,14 +39,14 @@ def test_an_open_row_is_read_as_it_was_written(start_us: int, hub: int | None, c
         row_key = encode_key(view, RowKey(start_us, group))
         key = codec.as_open_key(row_key, task)
         assert key.startswith(codec.open_head(view))
-        assert codec.read_open_key(view, key) == (codec.group_in(view, row_key), start_us, task)
+        assert codec.read_open_key(key) == (codec.group_in(row_key), start_us, task)
         assert codec.decode_open(codec.encode_open(start_us)) == start_us
 
 
 def test_what_is_no_open_row_is_refused() -> None:
     key = codec.as_open_key(encode_key(ALONE, RowKey(3, ())), 1)
     with pytest.raises(LayoutError, match="ends too soon"):
-        codec.read_open_key(ALONE, key[:-1])
+        codec.read_open_key(key[:-1])
     for value in (b"", b"\x01", codec.encode_open(5)[:-1], b"\x02" + codec.encode_open(5)[1:]):
         with pytest.raises(LayoutError, match="not of layout 1"):
             codec.decode_open(value)

@@ -105,5 +105,5 @@ def are_held(state: TaskState, view: View, slots: Int64s) -> npt.NDArray[np.bool
         return np.zeros(len(slots), np.bool_)
     rows, ends = waiting.rows_at(slots), kernel_of(view).ends(waiting, slots).tolist()
     keys = encode_keys(view, rows.windows, rows.groups, len(rows))
-    held = [open_rows.any_begins_by(group_in(view, key), end_us) for key, end_us in zip(keys, ends, strict=True)]
+    held = [open_rows.any_begins_by(group_in(key), end_us) for key, end_us in zip(keys, ends, strict=True)]
     return np.array(held, np.bool_)

@@ -8,7 +8,6 @@ from itertools import islice
 from typing import NamedTuple, TypeVar
 
 from app.codecs.stored.closings import read_open_key
-from app.domain.view import View
 
 At = TypeVar("At")
 Held = TypeVar("Held")
@@ -26,8 +25,7 @@ class OpenRows:
     that is open.
     """
 
-    def __init__(self, view: View) -> None:
-        self._view = view
+    def __init__(self) -> None:
         self._told: dict[bytes, _ToldBy] = {}
         self._starts: dict[bytes, dict[bytes, int]] = defaultdict(dict)
         """Where rows begin, by group."""
@@ -44,7 +42,7 @@ class OpenRows:
         """Keys and marks, as `items` gives them; of a row that is known the new mark counts."""
         for key, closed_to_us in rows:
             self.remove([key])
-            named = read_open_key(self._view, key)
+            named = read_open_key(key)
             told = self._told[key] = _ToldBy(named.task, closed_to_us)
             self._starts[named.group][key] = named.start_us
             self._by_mark[told][key] = None
@@ -55,7 +53,7 @@ class OpenRows:
             told = self._told.pop(key, None)
             if told is not None:
                 _drop(self._by_mark, told, key)
-                _drop(self._starts, read_open_key(self._view, key).group, key)
+                _drop(self._starts, read_open_key(key).group, key)
 
     def any_begins_by(self, group: bytes, instant_us: int) -> bool:
         """Whether a row of the group begins at the instant or before."""
