@@ -42,7 +42,7 @@ class TaskGroup:
     @cached_property
     def finals(self) -> tuple[View, ...]:
         """Views that publish one final row per window and group."""
-        return tuple(view for view in self.views if view.window.closes)
+        return tuple(view for view in self.views if view.window.ends)
 
     @property
     def pairing(self) -> tuple[Pairing, ...]:

@@ -24,8 +24,12 @@ class RowKey(NamedTuple):
 
 def end_of(view: View, key: RowKey, cells: Cells) -> int:
     """The exclusive end of the last window that holds a row, of a view whose windows end."""
-    last_us = cells[view.last_at] if view.window.merges else 0
-    return view.window.end(as_integer(key.window_start_us), last_us)
+    return view.window.end(as_integer(key.window_start_us), last_of(view, cells))
+
+
+def last_of(view: View, cells: Sequence[int]) -> int:
+    """The instant of a row's last record, as `Window.end` asks for it; 0 where the start alone tells the end."""
+    return cells[view.last_at] if view.window.merges else 0
 
 
 def merge_rows(view: View, rows: Iterable[Sequence[int]]) -> Cells:

@@ -208,6 +208,8 @@ def _problems(view: View) -> Iterable[str]:
         yield "grace_seconds and retention_seconds may not be negative"
     if view.revisable_seconds and not 0 < view.revisable_seconds <= view.retention_seconds:
         yield "revisable_seconds is not in 0..retention_seconds: a row that has left the table is never corrected"
+    if view.revisable_seconds and view.window.merges:
+        yield "revisable_seconds: finals of rows that merge are never published again"
     for group in view.groups:
         if group.column not in known:
             yield f"group {group.name!r}: {no_column(group.column, view.source)}"

@@ -12,9 +12,9 @@ from app.codecs.batches.origin_headers import JOIN, REASON, SIDE, VIEWS
 from app.codecs.stored.changelog import decode_rows
 from app.codecs.stored.row_keys import decode_key, row_prefix
 from app.domain.corrections.correction import Place
-from app.domain.oracle.view_fold import put_merging
+from app.domain.oracle.view_fold import together
 from app.domain.records import Value
-from app.domain.rows import Cells, RowKey, merge_rows
+from app.domain.rows import Cells, RowKey
 from app.domain.source import Column
 from app.domain.view import WINDOW_NAME, View
 from app.engine.core.rows.state import ViewState
@@ -61,13 +61,7 @@ def stored_rows(held: ViewState) -> dict[RowKey, Cells]:
 
 def merged_rows(view: View, held: Iterable[ViewState]) -> dict[RowKey, Cells]:
     """The rows that several tasks hold of a view, one of each key."""
-    merged: dict[RowKey, Cells] = {}
-    for key, cells in (row for of_task in held for row in stored_rows(of_task).items()):
-        if view.window.merges:
-            put_merging(view, merged, key, cells)
-        else:
-            merged[key] = merge_rows(view, [merged.get(key, view.neutral), cells])
-    return merged
+    return together(view, map(stored_rows, held))
 
 
 def logged_rows(view: View, records: Iterable[SentRecord]) -> list[tuple[RowKey, Cells | None]]:

@@ -34,7 +34,8 @@ DRAWN: dict[type[Window], st.SearchStrategy[Window]] = {
 }
 WINDOWS = st.one_of(*DRAWN.values()).map(lambda window: window.over(RIDES))
 ENDING = WINDOWS.filter(lambda window: window.ends)
-CLOSING = ENDING.filter(lambda window: window.closes)
+STARTING = ENDING.filter(lambda window: not window.merges)
+"""Those of which a start tells the end."""
 INSTANTS_US = st.integers(946_684_800_000_000, 4_102_444_799_999_999)
 """2000 to 2099, the bounds of a ride's instants."""
 
@@ -68,12 +69,12 @@ def test_as_many_windows_have_ended_by_the_last_end_as_by_the_instant(
     last_us = window.last_end(to_us)
     assert last_us <= to_us
     assert window.last_end(last_us) == last_us
-    if window.closes:
+    if not window.merges:
         end_us = window.end(window.start(instant_us))
         assert (end_us <= last_us) == (end_us <= to_us)
 
 
-@given(window=CLOSING, instant_us=INSTANTS_US, ahead_us=st.integers(0, 10**11))
+@given(window=STARTING, instant_us=INSTANTS_US, ahead_us=st.integers(0, 10**11))
 def test_a_start_tells_whether_it_has_ended(window: Window, instant_us: int, ahead_us: int) -> None:
     start_us, to_us = window.start(instant_us), instant_us + ahead_us
     assert (start_us < window.ended_below(to_us)) == (window.end(start_us) <= to_us)
@@ -82,7 +83,7 @@ def test_a_start_tells_whether_it_has_ended(window: Window, instant_us: int, ahe
 @given(window=ENDING, instant_us=INSTANTS_US)
 def test_a_record_waits_no_longer_than_its_window_may_last(window: Window, instant_us: int) -> None:
     last_us = window.end(window.start(instant_us), instant_us)
-    assert last_us <= instant_us + window.span_us(instant_us)
+    assert last_us <= window.last_end(instant_us + window.span_us(instant_us))
 
 
 @given(window=ENDING, instant_us=INSTANTS_US, length_us=st.integers(0, 10**12), most=st.integers(0, 50))
@@ -95,6 +96,13 @@ def test_starts_that_are_told_are_all_there_are(window: Window, instant_us: int,
     assert {start_us for start_us in inside if start_us >= instant_us} <= set(starts)
     assert all(window.is_start(start_us) and instant_us <= start_us < instant_us + length_us for start_us in starts)
     assert all(window.end(one) == other for one, other in pairwise(starts) if window.overlap is None)
+
+
+@given(window=ENDING, instants_us=st.tuples(INSTANTS_US, INSTANTS_US).map(sorted))
+def test_a_final_s_end_is_that_of_its_row_where_windows_do_not_overlap(window: Window, instants_us: list[int]) -> None:
+    if window.overlap is None:
+        start_us, last_us = window.start(instants_us[0]), instants_us[1]
+        assert window.window_end(start_us, last_us) == window.end(start_us, last_us)
 
 
 @given(window=ENDING, instant_us=INSTANTS_US)
@@ -121,10 +129,9 @@ def test_what_does_not_hold_is_refused_and_never_guessed(window: Window) -> None
         for ask in (window.start, window.end, window.last_end, window.window_end):
             with pytest.raises(ValueError, match="all time"):
                 ask(0)
-    if not window.closes:
-        for ask in (window.ended_below, window.window_end):
-            with pytest.raises(ValueError):
-                ask(0)
+    if not window.ends or window.merges:
+        with pytest.raises(ValueError):
+            window.ended_below(0)
 
 
 @given(window=WINDOWS)

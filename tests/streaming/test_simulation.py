@@ -56,6 +56,7 @@ def test_the_histories_went_where_it_hurts(first_seed: int) -> None:
             "branched",
             "alerts",
             "views closed",
+            "finals that merged",
             "views expired",
             "graces changed",
             "windows kept closed",

@@ -24,14 +24,14 @@ from app.domain.corrections.correction import Correction, why_not_applied
 from app.domain.marker import LIVE, Marker
 from app.domain.oracle.alert_fold import ToldAlert, fold_alert
 from app.domain.oracle.join_fold import Joined, fold_join
-from app.domain.oracle.view_fold import Folded, fold
+from app.domain.oracle.view_fold import Folded, final_rows, fold
 from app.domain.pairs.alert import AT_OFFSET, END_ORIGIN, START_ORIGIN, TOLD_AT
 from app.domain.pairs.join import LEFT_ORIGIN, RIGHT_ORIGIN, Side
 from app.domain.pairs.pairing import Pairing
 from app.domain.records import Record, TopicPartition
-from app.domain.rows import Cells, RowKey, end_of, merge_rows
+from app.domain.rows import Cells, RowKey, end_of
 from app.domain.view import View
-from tests.support.apps.every_stage import DEMAND, MEETING, STAGED, WAITING, definition
+from tests.support.apps.every_stage import DEMAND, MEETING, PUBLISHED, STAGED, WAITING, definition
 from tests.support.expiry import kept
 from tests.support.flow import exported, in_changelog
 from tests.support.machine.waiting import wait_for
@@ -76,17 +76,15 @@ class Truth:
         told = (orjson.loads(m.value()) for m in messages(self.settings, names.corrected_topic(self.settings.app_id)))
         return [(t["partition"], _correction(t["correction"])) for t in told if t["outcome"] == "applied"]
 
-    @cached_property
-    def finals(self) -> dict[RowKey, Cells]:
+    def finals(self, view: View) -> dict[RowKey, Cells]:
         """The last final of each row that every task has closed: merged over tasks, corrections applied."""
-        closed_to = [marker.views[DEMAND.name].closed_to_us for marker in self.markers.values()]
-        if any(to is None for to in closed_to):
+        closed_to = [marker.views[view.name].closed_to_us for marker in self.markers.values()]
+        if None in closed_to:
             return {}
-        rows: dict[RowKey, list[Cells]] = defaultdict(list)
-        for (_, key), cells in self._all_rows(DEMAND).items():
-            if end_of(DEMAND, key, cells) <= min(to for to in closed_to if to is not None):
-                rows[key].append(cells)
-        return {key: merge_rows(DEMAND, cells) for key, cells in rows.items()}
+        rows: dict[int, dict[RowKey, Cells]] = defaultdict(dict)
+        for (partition, key), cells in self._all_rows(view).items():
+            rows[partition][key] = cells
+        return final_rows(view, rows.values(), min(to for to in closed_to if to is not None))
 
     @cached_property
     def joined(self) -> list[Joined]:
@@ -190,7 +188,8 @@ def _assert_exact(settings: Settings, started: list[Worker], *, more: bool) -> N
         expected = truth.rows(view)
         assert stored[view.name] == expected, view.name
         assert exported(view, started, settings.topics.partitions) == expected, view.name
-    assert _finals(settings) == truth.finals
+    for view in PUBLISHED:
+        assert _finals(settings, view) == truth.finals(view), view.name
     alone = [(origin, None) for joined in truth.joined for origin in joined.unmatched[Side.LEFT]]
     pairs = [(t[LEFT_ORIGIN], t[RIGHT_ORIGIN]) for t in _sent_on(settings, MEETING)]
     assert sorted(pairs, key=str) == sorted([*alone, *(p for joined in truth.joined for p in joined.pairs)], key=str)
@@ -203,13 +202,13 @@ def _assert_exact(settings: Settings, started: list[Worker], *, more: bool) -> N
         assert_ledgers(marker)
 
 
-def _finals(settings: Settings) -> dict[RowKey, Cells]:
+def _finals(settings: Settings, view: View) -> dict[RowKey, Cells]:
     """The last revision of each; every one is there once."""
     found: dict[RowKey, Cells] = {}
     revisions: dict[RowKey, list[int]] = defaultdict(list)
-    for message in messages(settings, names.finals_topic(DEMAND.name)):
+    for message in messages(settings, names.finals_topic(view.name)):
         told = orjson.loads(message.value())
-        key = RowKey(told["window_start_us"], tuple(told[group.name] for group in DEMAND.groups))
+        key = RowKey(told["window_start_us"], tuple(told[group.name] for group in view.groups))
         revisions[key].append(told["revision"])
         assert revisions[key] == list(range(len(revisions[key]))), f"published twice, or one left out: {key}"
         found[key] = tuple(told["cells"])

@@ -27,7 +27,7 @@ from app.codecs.arrays import Int64s
 from app.domain.errors import LayoutError
 
 LAYOUT = 1
-ROW, MARKER, BLOCK, HALF, CLOSED_ROW, MARK, REVISION, WATCHED = 1, 2, 3, 4, 5, 6, 8, 9
+ROW, MARKER, BLOCK, HALF, CLOSED_ROW, MARK, REVISION, WATCHED, OPEN_ROW = 1, 2, 3, 4, 5, 6, 8, 9, 10
 
 NULL_TAG, INTEGER_TAG, TEXT_TAG = 0, 1, 2
 NULL_INTEGER = -(1 << 63)
@@ -65,7 +65,7 @@ def kind_of(key: bytes) -> int:
     """What a record of the changelog is (ROW, MARKER …); LayoutError for a layout or kind it could not be."""
     if len(key) < 2 or key[0] != LAYOUT:
         raise LayoutError(f"changelog key {key.hex()} is not of layout {LAYOUT}")
-    if not ROW <= key[1] <= MARK and key[1] not in (REVISION, WATCHED):
+    if not ROW <= key[1] <= MARK and key[1] not in (REVISION, WATCHED, OPEN_ROW):
         raise LayoutError(f"changelog key {key.hex()} is of kind {key[1]}, which this version does not know")
     return key[1]
 

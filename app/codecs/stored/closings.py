@@ -7,23 +7,32 @@
                                                               before and after a correction, null for none; in the
                                                               changelog: a row's value with one more cell, the
                                                               revision in which the final was published
+    open   key   01 0a | as a row's key in the changelog | task u16
+           value 01 | closed_to_us i64 little-endian
 
-A mark says that its task sent every row whose window ends at or before `closed_to_us`, and what the task had read.
+A mark says that its task sent every row whose window ends at or before `closed_to_us`, and what the task had read. Of
+a view whose rows merge it says, too, that the task told of every row that had begun by then and not ended, with just
+this `closed_to_us`.
 """
 
 from __future__ import annotations
 
 import struct
+import zlib
 from typing import NamedTuple
 
 import orjson
 
-from app.codecs.stored.changelog import CLOSED_ROW, LAYOUT, MARK, REVISION, ROW_HEAD
+from app.codecs.stored.changelog import CLOSED_ROW, LAYOUT, MARK, OPEN_ROW, REVISION, ROW_HEAD
+from app.codecs.stored.row_keys import row_prefix
 from app.domain.errors import LayoutError
 from app.domain.rows import Cells
 from app.domain.view import View
 
 _MARK_KEY = struct.Struct(">BBH4sH")
+_HEAD_BYTES = ROW_HEAD.size + 1
+"""Of a row's key, and of what is made of it: all before its window's start."""
+_START, _TASK, _OPEN_VALUE = struct.Struct(">q"), struct.Struct(">H"), struct.Struct("<Bq")
 
 
 class Mark(NamedTuple):
@@ -83,3 +92,52 @@ def encode_mark(mark: Mark) -> bytes:
 
 def decode_mark(value: bytes) -> Mark:
     return Mark(**orjson.loads(value))
+
+
+class OpenKey(NamedTuple):
+    """Which row was open in which task; `group` is the row's, as keys hold it."""
+
+    group: bytes
+    start_us: int
+    task: int
+
+
+def group_in(row_key: bytes) -> bytes:
+    """The group in a row's key, as it stands there, of a view whose windows end."""
+    return row_key[_HEAD_BYTES + _START.size :]
+
+
+def partition_of(view: View, row_key: bytes, count: int) -> int:
+    """Which of the closing topic's partitions takes the row. All of a group go to one where rows of several windows may
+    become one."""
+    place = row_key[:_HEAD_BYTES] + group_in(row_key) if view.window.merges else row_key
+    return zlib.crc32(place) % count
+
+
+def open_head(view: View) -> bytes:
+    """What the keys of all open rows of a view's version begin with."""
+    return bytes((LAYOUT, OPEN_ROW)) + row_prefix(view)[2:]
+
+
+def as_open_key(row_key: bytes, task: int) -> bytes:
+    """The changelog key of a row as the key by which its task tells that it is open."""
+    return bytes((LAYOUT, OPEN_ROW)) + row_key[2:] + _TASK.pack(task)
+
+
+def read_open_key(key: bytes) -> OpenKey:
+    """LayoutError if it is too short."""
+    if len(key) < _HEAD_BYTES + _START.size + _TASK.size:
+        raise LayoutError(f"key {key.hex()} of an open row ends too soon")
+    (start_us,), (task,) = _START.unpack_from(key, _HEAD_BYTES), _TASK.unpack_from(key, len(key) - _TASK.size)
+    return OpenKey(key[_HEAD_BYTES + _START.size : -_TASK.size], start_us, task)
+
+
+def encode_open(closed_to_us: int) -> bytes:
+    return _OPEN_VALUE.pack(LAYOUT, closed_to_us)
+
+
+def decode_open(value: bytes) -> int:
+    """For which `closed_to_us` the row was told; LayoutError if it is of another layout."""
+    if len(value) != _OPEN_VALUE.size or value[0] != LAYOUT:
+        raise LayoutError(f"open row's value {value.hex()} is not of layout {LAYOUT}")
+    return int(_OPEN_VALUE.unpack(value)[1])

@@ -55,6 +55,7 @@ class Refusal(StrEnum):
     NOT_LIVE = "not_live"
     MISCOUNTED = "miscounted"
     ALL_TIME = "all_time"
+    MERGING = "merging"
     OPEN = "open"
     EXPIRED = "expired"
     MOVED_ON = "moved_on"

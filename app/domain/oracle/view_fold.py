@@ -14,7 +14,7 @@ from app.domain.advance import Advance
 from app.domain.contribution import contribution, key_of
 from app.domain.event_time import NO_WATERMARK
 from app.domain.records import Record, Refused, TopicPartition, Value, as_integer, with_derived
-from app.domain.rows import Cells, RowKey, end_of
+from app.domain.rows import Cells, RowKey, end_of, last_of
 from app.domain.rules.admission import refusal
 from app.domain.rules.epochs import AS_DECLARED, Rules
 from app.domain.view import View
@@ -67,6 +67,28 @@ def by_window(view: View, rows: Mapping[RowKey, Cells]) -> dict[RowKey, Cells]:
             shown = RowKey(start_us, key.group[1:])
             seen[shown] = view.merge(seen.get(shown, view.neutral), cells)
     return seen
+
+
+def together(view: View, tasks: Iterable[Mapping[RowKey, Cells]]) -> dict[RowKey, Cells]:
+    """The rows of several tasks as one of each key; where rows merge, what touches is one, whichever task's it is."""
+    rows: dict[RowKey, Cells] = {}
+    for key, cells in (row for of_task in tasks for row in of_task.items()):
+        if view.window.merges:
+            put_merging(view, rows, key, cells)
+        else:
+            rows[key] = view.merge(rows.get(key, view.neutral), cells)
+    return rows
+
+
+def final_rows(view: View, tasks: Iterable[Mapping[RowKey, Cells]], closed_to_us: int) -> dict[RowKey, Cells]:
+    """What all tasks' stored rows come to, by window and group, of windows that ended at or before the instant to
+    which every one of them has closed."""
+    rows = together(view, (by_window(view, of_task) for of_task in tasks))
+    ends = {
+        key: view.window.window_end(as_integer(key.window_start_us), last_of(view, cells))
+        for key, cells in rows.items()
+    }
+    return {key: cells for key, cells in rows.items() if ends[key] <= closed_to_us}
 
 
 def _apply(folded: Folded, view: View, record: Record, values: dict[str, Value], watermark: int) -> None:

@@ -46,11 +46,6 @@ class Window(ABC):
         return self.last_cell is not None
 
     @property
-    def closes(self) -> bool:
-        """Whether all tasks have the same windows, so that a final of each can be merged."""
-        return self.ends and not self.merges
-
-    @property
     def panes(self) -> Panes | None:
         """What longer windows are folded from when they are asked for; None where only what is stored is answered."""
         return None
@@ -80,11 +75,11 @@ class Window(ABC):
 
     @abstractmethod
     def ended_below(self, to_us: int) -> int:
-        """What is stored under starts below it, and nothing else, has ended by `to_us`. ValueError unless it closes."""
+        """What is stored under starts below it, and nothing else, has ended by `to_us`. ValueError where rows merge."""
 
-    def window_end(self, start_us: int) -> int:
-        """The exclusive end of a window by its own start, as answers name it. ValueError unless it closes."""
-        return self.end(start_us)
+    def window_end(self, start_us: int, last_us: int = 0) -> int:
+        """The exclusive end of a window by its own start, as answers and finals name it; `last_us` as for `end`."""
+        return self.end(start_us, last_us)
 
     def is_start(self, instant_us: int) -> bool:
         """Whether something can be stored under just this start."""
@@ -96,7 +91,7 @@ class Window(ABC):
         return None
 
     def span_us(self, instant_us: int) -> int:
-        """How long a record of the instant can be in a window that has not ended."""
+        """How long after a record of the instant all that it alone is in has ended, as `last_end` tells it."""
         return self.window_end(self.start(instant_us)) - self.start(instant_us)
 
     def over(self: Self, source: Source) -> Self:

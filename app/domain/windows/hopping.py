@@ -45,7 +45,7 @@ class Hopping(Window):
     def ended_below(self, to_us: int) -> int:
         return self.overlap.first_ending_after(to_us)
 
-    def window_end(self, start_us: int) -> int:
+    def window_end(self, start_us: int, last_us: int = 0) -> int:
         return start_us + self.size_us
 
     def own_problems(self, source: Source) -> Iterable[str]:

@@ -48,15 +48,12 @@ class Session(Window):
     def ended_below(self, to_us: int) -> int:
         raise ValueError("a session's start does not tell when it ends")
 
-    def window_end(self, start_us: int) -> int:
-        raise ValueError("a session's start does not tell when it ends")
-
-    def span_us(self, instant_us: int) -> int:
-        return self.gap_us
-
     def own_problems(self, source: Source) -> Iterable[str]:
         if self.gap_seconds <= 0:
             yield f"session gap of {self.gap_seconds} seconds"
+
+    def span_us(self, instant_us: int) -> int:
+        return self.gap_us + -(instant_us + self.gap_us) % self.gap_us
 
     def document(self) -> dict[str, Any]:
         return {"column": self.column, "gap": to_duration(self.gap_us)}

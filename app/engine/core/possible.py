@@ -5,7 +5,6 @@ They are not obeyed: a task that has one stops in words, and what is counted aga
 
 from __future__ import annotations
 
-from app.codecs.stored.closings import Mark
 from app.domain.errors import StateError
 from app.domain.marker import Marker
 from app.domain.view import View
@@ -28,6 +27,6 @@ def require_possible(definition: TaskDefinition, marker: Marker) -> None:
         )
 
 
-def is_possible(view: View, mark: Mark) -> bool:
+def is_possible(view: View, closed_to_us: int) -> bool:
     """Whether a task can have closed the view's windows so far."""
-    return view.source.may_reach(mark.closed_to_us)
+    return view.source.may_reach(closed_to_us)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -11,27 +11,25 @@ import numpy as np
 from app.codecs.arrays import Int64s
 from app.codecs.blobs import NULL, Blobs
 from app.codecs.stored import changelog
-from app.codecs.stored.closings import Mark, as_closed_row_key, as_final_key, decode_mark, mark_head, task_of
 from app.codecs.stored.halves import decode_half, half_head, side_and_offset
 from app.codecs.stored.marker import decode_marker
 from app.codecs.stored.row_keys import row_prefix
 from app.domain.errors import LayoutError, StateError
 from app.domain.marker import InputPosition, Marker
-from app.domain.view import View
 from app.engine.core.batch import Batch
 from app.engine.core.clearing import holds
 from app.engine.core.completing import completed, empty_marker, goes_on
 from app.engine.core.definition import TaskDefinition
-from app.engine.core.possible import is_possible, require_possible
+from app.engine.core.possible import require_possible
+from app.engine.core.results.restoring import closing_takers
 from app.engine.core.results.revising import with_revision
 from app.engine.core.rows.halves import Halves
+from app.engine.core.rows.open_rows import OpenRows
 from app.engine.core.rows.spans import Spans
 from app.engine.core.rows.state import ViewState
-from app.engine.core.rows.stored_rows import take_rows
+from app.engine.core.rows.stored_rows import Taker, latest, row_taker
 from app.engine.core.task_state import TaskState, Total
 
-Taker = Callable[[Blobs, Blobs, Int64s], None]
-"""Takes keys, values and offsets of consecutive records of one kind."""
 BY_ANOTHER = (
     "another producer writes to the changelog: find and stop it. What it wrote stays there, whatever is rebuilt: go on "
     "with another FLAGFALL_APP_ID, which begins where the topics do"
@@ -147,25 +145,21 @@ class Restorer:
             state.marker = completed(self._definition, marker, inputs, former)
             state.is_ahead = self._last.is_ahead or state.marker != self.marker
         state.marker_offset = self.marker_offset
-        state.looked_to.clear()
+        state.forget_looks()
         return state
 
     def _takers_by_head(self) -> dict[bytes, Taker]:
         """Who takes the records whose keys begin so; no method of this object, which would then hold itself."""
         definition, state = self._definition, self._state
         takers: dict[bytes, Taker] = {
-            row_prefix(view): _row_taker(state.views[view.name], state.spans.get(view.name))
-            for view in definition.views
+            row_prefix(view): row_taker(state.views[view.name], state.spans.get(view.name)) for view in definition.views
         }
         takers |= {
             changelog.head_of(changelog.MARKER): self._last.take,
             changelog.head_of(changelog.BLOCK): _block_taker(state.blocks),
         }
         for name in definition.finals:
-            view = definition.by_name[name]
-            takers[as_closed_row_key(row_prefix(view))] = _row_taker(state.closings[name])
-            takers[mark_head(view)] = _mark_taker(view, state.marks[name])
-            takers[as_final_key(row_prefix(view))] = _row_taker(state.finals[name])
+            takers |= closing_takers(definition.by_name[name], state)
         return takers | {half_head(one): _half_taker(state.halves[one.name]) for one in definition.pairing}
 
     def _pass_over(self, keys: Blobs) -> None:
@@ -192,19 +186,17 @@ def _empty(definition: TaskDefinition) -> TaskState:
         views={view.name: ViewState(view) for view in definition.views},
         spans={view.name: Spans() for view in definition.views if view.window.merges},
         closings={name: ViewState(definition.by_name[name]) for name in definition.finals},
+        waiting_spans={name: Spans() for name in definition.finals if definition.by_name[name].window.merges},
+        open_rows={name: OpenRows() for name in definition.finals},
         marks={name: {} for name in definition.finals},
         finals={name: ViewState(with_revision(definition.by_name[name])) for name in definition.finals},
         halves={one.name: Halves() for one in definition.pairing},
     )
 
 
-def _row_taker(state: ViewState, spans: Spans | None = None) -> Taker:
-    return lambda keys, values, _: take_rows(state, keys, values, spans)
-
-
 def _block_taker(blocks: dict[bytes, Total]) -> Taker:
     def take(keys: Blobs, values: Blobs, _: Int64s) -> None:
-        for key, value in _latest(keys, values):
+        for key, value in latest(keys, values):
             if value is None:
                 blocks.pop(key, None)
             else:
@@ -213,23 +205,10 @@ def _block_taker(blocks: dict[bytes, Total]) -> Taker:
     return take
 
 
-def _mark_taker(view: View, marks: dict[int, Mark]) -> Taker:
-    def take(keys: Blobs, values: Blobs, _: Int64s) -> None:
-        told = {task_of(key): decode_mark(value) for key, value in _latest(keys, values) if value is not None}
-        marks.update({task: mark for task, mark in told.items() if is_possible(view, mark)})
-
-    return take
-
-
 def _half_taker(halves: Halves) -> Taker:
     def take(keys: Blobs, values: Blobs, _: Int64s) -> None:
-        latest = _latest(keys, values)
-        halves.remove(side_and_offset(key) for key, value in latest if value is None)
-        halves.put([decode_half(key, value) for key, value in latest if value is not None])
+        last = latest(keys, values)
+        halves.remove(side_and_offset(key) for key, value in last if value is None)
+        halves.put([decode_half(key, value) for key, value in last if value is not None])
 
     return take
-
-
-def _latest(keys: Blobs, values: Blobs) -> list[tuple[bytes, bytes | None]]:
-    """The last value of each key."""
-    return [(key, value) for key, value in dict(zip(keys, values, strict=True)).items() if key is not None]

@@ -38,6 +38,7 @@ from app.engine.core.results.closing import close_windows
 from app.engine.core.results.corrections import take_corrections
 from app.engine.core.results.gathering import take_closings
 from app.engine.core.results.merging import publish_finals
+from app.engine.core.results.open_rows import forget_overtaken
 from app.engine.core.results.revising import forget_finals
 from app.engine.core.task_state import TaskState
 from app.engine.core.views.expiry import expire_rows
@@ -111,6 +112,7 @@ class TaskCore:
             if self.definition.is_closed_by_merging(view):
                 close_windows(draft, view)
                 publish_finals(draft, view)
+                forget_overtaken(draft, view)  # behind what still counted on them: it is looked for again
                 forget_finals(draft, view)
             expire_rows(draft, view)
         return None if draft.is_empty else draft.finish()

@@ -7,16 +7,28 @@ exactly one marker's state. What a transaction does is built aside as effects, a
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from app.codecs.stored.closings import Mark
 from app.domain.marker import Marker
 from app.engine.core.rows.halves import Halves
-from app.engine.core.rows.spans import Spans
+from app.engine.core.rows.open_rows import OpenRows
+from app.engine.core.rows.spans import RowSpan, SpanGroup, Spans
 from app.engine.core.rows.state import ViewChange, ViewState
 
 Total = tuple[int, int]
 """Count and fingerprint."""
+
+
+class Telling(NamedTuple):
+    """Rows that are open at `to_us` are being told before the mark moves there: those are that begin by `told_us`."""
+
+    to_us: int
+    told_us: int | None
+
+    @property
+    def is_done(self) -> bool:
+        return self.told_us is not None and self.told_us >= self.to_us
 
 
 @dataclass
@@ -25,9 +37,10 @@ class TaskState:
 
     `marker_offset` is the offset of the marker's record in the task's changelog partition; -1 before any.
     `spans`: of views whose rows merge, by group. `closings`: rows of closed windows that wait for all tasks'
-    `marks` (by view, then task); `finals`: those published, as long as they may be revised. `halves`: what joins
-    remember and alerts watch. `looked_to` only saves looking twice. `is_ahead`: the marker says more than its log
-    does, as whoever took the task over obeys other rules or keeps other views.
+    `marks` (by view, then task), with `waiting_spans` where they merge; `open_rows`: what may still become one with
+    them. `finals`: those published, as long as they may be revised. `halves`: what joins remember and alerts watch.
+    `looked_to` only saves looking twice, `telling` telling twice. `is_ahead`: the marker says more than its log does,
+    as whoever took the task over obeys other rules or keeps other views.
     """
 
     marker: Marker
@@ -36,10 +49,13 @@ class TaskState:
     blocks: dict[bytes, Total] = field(default_factory=dict)
     spans: dict[str, Spans] = field(default_factory=dict)
     closings: dict[str, ViewState] = field(default_factory=dict)
+    waiting_spans: dict[str, Spans] = field(default_factory=dict)
+    open_rows: dict[str, OpenRows] = field(default_factory=dict)
     marks: dict[str, dict[int, Mark]] = field(default_factory=dict)
     finals: dict[str, ViewState] = field(default_factory=dict)
     halves: dict[str, Halves] = field(default_factory=dict)
     looked_to: dict[tuple[str, str], int] = field(default_factory=dict)
+    telling: dict[str, Telling] = field(default_factory=dict)
     is_ahead: bool = False
 
     def is_settled(self, step: str, view: str, to_us: int) -> bool:
@@ -48,6 +64,15 @@ class TaskState:
 
     def note_settled(self, step: str, view: str, to_us: int) -> None:
         self.looked_to[step, view] = to_us
+
+    def look_again(self, step: str, view: str) -> None:
+        """Something has changed that the step may find."""
+        self.looked_to.pop((step, view), None)
+
+    def forget_looks(self) -> None:
+        """Whoever goes on with the state knows nothing of what was looked for and told."""
+        self.looked_to.clear()
+        self.telling.clear()
 
     def pack(self) -> None:
         """Give back the room of removed rows, once all changes of a transaction, which name slots, are swapped in."""
@@ -75,6 +100,19 @@ class RowsChanged:
 
     def swap_in(self, state: TaskState) -> None:
         state.views[self.view].swap_in(self.change)
+
+
+@dataclass(frozen=True, slots=True)
+class SpansChanged:
+    """Rows of a view that merge went and came, by group."""
+
+    view: str
+    gone: list[tuple[SpanGroup, RowSpan]]
+    new: list[tuple[SpanGroup, RowSpan]]
+
+    def swap_in(self, state: TaskState) -> None:
+        state.spans[self.view].remove(self.gone)
+        state.spans[self.view].add(self.new)
 
 
 @dataclass(frozen=True, slots=True)

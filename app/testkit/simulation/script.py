@@ -47,6 +47,7 @@ from app.testkit.simulation.steps import (
 WORKERS = ("w1", "w2", "w3")
 INPUT_PRODUCERS = ("in1", "in2")
 GRACES_SECONDS = (0, 300, 1200, 3600)
+ENDS_MINUTES = (20, 40, 60, 80, 100, 120, 600)
 SKEWS_SECONDS = (0, SKEW_SECONDS, 1200)
 
 
@@ -87,7 +88,12 @@ class _Drawing:
         self.views = tuple(self.draws.sample(PARCEL_VIEWS, self.draws.choice((1, 1, 2))))
         self.receipts = self.draws.random() < 0.3
         self.views += (STARS,) if self.receipts and self.draws.random() < 0.3 else ()
-        self.finals = tuple(v.name for v in self.views if v in WITH_FINALS and self.draws.random() < 0.5)
+        published = [v for v in self.views if v in WITH_FINALS and not v.window.merges and self.draws.random() < 0.5]
+        self.merges = self.seed % 5 == 4  # no draw: other seeds keep their histories
+        if self.merges:
+            published += [view for view in WITH_FINALS if view.window.merges]
+            self.partitions, self.views = 2, tuple(dict.fromkeys((*self.views, *published)))
+        self.finals = tuple(view.name for view in published)
         # whether a correction comes before or after its row is closed, no record tells: so finals are left alone
         self.correctable = [view for view in self.views if view.name not in self.finals]
         self.branches = self.seed % 3 == 0  # no draw: other seeds keep their histories
@@ -109,8 +115,16 @@ class _Drawing:
         first = [Assign(worker, partition, told=True) for partition, (worker,) in self.owners.items()]
         steps = [self._step() for _ in range(self.draws.choice((12, 25, 40)) * self.partitions)]
         pairing = (self.receipts, self.joins, self.alerts)
-        told = (*first, *steps)
+        told = (*first, *steps, *self._ends())
         return Script(self.seed, self.partitions, starts, views, *pairing, self.finals, told, self.branches)
+
+    def _ends(self) -> list[Step]:
+        """What closes all that merges: bit by bit, so that marks find some open."""
+        steps: list[Step] = []
+        for minute in ENDS_MINUTES if self.merges else ():
+            steps += [Request(place, START_US + minute * MINUTE_US, None) for place in self.places]
+            steps += [Run(owners[-1], partition, 80, minute) for partition, owners in sorted(self.owners.items())]
+        return steps
 
     def _step(self) -> Step:
         kinds: list[tuple[float, Callable[[], Step]]] = [

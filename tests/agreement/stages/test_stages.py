@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import orjson
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -18,9 +19,9 @@ from app.codecs.avro.strict import StrictDecoder
 from app.domain.advance import Advance
 from app.domain.event_time import NO_WATERMARK
 from app.domain.oracle.join_fold import fold_join
-from app.domain.oracle.view_fold import fold
+from app.domain.oracle.view_fold import final_rows, fold
 from app.domain.pairs.join import LEFT_ORIGIN, RIGHT_ORIGIN
-from app.domain.rows import Cells, RowKey, end_of, merge_rows
+from app.domain.rows import Cells, RowKey, end_of
 from app.domain.view import View
 from app.engine.core.batch import Output
 from app.engine.core.definition import TaskDefinition
@@ -89,8 +90,9 @@ def test_halves_are_forgotten_when_nobody_can_meet_or_repeat_them(seed: int) -> 
     assert len(core.state.halves["meeting"]) == 0
 
 
+@pytest.mark.parametrize("view", [HOURS, SHIFTS], ids=lambda view: view.name)
 @given(seed=st.integers(0, 2**32))
-def test_finals_are_the_closed_rows_of_all_tasks_merged_each_once(seed: int) -> None:
+def test_finals_are_the_closed_rows_of_all_tasks_merged_each_once(view: View, seed: int) -> None:
     rng = random.Random(seed)
     cores = [core_of(WHOLE, partition) for partition in range(TASKS)]
     logs = [two_logs(rng, partition) for partition in range(TASKS)]
@@ -100,7 +102,6 @@ def test_finals_are_the_closed_rows_of_all_tasks_merged_each_once(seed: int) -> 
         transactions.extend(close(core, to_us))
     closing = names.closing_topic("app", "rides")
     inputs: dict[int, list[Output]] = defaultdict(list)
-    everything = [transaction for transactions in done for transaction in transactions]
     rng.shuffle(done)
     for transactions in done:
         for output in outputs(transactions, closing):
@@ -111,13 +112,14 @@ def test_finals_are_the_closed_rows_of_all_tasks_merged_each_once(seed: int) -> 
         for base, until in random_splits(rng, len(inputs[core.state.partition])):
             batch = batch_of_outputs(closing, core.state.partition, base, inputs[core.state.partition][base:until])
             made = settle(core, core.plan(batch, SCHEMAS))
-            finals += outputs(made, "windows.hours")
-            everything += made
-    expected = _closed_rows(cores, logs)
+            finals += outputs(made, names.finals_topic(view.name))
     told = [orjson.loads(f.value or b"") for f in finals]
-    keys = [(t["window_start_us"], t["vendor"], t["zone"]) for t in told]
+    keys = [RowKey(t["window_start_us"], tuple(t[group.name] for group in view.groups)) for t in told]
     assert len(set(keys)) == len(keys)
+    expected = _closed_rows(view, cores, logs)
     assert {key: tuple(t["cells"]) for key, t in zip(keys, told, strict=True)} == expected
+    for key, t in zip(keys, told, strict=True):
+        assert t["window_end_us"] == end_of(view, key, t["cells"])
     assert all(len(core.state.closings["hours"]) == 0 or not _all_marked(core) for core in cores)
 
 
@@ -125,21 +127,14 @@ def _all_marked(core: TaskCore) -> bool:
     return len(core.state.marks["hours"]) == TASKS
 
 
-def _closed_rows(cores: Sequence[TaskCore], logs: Sequence[Sequence[Log]]) -> dict[tuple[object, ...], Cells]:
+def _closed_rows(view: View, cores: Sequence[TaskCore], logs: Sequence[Sequence[Log]]) -> dict[RowKey, Cells]:
     """Rows that every task has closed, merged; none before every task has closed something."""
-    lowest_us = []
-    for core in cores:
-        watermark_us = core.state.marker.lowest_watermark_us(core.definition.by_topic)
-        if watermark_us == NO_WATERMARK:
-            return {}
-        lowest_us.append(watermark_us)
-    rows: dict[RowKey, list[Cells]] = defaultdict(list)
-    for core, of_task in zip(cores, logs, strict=True):
-        records = [record for log in of_task for record in log.records]
-        for key, cells in fold(HOURS, records).rows[core.state.partition].items():
-            if end_of(HOURS, key, cells) + HOURS.grace_us <= min(lowest_us):
-                rows[key].append(cells)
-    return {(key.window_start_us, *key.group): merge_rows(HOURS, cells) for key, cells in rows.items()}
+    lowest_us = [core.state.marker.lowest_watermark_us(core.definition.by_topic) for core in cores]
+    if NO_WATERMARK in lowest_us:
+        return {}
+    folds = [fold(view, [record for log in of_task for record in log.records]) for of_task in logs]
+    rows = [folded.rows[core.state.partition] for core, folded in zip(cores, folds, strict=True)]
+    return final_rows(view, rows, view.window.last_end(min(lowest_us) - view.grace_us))
 
 
 @given(seed=st.integers(0, 2**32))

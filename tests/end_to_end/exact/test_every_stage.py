@@ -16,7 +16,18 @@ from app.base.kafka.topic_admin import create_topics
 from app.base.settings import Settings
 from app.domain.rows import Cells, RowKey
 from app.rides.ride import SERVICES
-from tests.support.apps.every_stage import BEGUN, DEMAND, MET, MORE, PAID, STAGED, WAITED, every_stage_topics
+from tests.support.apps.every_stage import (
+    BEGUN,
+    DEMAND,
+    MET,
+    MORE,
+    PAID,
+    PUBLISHED,
+    SHIFTS,
+    STAGED,
+    WAITED,
+    every_stage_topics,
+)
 from tests.support.machine.cluster import write_rides
 from tests.support.machine.waiting import wait_for
 from tests.support.machine.workers import Worker
@@ -41,7 +52,7 @@ APPLICATION = "tests.support.apps.every_stage"
 def staged(world: Settings) -> Settings:
     """The staged topics, without a record."""
     create_topics(world.kafka, every_stage_topics(world))
-    shared = [BEGUN, PAID, MET, WAITED, names.finals_topic(DEMAND.name)]
+    shared = [BEGUN, PAID, MET, WAITED, *(names.finals_topic(view.name) for view in PUBLISHED)]
     delete_records(world, {place: end for place, end in log_ends_of(world, shared).items() if end})
     return world
 
@@ -66,6 +77,7 @@ def test_every_stage_is_exact_through(fault: str, staged: Settings, tmp_path: Pa
         assert _outcomes(staged) == told
         finals = [json.loads(m.value()) for m in messages(staged, names.finals_topic(DEMAND.name))]
         assert [final["revision"] for final in finals if final["revision"]] == [1]
+        assert messages(staged, names.finals_topic(SHIFTS.name))
         assert messages(staged, MET)
         assert messages(staged, WAITED)
         assert messages(staged, names.unmatched_topic(staged.app_id))

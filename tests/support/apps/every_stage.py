@@ -54,6 +54,7 @@ SHIFTS = View(
 )
 TRIPS = View(112, "staged_trips", STAGED, (Group("vendor", "vendor"),), AllTime(), MEASURES, 0, 0, "a running total")
 NEW = View(113, "staged_new", STAGED, BY_ZONE, Tumbling("dropoff_at_us", 600), MEASURES, 60, 10**8, "added later")
+PUBLISHED = (DEMAND, SHIFTS)
 MEETING = Join(
     number=110,
     name="staged_meeting",
@@ -96,7 +97,7 @@ def definition(settings: Settings, *, more: bool) -> TaskDefinition:
         (STAGED,),
         (DEMAND, SHIFTS, TRIPS, NEW) if more else (DEMAND, SHIFTS, TRIPS),
         (MEETING,),
-        finals=(DEMAND.name,),
+        finals=tuple(view.name for view in PUBLISHED),
         task_count=settings.topics.partitions,
         schema_ids=register_schemas(settings, PAIRED, own=PAIRED),
         alerts=(WAITING,),
@@ -107,7 +108,7 @@ def every_stage_topics(settings: Settings) -> list[Topic]:
     """All that the tasks read and write."""
     sources = source_topics(settings, STAGED)
     outputs = pairing_topics(settings, (MEETING, WAITING))
-    return [*sources, *application_topics(settings, STAGED.name), *finals_topics(settings, [DEMAND]), *outputs]
+    return [*sources, *application_topics(settings, STAGED.name), *finals_topics(settings, PUBLISHED), *outputs]
 
 
 class FoldStaged:

@@ -42,7 +42,7 @@ WHOLE = TaskDefinition(
     (RIDES,),
     (SHIFTS, HOURS, TOTAL),
     (MEETING,),
-    finals=("hours",),
+    finals=("hours", "shifts"),
     task_count=TASKS,
     schema_ids={"rides.met": MET_ID},
 )

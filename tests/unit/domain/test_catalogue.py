@@ -9,6 +9,7 @@ import pytest
 from app.domain.catalogue import Catalogue, TaskGroup
 from app.domain.errors import DefinitionError
 from app.domain.source import SourceTopic
+from app.domain.windows.session import Session
 from app.rides.ride import RIDES
 from app.rides.views import VENDOR_TRIPS, ZONE_DEMAND
 
@@ -28,7 +29,10 @@ def test_a_new_source_begins_a_group_and_a_view_joins_that_of_its_source() -> No
 
 
 def test_views_with_windows_that_end_publish_finals() -> None:
+    shifts = replace(ZONE_DEMAND, number=102, name="shifts", window=Session("pickup_at_us", 1800), revisable_seconds=0)
+    total = replace(VENDOR_TRIPS, number=103, name="total")
     assert RIDES_ALONE.finals == (ZONE_DEMAND,)
+    assert RIDES_ALONE.extended([], [shifts, total]).finals == (ZONE_DEMAND, shifts)
 
 
 def test_a_view_or_group_that_is_not_there_is_answered_with_those_that_are() -> None:

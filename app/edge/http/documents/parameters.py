@@ -57,7 +57,7 @@ def _group(view: View, group: Group) -> ApiDocument:
 
 def of_window(view: View) -> list[ApiDocument]:
     """Which windows are asked for, as the view's kind of window allows."""
-    if not view.window.closes:
+    if not view.window.ends or view.window.merges:
         return []
     instant = {"type": "string", "format": "date-time"}
     bounds = [

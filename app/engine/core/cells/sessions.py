@@ -1,8 +1,7 @@
-"""Sessions: what a batch adds to those that are stored; what touches becomes one, the swallowed go by tombstone."""
+"""Sessions: what is added to those that are stored; what touches becomes one, the swallowed go by tombstone."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -10,54 +9,45 @@ import numpy as np
 from app.codecs.arrays import Int64s
 from app.domain.view import View
 from app.engine.core.cells.mergers import merge_groups
-from app.engine.core.draft import Draft
-from app.engine.core.rows.spans import RowSpan, SpanGroup, spans_of
+from app.engine.core.rows.spans import RowSpan, SpanGroup, Spans, spans_of
 from app.engine.core.rows.state import Rows, ViewChange, ViewState
-from app.engine.core.task_state import RowsChanged, TaskState
 
 
-@dataclass(frozen=True, slots=True)
-class SpansChanged:
-    """Sessions that went and came, by group."""
+class Touching(NamedTuple):
+    """What rows become with those that they touch: rows as they are now, rows that became part of others, what that
+    does to the state, and spans that go and come."""
 
-    view: str
+    rows: Rows
+    swallowed: Rows
+    change: ViewChange
     gone: list[tuple[SpanGroup, RowSpan]]
     new: list[tuple[SpanGroup, RowSpan]]
 
-    def swap_in(self, state: TaskState) -> None:
-        state.spans[self.view].remove(self.gone)
-        state.spans[self.view].add(self.new)
 
-
-def change_sessions(draft: Draft, view: View, gap_us: int, rows: Rows) -> None:
-    """Merge a batch's sessions (`rows`, disjoint within their groups) with the stored ones."""
-    if not len(rows):
-        return
-    state = draft.state.views[view.name]
-    touched = _touched(view, gap_us, rows, draft)
+def touching(gap_us: int, state: ViewState, spans: Spans, rows: Rows) -> Touching:
+    """Merge rows with those of a state that they touch, and with one another; `spans` are the state's."""
+    view = state.view
+    touched = _touched(view, gap_us, rows, spans)
     slots = _slots(state, rows, touched)
     together = _stacked(rows, state.rows_at(slots))
     merged = _merged(view, together, _cluster_numbers(view, gap_us, together))
     stays = np.isin(slots, found := state.find_slots(merged))
     removed = slots[~stays]
     known = found >= 0
-    draft.keep_rows(view, merged)
-    draft.drop_rows(view, state.rows_at(removed))
     change = ViewChange(found[known], merged.cells[known], merged.at(~known), removed)
-    draft.effects.append(RowsChanged(view.name, change))
-    draft.effects.append(SpansChanged(view.name, [(t.group, t.span) for t in touched], list(spans_of(view, merged))))
+    gone = [(one.group, one.span) for one in touched]
+    return Touching(merged, state.rows_at(removed), change, gone, list(spans_of(view, merged)))
 
 
 class _Touched(NamedTuple):
-    """A stored session that a session of the batch touches, with the number of a row that has its group."""
+    """A stored session that one of the rows touches, with the number of a row that has its group."""
 
     row: int
     group: SpanGroup
     span: RowSpan
 
 
-def _touched(view: View, gap_us: int, rows: Rows, draft: Draft) -> list[_Touched]:
-    spans = draft.state.spans[view.name]
+def _touched(view: View, gap_us: int, rows: Rows, spans: Spans) -> list[_Touched]:
     touched: dict[tuple[SpanGroup, RowSpan], _Touched] = {}
     for i, (group, span) in enumerate(spans_of(view, rows)):
         for stored in spans.touching(group, span.start_us - gap_us, span.end_us + gap_us):

@@ -13,9 +13,11 @@ from app.codecs.arrays import Int64s
 from app.domain.view import View
 from app.domain.windows.contract import Window
 from app.engine.core.cells.mergers import merge
+from app.engine.core.cells.sessions import Touching
 from app.engine.core.draft import Draft
 from app.engine.core.kinds.loops import FateCodes
 from app.engine.core.records.usable import Usable
+from app.engine.core.rows.spans import Spans
 from app.engine.core.rows.state import Rows, ViewChange, ViewState
 from app.engine.core.task_state import RowsChanged
 
@@ -33,7 +35,7 @@ class Placed(NamedTuple):
     fates: FateCodes
 
 
-class EndedRows(NamedTuple):
+class FoundRows(NamedTuple):
     """Slots of rows, in no particular order, and the instant up to which they are all there are."""
 
     slots: Int64s
@@ -79,25 +81,38 @@ class Kernel(ABC, Generic[WindowKind]):
     def replaced(self, draft: Draft, gone: Rows, came: Rows) -> None:
         """What else must be known of rows that leave, or are set, whole."""
 
-    def next_ended(self, state: ViewState, after_us: int | None, to_us: int, most: int) -> EndedRows:
+    def next_ended(self, state: ViewState, after_us: int | None, to_us: int, most: int) -> FoundRows:
         """Rows whose windows end in `(after_us, to_us]`: the earliest `most`, and those that end with the last."""
         slots = self._that_may_end(state, after_us, to_us)
         ends = self.ends(state, slots)
         inside = ends <= to_us if after_us is None else (ends <= to_us) & (ends > after_us)
-        slots, ends = slots[inside], ends[inside]
-        if len(slots) <= most:
-            return EndedRows(slots, to_us)
-        last_us = int(np.partition(ends, most - 1)[most - 1])
-        return EndedRows(slots[ends <= last_us], last_us)
+        return earliest(slots[inside], ends[inside], to_us, most)
 
     def next_closed(self, state: ViewState, after_us: int | None, to_us: int, most: int) -> Closed:
         """The rows of windows that end in `(after_us, to_us]`, bounded as `next_ended`."""
         ended = self.next_ended(state, after_us, to_us, most)
         return Closed(state.rows_at(ended.slots), ended.to_us)
 
+    def next_open(self, state: ViewState, after_us: int | None, to_us: int, most: int) -> FoundRows:
+        """Rows that began in `(after_us, to_us]` and end later, where a closed row may become one with an open one: the
+        earliest `most`, and those that begin with the last."""
+        return FoundRows(np.empty(0, np.int64), to_us)
+
+    def touching(self, state: ViewState, spans: Spans, rows: Rows) -> Touching:
+        """Rows as one with those of a state that they touch, where rows merge; `spans` are the state's."""
+        raise TypeError(f"rows of {self.view.name} do not merge")
+
     def _that_may_end(self, state: ViewState, after_us: int | None, to_us: int) -> Int64s:
         from_us = None if after_us is None else self.window.ended_below(after_us)
         return state.find(from_us=from_us, until_us=self.window.ended_below(to_us))
+
+
+def earliest(slots: Int64s, instants: Int64s, to_us: int, most: int) -> FoundRows:
+    """The `most` rows whose instants are the earliest, and those that share the last; none is later than `to_us`."""
+    if len(slots) <= most:
+        return FoundRows(slots, to_us)
+    last_us = int(np.partition(instants, most - 1)[most - 1])
+    return FoundRows(slots[instants <= last_us], last_us)
 
 
 class Instants(NamedTuple):

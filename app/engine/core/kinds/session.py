@@ -9,13 +9,14 @@ import numpy as np
 from app.codecs.arrays import Int64s
 from app.domain.windows.session import Session
 from app.engine.core.cells.grouping import APPLIED
-from app.engine.core.cells.sessions import SpansChanged, change_sessions
+from app.engine.core.cells.sessions import Touching, touching
 from app.engine.core.draft import Draft
-from app.engine.core.kinds.contract import Kernel, Placed, instants_of
+from app.engine.core.kinds.contract import FoundRows, Kernel, Placed, earliest, instants_of, windows_of
 from app.engine.core.kinds.loops import place
 from app.engine.core.records.usable import Usable
-from app.engine.core.rows.spans import spans_of
+from app.engine.core.rows.spans import Spans, spans_of
 from app.engine.core.rows.state import Rows, ViewState
+from app.engine.core.task_state import RowsChanged, SpansChanged
 
 
 class SessionKernel(Kernel[Session]):
@@ -38,7 +39,17 @@ class SessionKernel(Kernel[Session]):
         return starts
 
     def change(self, draft: Draft, rows: Rows) -> None:
-        change_sessions(draft, self.view, self.window.gap_us, rows)
+        if not len(rows):
+            return
+        state = draft.state
+        met = self.touching(state.views[self.view.name], state.spans[self.view.name], rows)
+        draft.keep_rows(self.view, met.rows)
+        draft.drop_rows(self.view, met.swallowed)
+        draft.effects.append(RowsChanged(self.view.name, met.change))
+        draft.effects.append(SpansChanged(self.view.name, met.gone, met.new))
+
+    def touching(self, state: ViewState, spans: Spans, rows: Rows) -> Touching:
+        return touching(self.window.gap_us, state, spans, rows)
 
     def replaced(self, draft: Draft, gone: Rows, came: Rows) -> None:
         spans = (list(spans_of(self.view, rows)) for rows in (gone, came))
@@ -46,6 +57,11 @@ class SessionKernel(Kernel[Session]):
 
     def ends(self, state: ViewState, slots: Int64s) -> Int64s:
         return state.cell_at(slots, self.view.last_at) + self.window.gap_us
+
+    def next_open(self, state: ViewState, after_us: int | None, to_us: int, most: int) -> FoundRows:
+        slots = state.find(from_us=None if after_us is None else after_us + 1, until_us=to_us + 1)
+        slots = slots[self.ends(state, slots) > to_us]
+        return earliest(slots, windows_of(state, slots), to_us, most)
 
     def _that_may_end(self, state: ViewState, after_us: int | None, to_us: int) -> Int64s:
         return state.find(until_us=to_us + 1)

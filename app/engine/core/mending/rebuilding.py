@@ -116,12 +116,12 @@ class Rebuild:
         """Windows were closed for ever by a watermark that no record can have. Those that hold what has been read stay
         as they were published; later ones will be."""
         views = dict(marker.views)
-        for view in (view for view in self._definition.views if view.window.closes):
+        for view in (view for view in self._definition.views if view.window.ends):
             known = (marker.inputs[topic.name] for topic in view.source.topics if topic.name in marker.inputs)
             top_us = max((position.watermark_us for position in known), default=NO_WATERMARK)
             position = views.get(view.name)
             if position is not None and position.closed_to_us is not None:
-                end_us = None if top_us == NO_WATERMARK else view.window.end(view.window.start(top_us))
+                end_us = None if top_us == NO_WATERMARK else view.window.end(view.window.start(top_us), top_us)
                 views[view.name] = replace(position, closed_to_us=end_us)
         return replace(marker, views=views, closed_before={})
 

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import zlib
 from dataclasses import replace
 
 from app.base import names
 from app.codecs.stored.changelog import encode_rows
-from app.codecs.stored.closings import Mark, as_closed_row_key, encode_mark, mark_key
+from app.codecs.stored.closings import Mark, as_closed_row_key, encode_mark, mark_key, partition_of
 from app.codecs.stored.row_keys import encode_keys
 from app.domain.marker import LIVE
 from app.domain.view import View
 from app.engine.core.batch import Output
 from app.engine.core.draft import Draft
 from app.engine.core.kinds.kernels import kernel_of
+from app.engine.core.results.open_rows import TellingMoved, tell_open
 from app.engine.core.views.ended import closable_to_us
 
 CLOSED_ROWS = 5_000
@@ -21,19 +21,31 @@ CLOSED_ROWS = 5_000
 
 
 def close_windows(draft: Draft, view: View) -> None:
-    """Send the rows of the windows that ended next, and the mark, to every partition of the closing topic."""
+    """Send the rows of the windows that ended next, and the mark, to every partition of the closing topic.
+
+    Where rows merge, those that are open go before, and the mark waits until the last closed row is sent: what is
+    open is told for a mark.
+    """
     position, to_us = draft.marker.views[view.name], closable_to_us(view, draft.marker)
     if position.state != LIVE or to_us is None:
         return
     if position.closed_to_us is not None and position.closed_to_us >= to_us:
         return
+    telling = tell_open(draft, view, to_us)
+    if not telling.is_done:
+        draft.effects.append(TellingMoved(view.name, telling))
+        return
     state = draft.state.views[view.name]
-    rows, to_us = kernel_of(view).next_closed(state, position.closed_to_us, to_us, CLOSED_ROWS)
+    rows, closed_to_us = kernel_of(view).next_closed(state, position.closed_to_us, telling.to_us, CLOSED_ROWS)
     topic, count = names.closing_topic(draft.application, draft.definition.name), draft.definition.task_count
     keys = encode_keys(view, rows.windows, rows.groups, len(rows))
     for key, value in zip(keys, encode_rows(rows.cells), strict=True):
-        draft.outputs.append(Output(topic, as_closed_row_key(key), value, partition=zlib.crc32(key) % count))
-    mark = encode_mark(Mark(to_us, draft.marker.next_offsets))
-    key = mark_key(view, draft.state.partition)
-    draft.outputs += (Output(topic, key, mark, partition=p) for p in range(count))
-    draft.move_view(view.name, replace(position, closed_to_us=to_us))
+        draft.outputs.append(Output(topic, as_closed_row_key(key), value, partition=partition_of(view, key, count)))
+    is_whole = closed_to_us == telling.to_us
+    if is_whole or not view.window.merges:
+        mark = encode_mark(Mark(closed_to_us, draft.marker.next_offsets))
+        key = mark_key(view, draft.state.partition)
+        draft.outputs += (Output(topic, key, mark, partition=p) for p in range(count))
+    if view.window.merges:
+        draft.effects.append(TellingMoved(view.name, None if is_whole else telling))
+    draft.move_view(view.name, replace(position, closed_to_us=closed_to_us))

@@ -107,6 +107,8 @@ def _judged(draft: Draft, correction: Correction, now: dict[_Place, Cells | None
         return Refusal.UNREADABLE
     if not adds_up(view, correction, draft.state.partition):
         return Refusal.MISCOUNTED
+    if view.window.merges and draft.definition.is_closed_by_merging(view):
+        return Refusal.MERGING  # what was told of the row, and sent, would be another's
     place = _Place(view.name, correction.key)
     stored = now[place] if place in now else _stored(draft, view, correction.key)
     return why_not_applied(

@@ -21,6 +21,7 @@ from app.codecs.stored.closings import (
     encode_mark,
     mark_head,
     mark_key,
+    open_head,
     task_of,
 )
 from app.codecs.stored.row_keys import decode_keys, encode_keys, row_prefix
@@ -30,9 +31,11 @@ from app.domain.view import View
 from app.engine.core.batch import Batch
 from app.engine.core.cells.mergers import merge, merge_groups
 from app.engine.core.draft import Draft
+from app.engine.core.kinds.kernels import kernel_of
 from app.engine.core.possible import is_possible
 from app.engine.core.records.refusals import quarantine_output
-from app.engine.core.results.merging import ClosingsChanged, finals_of
+from app.engine.core.results.merging import ClosingsChanged, WaitingSpansChanged, finals_of
+from app.engine.core.results.open_rows import take_open
 from app.engine.core.results.revising import Change, replaced_in, revise_finals
 from app.engine.core.rows.state import Rows, ViewChange
 from app.engine.core.task_state import TaskState
@@ -60,7 +63,12 @@ def take_closings(draft: Draft, batch: Batch) -> int:
     taken, lost = 0, list[int]()
     for view in views.values():
         changes = _changes(view, batch)
-        taken += _take_rows(draft, view, batch, changes, lost) + _take_marks(draft, view, batch) + len(changes)
+        if view.window.merges:
+            taken += _take_merging_rows(draft, view, batch) + _take_open_rows(draft, view, batch)
+            lost += [change.at for change in changes]
+        else:
+            taken += _take_rows(draft, view, batch, changes, lost)
+        taken += _take_marks(draft, view, batch) + len(changes)
     draft.outputs += [quarantine_output(draft.application, batch, index, NOT_REVISABLE) for index in sorted(lost)]
     return len(batch) - taken + len(lost)
 
@@ -86,6 +94,31 @@ def _take_rows(draft: Draft, view: View, batch: Batch, changes: Sequence[Change]
     waits[numbers] = True
     _replace(draft, view, rows, waits, [(distinct[change.row_key], change) for change in changes], lost)
     _keep_waiting(draft, view, rows, slots, waits)
+    return len(keys)
+
+
+def _take_merging_rows(draft: Draft, view: View, batch: Batch) -> int:
+    """Rows that tasks have closed: what touches waits as one, whichever task's it was."""
+    prefix, head = as_closed_row_key(row_prefix(view)), row_prefix(view)
+    keys, values = _beginning_with(batch, prefix)
+    if not keys:
+        return 0
+    windows, groups = decode_keys(view, [head + key[len(prefix) :] for key in keys])
+    rows, state = Rows(windows, groups, decode_rows(values, len(view.cells))), draft.state
+    met = kernel_of(view).touching(state.closings[view.name], state.waiting_spans[view.name], rows)
+    for key in encode_keys(view, met.swallowed.windows, met.swallowed.groups, len(met.swallowed)):
+        draft.keep(as_closed_row_key(key), None)
+    row_keys = encode_keys(view, met.rows.windows, met.rows.groups, len(met.rows))
+    for key, value in zip(row_keys, encode_rows(met.rows.cells), strict=True):
+        draft.keep(as_closed_row_key(key), value)
+    draft.effects.append(ClosingsChanged(view.name, met.change))
+    draft.effects.append(WaitingSpansChanged(view.name, met.gone, met.new))
+    return len(keys)
+
+
+def _take_open_rows(draft: Draft, view: View, batch: Batch) -> int:
+    keys, values = _beginning_with(batch, open_head(view))
+    take_open(draft, view, keys, values)
     return len(keys)
 
 
@@ -139,7 +172,7 @@ def _changes(view: View, batch: Batch) -> list[Change]:
 def _take_marks(draft: Draft, view: View, batch: Batch) -> int:
     keys, values = _beginning_with(batch, mark_head(view))
     told = {task_of(key): decode_mark(value) for key, value in zip(keys, values, strict=True)}
-    marks = {task: mark for task, mark in told.items() if is_possible(view, mark)}
+    marks = {task: mark for task, mark in told.items() if is_possible(view, mark.closed_to_us)}
     for task, mark in marks.items():
         draft.keep(mark_key(view, task), encode_mark(mark))
     if marks:

@@ -9,14 +9,18 @@ import numpy as np
 import orjson
 
 from app.base import names
+from app.codecs.arrays import Int64s
 from app.codecs.stored.changelog import value_of
 from app.codecs.stored.closings import Mark, as_closed_row_key
 from app.codecs.stored.row_keys import encode_keys
 from app.domain.fingerprint import as_hex
+from app.domain.rows import last_of
 from app.domain.view import View
 from app.engine.core.batch import Output
 from app.engine.core.draft import Draft
+from app.engine.core.results.open_rows import are_held
 from app.engine.core.results.revising import remember
+from app.engine.core.rows.spans import RowSpan, SpanGroup, spans_of
 from app.engine.core.rows.state import Rows, ViewChange
 from app.engine.core.task_state import TaskState
 from app.engine.core.views.ended import next_ended
@@ -27,14 +31,31 @@ FINALS = 1_000
 
 @dataclass(frozen=True, slots=True)
 class ClosingsChanged:
-    """Rows that wait to become finals."""
+    """Rows that wait to become finals. `held_to_us`: what ended by then and waits still is held by open rows."""
 
     view: str
     change: ViewChange
+    held_to_us: int | None = None
 
     def swap_in(self, state: TaskState) -> None:
         state.closings[self.view].swap_in(self.change)
-        state.looked_to.pop(("finals", self.view), None)  # a correction may bring a row behind what was looked for
+        state.look_again("finals", self.view)  # a correction may bring a row behind what was looked for
+        state.look_again("held", self.view)
+        if self.held_to_us is not None:
+            state.note_settled("held", self.view, self.held_to_us)
+
+
+@dataclass(frozen=True, slots=True)
+class WaitingSpansChanged:
+    """Rows that wait and merge went and came, by group."""
+
+    view: str
+    gone: Sequence[tuple[SpanGroup, RowSpan]]
+    new: Sequence[tuple[SpanGroup, RowSpan]] = ()
+
+    def swap_in(self, state: TaskState) -> None:
+        state.waiting_spans[self.view].remove(self.gone)
+        state.waiting_spans[self.view].add(self.new)
 
 
 def publish_finals(draft: Draft, view: View) -> None:
@@ -45,7 +66,7 @@ def publish_finals(draft: Draft, view: View) -> None:
     closed_to_us = min(mark.closed_to_us for mark in marks.values())
     if draft.state.is_settled("finals", view.name, closed_to_us):
         return
-    slots = next_ended(state, None, closed_to_us, FINALS).slots[:FINALS]
+    slots, held_to_us = _next_finals(draft.state, view, closed_to_us)
     if not len(slots):
         draft.state.note_settled("finals", view.name, closed_to_us)
         return
@@ -55,7 +76,23 @@ def publish_finals(draft: Draft, view: View) -> None:
     for key in encode_keys(view, rows.windows, rows.groups, len(rows)):
         draft.keep(as_closed_row_key(key), None)
     nothing = rows.at(np.zeros(0, np.intp))
-    draft.effects.append(ClosingsChanged(view.name, ViewChange(slots[:0], nothing.cells, nothing, slots)))
+    change = ViewChange(slots[:0], nothing.cells, nothing, slots)
+    draft.effects.append(ClosingsChanged(view.name, change, held_to_us))
+    if view.window.merges:
+        draft.effects.append(WaitingSpansChanged(view.name, list(spans_of(view, rows))))
+
+
+def _next_finals(state: TaskState, view: View, closed_to_us: int) -> tuple[Int64s, int | None]:
+    """Slots of the rows to be published next, and up to which end all others are held."""
+    held_to_us = state.looked_to.get(("held", view.name))
+    while True:
+        ended = next_ended(state.closings[view.name], held_to_us, closed_to_us, FINALS)
+        free = ended.slots[~are_held(state, view, ended.slots)]
+        if len(free) > FINALS or len(free) == len(ended.slots):
+            return free[:FINALS], held_to_us
+        held_to_us = ended.to_us
+        if len(free) or held_to_us >= closed_to_us:
+            return free, held_to_us
 
 
 def finals_of(view: View, rows: Rows, marks: Mapping[int, Mark], revisions: Sequence[int]) -> Iterator[Output]:
@@ -75,7 +112,7 @@ def finals_of(view: View, rows: Rows, marks: Mapping[int, Mark], revisions: Sequ
             "version": view.version,
             "revision": revision,
             **key,
-            "window_end_us": view.window.window_end(start_us),
+            "window_end_us": view.window.window_end(start_us, last_of(view, cells)),
             "count": cells[0],
             "fingerprint": as_hex(cells[1]),
             **view.present(cells),

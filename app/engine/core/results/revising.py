@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -12,7 +11,7 @@ import numpy as np
 
 from app.base import names
 from app.codecs.stored.changelog import encode_rows
-from app.codecs.stored.closings import Replaced, as_final_key, encode_replaced
+from app.codecs.stored.closings import Replaced, as_final_key, encode_replaced, partition_of
 from app.codecs.stored.row_keys import decode_keys, encode_keys
 from app.domain.corrections.revision import REVISION, revise
 from app.domain.measures.kinds import Max
@@ -60,7 +59,7 @@ def tell_replaced(draft: Draft, view: View, row_key: bytes, window_start_us: int
     if closed_to_us is None or not end_us <= closed_to_us < end_us + view.revisable_us:
         return
     topic, count = names.closing_topic(draft.application, draft.definition.name), draft.definition.task_count
-    partition = zlib.crc32(row_key) % count
+    partition = partition_of(view, row_key, count)
     draft.outputs.append(Output(topic, as_final_key(row_key), encode_replaced(replaced), partition=partition))
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from app.codecs.arrays import Int64s
@@ -13,6 +15,18 @@ from app.engine.core.rows.columns import GroupColumns, Rows, ViewChange
 from app.engine.core.rows.slot_index import last_of_each
 from app.engine.core.rows.spans import Spans, spans_of
 from app.engine.core.rows.state import ViewState
+
+Taker = Callable[[Blobs, Blobs, Int64s], None]
+"""Takes keys, values and offsets of consecutive records of one kind."""
+
+
+def row_taker(state: ViewState, spans: Spans | None = None) -> Taker:
+    return lambda keys, values, _: take_rows(state, keys, values, spans)
+
+
+def latest(keys: Blobs, values: Blobs) -> list[tuple[bytes, bytes | None]]:
+    """The last value of each key."""
+    return [(key, value) for key, value in dict(zip(keys, values, strict=True)).items() if key is not None]
 
 
 def take_rows(state: ViewState, keys: Blobs, values: Blobs, spans: Spans | None = None) -> None:

@@ -6,7 +6,7 @@ from app.domain.event_time import NO_WATERMARK
 from app.domain.marker import Marker
 from app.domain.rules.obeyed import lowest_seen_us
 from app.domain.view import View
-from app.engine.core.kinds.contract import EndedRows
+from app.engine.core.kinds.contract import FoundRows
 from app.engine.core.kinds.kernels import kernel_of
 from app.engine.core.rows.state import ViewState
 
@@ -24,6 +24,6 @@ def closable_to_us(view: View, marker: Marker) -> int | None:
     return view.window.last_end(lowest_us - view.grace_us)
 
 
-def next_ended(state: ViewState, after_us: int | None, to_us: int, most: int) -> EndedRows:
+def next_ended(state: ViewState, after_us: int | None, to_us: int, most: int) -> FoundRows:
     """Rows whose windows end in `(after_us, to_us]`: the earliest `most` of them, and all that end with the last."""
     return kernel_of(state.view).next_ended(state, after_us, to_us, most)

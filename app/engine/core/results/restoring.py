@@ -1,0 +1,51 @@
+"""What the changelog holds of the closing stage: rows that wait, open rows, marks, and finals that are remembered."""
+
+from __future__ import annotations
+
+from app.codecs.arrays import Int64s
+from app.codecs.blobs import Blobs
+from app.codecs.stored.closings import (
+    Mark,
+    as_closed_row_key,
+    as_final_key,
+    decode_mark,
+    decode_open,
+    mark_head,
+    open_head,
+    task_of,
+)
+from app.codecs.stored.row_keys import row_prefix
+from app.domain.view import View
+from app.engine.core.possible import is_possible
+from app.engine.core.rows.open_rows import OpenRows
+from app.engine.core.rows.stored_rows import Taker, latest, row_taker
+from app.engine.core.task_state import TaskState
+
+
+def closing_takers(view: View, state: TaskState) -> dict[bytes, Taker]:
+    """Who takes a view's records, by the beginning of their keys."""
+    name = view.name
+    return {
+        as_closed_row_key(row_prefix(view)): row_taker(state.closings[name], state.waiting_spans.get(name)),
+        open_head(view): _open_taker(view, state.open_rows[name]),
+        mark_head(view): _mark_taker(view, state.marks[name]),
+        as_final_key(row_prefix(view)): row_taker(state.finals[name]),
+    }
+
+
+def _open_taker(view: View, open_rows: OpenRows) -> Taker:
+    def take(keys: Blobs, values: Blobs, _: Int64s) -> None:
+        last = latest(keys, values)
+        told = ((key, decode_open(value)) for key, value in last if value is not None)
+        open_rows.remove(key for key, _ in last)
+        open_rows.put((key, closed_to_us) for key, closed_to_us in told if is_possible(view, closed_to_us))
+
+    return take
+
+
+def _mark_taker(view: View, marks: dict[int, Mark]) -> Taker:
+    def take(keys: Blobs, values: Blobs, _: Int64s) -> None:
+        told = {task_of(key): decode_mark(value) for key, value in latest(keys, values) if value is not None}
+        marks.update({task: mark for task, mark in told.items() if is_possible(view, mark.closed_to_us)})
+
+    return take
