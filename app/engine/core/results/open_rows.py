@@ -2,7 +2,7 @@
 
 What merges with a closed row may be open in another task. So a task tells, before its mark, of all rows that began by
 then and have not ended. The closing stage publishes nothing that one of these begins in, or close behind; with the
-task's next mark they are overtaken: closed by then, or told again (`docs/decisions/0040`).
+task's next mark they are overtaken: closed by then, or told again (`docs/decisions/0032`).
 """
 
 from __future__ import annotations
