@@ -53,7 +53,7 @@ class Recount:
         made, _ = self.corrected
         bounds = {cut.partition: cut.marker.views[self.view.name].expired_to_us for cut in self.cuts}
         for partition, to_us in bounds.items():
-            if to_us is not None and not self.view.window.merges:
+            if to_us is not None and self.view.window.ends and not self.view.window.merges:
                 ended = F.col("window_start_us") < self.view.window.ended_below(to_us)
                 made = made.where(~((F.col("task") == partition) & ended))
         return made

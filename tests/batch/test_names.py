@@ -30,8 +30,8 @@ from tests.support.material.views import EVERYTHING, HOPPING, PAID
 from tests.support.naming.plain import PlainEvidence, blocks_of
 from tests.support.reconciled import Checked, check
 
-MANY, FEW = 7000, 300
-THOUSANDS, HUNDREDS = 3000, 300
+MANY, FEW = 4000, 300
+THOUSANDS, HUNDREDS = 2000, 300
 NOT_APPLIED = 5
 VIEWS = (ZONE_DEMAND, VENDOR_TRIPS, HOPPING, PAID, EVERYTHING)
 MADE_UP = next(fault for fault in FAULTS if fault.name == "row made up")

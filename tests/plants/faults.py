@@ -153,8 +153,9 @@ def _missing(rng: random.Random, table: Table) -> list[Said] | None:
 
 def _made_up(rng: random.Random, table: Table) -> list[Said] | None:
     """A row that the other task has: none of its records belongs there."""
-    there = sorted(table.recomputed, key=repr)
-    places = [(1 - task, key) for task, key in there if (1 - task, key) not in {*table.used, *table.evidence.held}]
+    taken = {*table.used, *table.evidence.held}
+    there = [(1 - task, key) for task, key in sorted(table.recomputed, key=repr)]
+    places = [place for place in there if place not in taken]
     if not places:
         return None
     place = task, key = rng.choice(places)
@@ -164,7 +165,9 @@ def _made_up(rng: random.Random, table: Table) -> list[Said] | None:
 
 def _other_value(rng: random.Random, cells: Cells) -> Cells:
     at = rng.randrange(2, len(cells))
-    return (*cells[:at], cells[at] + rng.choice((-1, 1, 1000)), *cells[at + 1 :])
+    by = rng.choice((-1, 1, 1000))
+    fits = -(2**63) <= cells[at] + by < 2**63  # the least and the greatest of no value are the ends of what fits
+    return (*cells[:at], cells[at] + (by if fits else -by), *cells[at + 1 :])
 
 
 def _altered(rng: random.Random, table: Table) -> list[Said] | None:
