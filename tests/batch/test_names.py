@@ -20,9 +20,10 @@ from app.domain.records import Record, TopicPartition
 from app.domain.rows import Cells, RowKey
 from app.domain.view import View
 from app.rides.views import VENDOR_TRIPS, ZONE_DEMAND
-from tests.plants.faults import ANOTHER_TRANSLATOR, FAULTS, Fault, Plant, batch, planted
+from tests.plants.faults import ANOTHER_TRANSLATOR, FAULTS, batch
 from tests.plants.history import Table
 from tests.plants.planting import by_blocks, said_of
+from tests.plants.spoiling import Fault, Plant, planted
 from tests.support.material.stored.folded import fold_tasks
 from tests.support.material.stored.world import World, new_world
 from tests.support.material.stored.written import write_many_rides

@@ -3,91 +3,29 @@
 from __future__ import annotations
 
 import random
-from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
 
-from app.domain.difference import DifferenceKind, RowPlace
+from app.domain.difference import DifferenceKind
 from app.domain.naming.accused import RowRecords
 from app.domain.naming.runs import by_topic_partition
 from app.domain.records import Record
 from app.domain.rows import Cells
 from app.domain.view import View
 from tests.plants.history import Table
+from tests.plants.spoiling import Fault, Said, change, choice, row
 from tests.support.naming.plain import row_of
-
-LOST, DOUBLED, LATE = DifferenceKind.LOST, DifferenceKind.DOUBLED, DifferenceKind.LATE_APPLIED
-
-
-class Said(NamedTuple):
-    """What is said of a row: the kind of difference, how often each record was applied too much, whether it explains
-    all."""
-
-    place: RowPlace
-    kind: DifferenceKind
-    changes: frozenset[tuple[int, int]] = frozenset()
-    is_residual: bool = False
-
-
-@dataclass(frozen=True)
-class Plant:
-    """A fault, and what is to be said of it."""
-
-    fault: str
-    said: frozenset[Said]
-
-
-@dataclass(frozen=True)
-class Fault:
-    """`plant` spoils some row of a table that has no fault yet; None where none will do."""
-
-    name: str
-    plant: Callable[[random.Random, Table], Iterable[Said] | None]
-    is_whole: bool = field(default=False)
-    """Whether it spoils the table, so that no other fits beside it."""
-
-
-def planted(rng: random.Random, table: Table, fault: Fault) -> Plant | None:
-    said = fault.plant(rng, table)
-    if said is None:
-        return None
-    table.used |= {one.place for one in said}
-    return Plant(fault.name, frozenset(said))
-
-
-def _change(table: Table, place: RowPlace, **by_kind: Sequence[int]) -> list[Said]:
-    """Spoil both stored sides by these records, lost, doubled or late."""
-    kinds = {"lost": LOST, "doubled": DOUBLED, "late": LATE}
-    changes = {
-        kinds[name]: {origin: (-1 if name == "lost" else 1) * often for origin, often in Counter(origins).items()}
-        for name, origins in by_kind.items()
-    }
-    together = {origin: times for of_kind in changes.values() for origin, times in of_kind.items()}
-    table.store(place, table.evidence.changed(place, together))
-    return [Said(place, kind, frozenset(of_kind.items())) for kind, of_kind in changes.items()]
-
-
-def _row(rng: random.Random, table: Table, least: int, *, is_late: bool = False) -> RowPlace | None:
-    """A row without a fault that has so many records."""
-    return _choice(rng, table, lambda held: len(held.late if is_late else held.applied) >= least)
-
-
-def _choice(rng: random.Random, table: Table, fits: Callable[[RowRecords], bool]) -> RowPlace | None:
-    places = [place for place, held in table.evidence.held.items() if place not in table.used and fits(held)]
-    return rng.choice(sorted(places, key=repr)) if places else None
 
 
 def _some(count: int, kind: str, least: int) -> Callable[[random.Random, Table], list[Said] | None]:
     """So many records of a row, whichever."""
 
     def plant(rng: random.Random, table: Table) -> list[Said] | None:
-        place = _row(rng, table, least, is_late=kind == "late")
+        place = row(rng, table, least, is_late=kind == "late")
         if place is None:
             return None
         held = table.held(place)
         among = held.late if kind == "late" else held.applied
-        return _change(table, place, **{kind: rng.sample(list(among), count)})
+        return change(table, place, **{kind: rng.sample(list(among), count)})
 
     return plant
 
@@ -100,29 +38,29 @@ def _run(kind: str) -> Callable[[random.Random, Table], list[Said] | None]:
         return [(begin, end) for begin, end in by_topic_partition(among) if end - begin > (1 + (kind == "lost"))]
 
     def plant(rng: random.Random, table: Table) -> list[Said] | None:
-        place = _choice(rng, table, lambda held: bool(places(held)))
+        place = choice(rng, table, lambda held: bool(places(held)))
         if place is None:
             return None
         held = table.held(place)
         begin, end = rng.choice(places(held))
         length = rng.randint(2, end - begin - (kind == "lost"))
         first = rng.randint(begin, end - length)
-        return _change(table, place, **{kind: (held.late if kind == "late" else held.applied)[first : first + length]})
+        return change(table, place, **{kind: (held.late if kind == "late" else held.applied)[first : first + length]})
 
     return plant
 
 
 def _one_of_each(rng: random.Random, table: Table) -> list[Said] | None:
-    place = _row(rng, table, 2)
+    place = row(rng, table, 2)
     if place is None:
         return None
     lost, doubled = rng.sample(list(table.held(place).applied), 2)
-    return _change(table, place, lost=[lost], doubled=[doubled])
+    return change(table, place, lost=[lost], doubled=[doubled])
 
 
 def _thrice(rng: random.Random, table: Table) -> list[Said] | None:
-    place = _row(rng, table, 1)
-    return None if place is None else _change(table, place, doubled=[rng.choice(table.held(place).applied)] * 2)
+    place = row(rng, table, 1)
+    return None if place is None else change(table, place, doubled=[rng.choice(table.held(place).applied)] * 2)
 
 
 def batch(kind: str, least: int = 1) -> Fault:
@@ -140,15 +78,15 @@ def batch(kind: str, least: int = 1) -> Fault:
         said = []
         for place, held in table.evidence.held.items():
             if touched := [origin for origin in held.applied if bounds[0] <= origin <= bounds[1]]:
-                said += _change(table, place, **{kind: touched})
+                said += change(table, place, **{kind: touched})
         return said
 
     return Fault(f"batch {kind}", plant, is_whole=True)
 
 
 def _missing(rng: random.Random, table: Table) -> list[Said] | None:
-    place = _row(rng, table, 1)
-    return None if place is None else _change(table, place, lost=table.held(place).applied)
+    place = row(rng, table, 1)
+    return None if place is None else change(table, place, lost=table.held(place).applied)
 
 
 def _made_up(rng: random.Random, table: Table) -> list[Said] | None:
@@ -171,7 +109,7 @@ def _other_value(rng: random.Random, cells: Cells) -> Cells:
 
 
 def _altered(rng: random.Random, table: Table) -> list[Said] | None:
-    place = _row(rng, table, 1)
+    place = row(rng, table, 1)
     if place is None or len(table.view.cells) == 2:
         return None
     table.store(place, _other_value(rng, table.recomputed[place]))
@@ -179,7 +117,7 @@ def _altered(rng: random.Random, table: Table) -> list[Said] | None:
 
 
 def _store_lost(rng: random.Random, table: Table) -> list[Said] | None:
-    place = _row(rng, table, 2)
+    place = row(rng, table, 2)
     if place is None:
         return None
     side, origin = rng.choice((table.live, table.changelog)), rng.choice(table.held(place).applied)
@@ -190,7 +128,7 @@ def _store_lost(rng: random.Random, table: Table) -> list[Said] | None:
 
 
 def _store_altered(rng: random.Random, table: Table) -> list[Said] | None:
-    place = _row(rng, table, 1)
+    place = row(rng, table, 1)
     if place is None or len(table.view.cells) == 2:
         return None
     rng.choice((table.live, table.changelog))[place] = _other_value(rng, table.recomputed[place])
@@ -198,7 +136,7 @@ def _store_altered(rng: random.Random, table: Table) -> list[Said] | None:
 
 
 def _store_gone(rng: random.Random, table: Table) -> list[Said] | None:
-    place = _row(rng, table, 1)
+    place = row(rng, table, 1)
     if place is None:
         return None
     rng.choice((table.live, table.changelog)).pop(place)

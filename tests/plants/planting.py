@@ -12,8 +12,9 @@ from app.domain.difference import DifferenceKind, RowDifference
 from app.domain.naming.blocks import OffBlock
 from app.domain.naming.gathered import NamedRun, gathered
 from app.domain.naming.named import name_rows
-from tests.plants.faults import FAULTS, Fault, Plant, Said, planted
+from tests.plants.faults import FAULTS
 from tests.plants.history import Table, tables_of
+from tests.plants.spoiling import Fault, Plant, Said, planted
 from tests.support.naming.plain import blocks_of, compared
 
 PLANTS_AT_ONCE = 5
