@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from app.codecs.arrays import Bytes, Int64s
-from app.codecs.compiled import compiled
+from app.codecs.compiled import READABLE, compiled
 
 NULL = -1
 """The length of what is null."""
@@ -101,10 +101,7 @@ class Blobs(Sequence[bytes | None]):
         return _beginning_with(self.data, self.starts, self.lengths, padded, np.array([*map(len, heads)], np.int64))
 
 
-_READABLE = "Array(uint8, 1, 'C', True)"
-
-
-@compiled(f"int64[::1]({_READABLE}, int64[:], int64[:], uint8[:,::1], int64[::1])")
+@compiled(f"int64[::1]({READABLE}, int64[:], int64[:], uint8[:,::1], int64[::1])")
 def _beginning_with(data: Bytes, starts: Int64s, lengths: Int64s, heads: Bytes, widths: Int64s) -> Int64s:
     found = np.full(len(starts), -1, np.int64)
     last = 0  # most strings begin like the one before

@@ -15,6 +15,9 @@ import numpy.ma  # noqa: F401  (numba loads it, for 20 to 50 ms, when it first s
 Given = ParamSpec("Given")
 Result = TypeVar("Result")
 
+READABLE = "Array(uint8, 1, 'C', True)"
+"""Bytes that are not written to, as signatures name them: a view of `bytes` is one."""
+
 
 def compiled(*signatures: str) -> Callable[[Callable[Given, Result]], Callable[Given, Result]]:
     """Compiles a function for these signatures (numba's words) now, not in the middle of a batch.

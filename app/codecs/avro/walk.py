@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from app.codecs.arrays import Bytes, Int64s
 from app.codecs.avro.schema import HEADER_BYTES
-from app.codecs.compiled import compiled, inlined
+from app.codecs.compiled import READABLE, compiled, inlined
 
 Ints = npt.NDArray[np.int32]
 
@@ -37,7 +37,7 @@ in bytes; whether the source refuses null."""
 FIELD_WIDTH = 9
 NOT_NULLABLE = -1
 
-_READABLE, _PLACES = "Array(uint8, 1, 'C', True)", "Array(int64, 1, 'C', True)"
+_PLACES = "Array(int64, 1, 'C', True)"
 _WORDS = "Array(uint64, 1, 'A', True, aligned=False)"
 
 _U = np.uint64
@@ -50,7 +50,7 @@ def overlapping_words(data: Bytes) -> npt.NDArray[np.uint64]:
     return np.ndarray((max(0, len(data) - 7),), "<u8", data.data if len(data) >= 8 else b"", strides=(1,))
 
 
-@compiled(f"int64[::1]({_READABLE}, {_PLACES}, {_PLACES})")
+@compiled(f"int64[::1]({READABLE}, {_PLACES}, {_PLACES})")
 def header_ids(data: Bytes, starts: Int64s, lengths: Int64s) -> Int64s:
     """The schema id that each value names, or NO_SCHEMA; value `i` is `data[starts[i]:starts[i] + lengths[i]]`."""
     ids = np.empty(len(starts), np.int64)
@@ -64,7 +64,7 @@ def header_ids(data: Bytes, starts: Int64s, lengths: Int64s) -> Int64s:
     return ids
 
 
-@compiled(f"boolean({_READABLE}, int64, int64)")
+@compiled(f"boolean({READABLE}, int64, int64)")
 def _is_utf8(data: Bytes, at: np.int64, end: np.int64) -> bool:
     """Whether these bytes are UTF-8 as Python reads it: no surrogates, nothing overlong or above U+10FFFF."""
     while at < end:
@@ -108,7 +108,7 @@ def _unzigzagged(bits: np.uint64) -> np.int64:
 
 
 @compiled(
-    f"void({_READABLE}, {_WORDS}, {_PLACES}, {_PLACES}, int64[::1], int64[::1], int64, int64[:, ::1],"
+    f"void({READABLE}, {_WORDS}, {_PLACES}, {_PLACES}, int64[::1], int64[::1], int64, int64[:, ::1],"
     " int64[:, ::1], boolean[:, ::1], int32[::1])"
 )
 def walk(  # noqa: PLR0912, PLR0915 - in parts it takes twice as long (decision 7)

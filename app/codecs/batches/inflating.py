@@ -9,7 +9,7 @@ import cramjam
 import numpy as np
 
 from app.codecs.arrays import Bytes, Int64s
-from app.codecs.compiled import compiled
+from app.codecs.compiled import READABLE, compiled
 
 MAX_BYTES = 128 << 20
 """A record batch that is larger uncompressed is not read; its records are refused."""
@@ -60,10 +60,7 @@ def whole_frames(compressed: bytes) -> bytes:
     return compressed[:end]
 
 
-_READABLE = "Array(uint8, 1, 'C', True)"
-
-
-@compiled(f"int64[:,::1]({_READABLE}, int64[::1], int64[::1])")
+@compiled(f"int64[:,::1]({READABLE}, int64[::1], int64[::1])")
 def _zstd_frames(data: Bytes, starts: Int64s, ends: Int64s) -> Int64s:
     """How many bytes each string becomes at most, and where its last whole frame ends.
 

@@ -17,7 +17,7 @@ from app.codecs.arrays import Bytes, Int64s
 from app.codecs.batches.record_headers import MOST_HEADERS, RecordHeaders
 from app.codecs.batches.record_walk import walk
 from app.codecs.blobs import NULL, Blobs
-from app.codecs.compiled import compiled
+from app.codecs.compiled import READABLE, compiled
 from app.domain.records import TOO_MANY_HEADERS
 
 Batches = npt.NDArray[np.void]
@@ -139,10 +139,7 @@ def _about(batches: Batches) -> Int64s:
     return about
 
 
-_READABLE = "Array(uint8, 1, 'C', True)"
-
-
-@compiled(f"int64[::1]({_READABLE})")
+@compiled(f"int64[::1]({READABLE})")
 def _batch_starts(data: Any) -> Any:
     """The last one is -1 - start if that batch has no room for a header."""
     starts, found, at = np.empty(len(data) // 61 + 1, np.int64), 0, 0

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from app.codecs.arrays import Bytes, Int64s
 from app.codecs.blobs import NULL
-from app.codecs.compiled import compiled
+from app.codecs.compiled import READABLE, compiled
 from app.domain.measures.parts import INT64_MAX
 
-_READABLE = "Array(uint8, 1, 'C', True)"
 
-
-@compiled(f"UniTuple(int64, 2)({_READABLE}, int64, int64)")
+@compiled(f"UniTuple(int64, 2)({READABLE}, int64, int64)")
 def _varint(data: Bytes, at: int, end: int) -> tuple[int, int]:
     """A number of 32 bits, and where it ends; an end below zero if it is cut off or too long."""
     if at < end and data[at] < 0x80:
@@ -28,7 +26,7 @@ def _varint(data: Bytes, at: int, end: int) -> tuple[int, int]:
     return 0, -1
 
 
-@compiled(f"UniTuple(int64, 2)({_READABLE}, int64, int64)")
+@compiled(f"UniTuple(int64, 2)({READABLE}, int64, int64)")
 def _varlong(data: Bytes, at: int, end: int) -> tuple[int, int]:
     """The same of 64 bits."""
     value, shift = 0, 0
@@ -42,7 +40,7 @@ def _varlong(data: Bytes, at: int, end: int) -> tuple[int, int]:
     return 0, -1
 
 
-@compiled(f"UniTuple(int64, 3)({_READABLE}, int64, int64)")
+@compiled(f"UniTuple(int64, 3)({READABLE}, int64, int64)")
 def _blob(data: Bytes, at: int, end: int) -> tuple[int, int, int]:
     """Start, length and end of a key or value; an end below zero if it is cut off."""
     length, start = _varint(data, at, end)
@@ -51,7 +49,7 @@ def _blob(data: Bytes, at: int, end: int) -> tuple[int, int, int]:
     return start, max(length, NULL), start + max(length, 0)
 
 
-@compiled(f"int64({_READABLE}, int64, int64, int64)")
+@compiled(f"int64({READABLE}, int64, int64, int64)")
 def _headers_end(data: Bytes, at: int, end: int, count: int) -> int:
     for _ in range(count):
         _, length, at = _blob(data, at, end)
@@ -63,7 +61,7 @@ def _headers_end(data: Bytes, at: int, end: int, count: int) -> int:
     return at
 
 
-@compiled(f"int64({_READABLE}, int64, int64, int64, int64[:,::1])")
+@compiled(f"int64({READABLE}, int64, int64, int64, int64[:,::1])")
 def _read_one(data: Bytes, at: int, end: int, row: int, fields: Int64s) -> int:
     """Reads a record into a row of `fields`, offset and time as deltas; gives where it ends, -1 if it is none."""
     length, at = _varint(data, at, end)
@@ -91,7 +89,7 @@ def _read_one(data: Bytes, at: int, end: int, row: int, fields: Int64s) -> int:
     return record_end
 
 
-@compiled(f"int64({_READABLE}, int64[::1], int64[::1], int64[:,::1], int64, int64[:,::1])")
+@compiled(f"int64({READABLE}, int64[::1], int64[::1], int64[:,::1], int64, int64[:,::1])")
 def walk(data: Bytes, ends: Int64s, lasts: Int64s, about: Int64s, from_offset: int, fields: Int64s) -> int:
     """How many records were read; -1 - batch for one that holds something else.
 

@@ -11,12 +11,12 @@ import numpy as np
 
 from app.codecs.arrays import Bytes, Int64s
 from app.codecs.blobs import Blobs
-from app.codecs.compiled import compiled, inlined
+from app.codecs.compiled import READABLE, compiled, inlined
 
 MOST_OVERHEAD_BYTES = 23
 """Of a record: attributes, number of headers, and five varints."""
 
-_READABLE, _PLACES = "Array(uint8, 1, 'C', True)", "Array(int64, 1, 'A', True)"
+_PLACES = "Array(int64, 1, 'A', True)"
 
 
 def pieces(keys: Blobs, values: Blobs, most_bytes: int) -> Iterator[slice]:
@@ -60,7 +60,7 @@ def _put_varint(into: Bytes, at: int, number: int) -> int:
     return at + 1
 
 
-@compiled(f"int64({_READABLE}, {_PLACES}, {_PLACES}, {_READABLE}, {_PLACES}, {_PLACES}, uint8[::1])")
+@compiled(f"int64({READABLE}, {_PLACES}, {_PLACES}, {READABLE}, {_PLACES}, {_PLACES}, uint8[::1])")
 def _write(
     key_data: Bytes,
     key_starts: Int64s,

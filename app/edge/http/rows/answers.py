@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from app.domain.fingerprint import as_hex
 from app.domain.records import Value
 from app.domain.rows import RowKey
 from app.domain.view import View
@@ -78,7 +79,7 @@ def row_document(query: RowsQuery, key: RowKey, cells: list[int], closed_to_us: 
         "group": group_document(view, key, names),
         "measures": view.present(cells),
         "count": stored["count"],
-        "fingerprint": f"{stored['fingerprint'] & 0xFFFF_FFFF_FFFF_FFFF:016x}",
+        "fingerprint": as_hex(stored["fingerprint"]),
         "state": "closed" if closed else "open",
         "final": closed and not query.is_folded,
     }

@@ -15,7 +15,7 @@ from aiokafka.record.memory_records import MemoryRecords
 from aiokafka.record.util import calc_crc32c
 
 from app.codecs.arrays import Int64s, Mask
-from app.codecs.batches.inflating import MAX_BYTES, most_bytes
+from app.codecs.batches.inflating import GZIP, LZ4, MAX_BYTES, NONE, SNAPPY, ZSTD, most_bytes
 from app.codecs.batches.record_batches import (
     CHECKED_FROM,
     CODEC_MASK,
@@ -40,8 +40,14 @@ MOST_RECORDS = 1_000_000
 _BATCH_RECORDS = 10
 """A record batch costs as much as so many records, most of it to begin its decompression."""
 
-_UNCOMPRESS = {0: bytes, 1: codec.gzip_decode, 2: codec.snappy_decode, 3: codec.lz4_decode, 4: codec.zstd_decode}
-_TOGETHER = (0, 4)
+_UNCOMPRESS = {
+    NONE: bytes,
+    GZIP: codec.gzip_decode,
+    SNAPPY: codec.snappy_decode,
+    LZ4: codec.lz4_decode,
+    ZSTD: codec.zstd_decode,
+}
+_TOGETHER = (NONE, ZSTD)
 """Not compressed, and zstd: strings one behind the other are uncompressed as one, in half the time for small ones."""
 
 

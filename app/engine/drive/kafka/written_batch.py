@@ -7,11 +7,11 @@ import struct
 import cramjam
 from aiokafka.record.util import calc_crc32c
 
+from app.codecs.batches.inflating import ZSTD
 from app.codecs.batches.record_batches import CHECKED_FROM, FORMAT, HEADER_BYTES, TRANSACTIONAL, UNCOUNTED_BYTES
 from app.codecs.batches.written_records import written_records
 from app.codecs.blobs import Blobs
 
-ZSTD = 4
 LEVEL = 1
 """On rows of a changelog it is half as fast again as level 3, and no larger."""
 
