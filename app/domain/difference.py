@@ -25,9 +25,6 @@ from app.domain.records import Record
 from app.domain.rows import Cells, RowKey
 from app.domain.view import View
 
-COUNT, FINGERPRINT = 0, 1
-"""Where every row holds its count and fingerprint."""
-
 
 class Fate(StrEnum):
     """What the rules make of a decoded record in a view."""

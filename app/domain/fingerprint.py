@@ -23,6 +23,7 @@ BLOCK_SIZE = 1 << 16
 """Offsets of a topic-partition of which a task keeps count and fingerprint together (rule 12)."""
 
 LOW_32 = 0xFFFF_FFFF
+BITS_64 = (1 << 64) - 1
 ROUNDS: tuple[tuple[int, int], ...] = (
     (0x9E3779B9, 0x7F4A7C15),
     (0x85EBCA6B, 0x62B82175),
@@ -50,7 +51,7 @@ def pack(origin: Origin) -> int:
 
 def unpack(packed: int) -> Origin:
     """Inverse of `pack`; any 64-bit pattern gives some origin, which the caller must check."""
-    bits = packed & 0xFFFF_FFFF_FFFF_FFFF
+    bits = packed & BITS_64
     return Origin(bits >> (PARTITION_BITS + OFFSET_BITS), (bits >> OFFSET_BITS) & MAX_PARTITION, bits & MAX_OFFSET)
 
 
@@ -90,9 +91,9 @@ def unmix(mixed: int) -> int:
 
 def signed(value: int) -> int:
     """`value` wrapped into a signed 64-bit integer, as numpy and the JVM do on overflow."""
-    return ((value + (1 << 63)) & 0xFFFF_FFFF_FFFF_FFFF) - (1 << 63)
+    return ((value + (1 << 63)) & BITS_64) - (1 << 63)
 
 
 def as_hex(fingerprint: int) -> str:
     """How a fingerprint is shown: 16 hex digits."""
-    return f"{fingerprint & 0xFFFF_FFFF_FFFF_FFFF:016x}"
+    return f"{fingerprint & BITS_64:016x}"

@@ -10,6 +10,8 @@ from app.domain.view import View
 
 Cells = tuple[int, ...]
 """What a row holds, as `View.cells` names it."""
+COUNT_AT, FINGERPRINT_AT = 0, 1
+"""Where every row holds its count and fingerprint."""
 
 
 class RowKey(NamedTuple):

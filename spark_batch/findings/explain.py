@@ -20,7 +20,7 @@ from app.domain.naming.evidence import Translator
 from app.domain.naming.gathered import NamedRun, gathered
 from app.domain.naming.named import name_rows
 from app.domain.records import Record
-from app.domain.rows import Cells
+from app.domain.rows import COUNT_AT, Cells
 from app.domain.view import View
 from spark_batch.folds.mix import packed_origin
 from spark_batch.folds.recompute import rows
@@ -98,7 +98,7 @@ class SparkEvidence:
     def translated(self, rows: Sequence[d.ComparedRow]) -> Mapping[d.RowPlace, Cells]:
         if self.translator is None:
             return {}
-        fitting = _as_fit({at: (row.recomputed or (0,))[d.COUNT] for at, row in enumerate(rows)}, MOST_TRANSLATED)
+        fitting = _as_fit({at: (row.recomputed or (0,))[COUNT_AT] for at, row in enumerate(rows)}, MOST_TRANSLATED)
         belonging = self._belonging([rows[at].place for at in fitting]).where(~_is_late())
         found = sorted(belonging.collect(), key=lambda row: int(row[_ROW]))
         return {

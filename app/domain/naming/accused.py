@@ -6,9 +6,10 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from app.domain.difference import COUNT, FINGERPRINT, ComparedRow, DifferenceKind, wrong_side
-from app.domain.fingerprint import mix_unsigned
-from app.domain.naming.surplus import BITS_64, Surplus
+from app.domain.difference import ComparedRow, DifferenceKind, wrong_side
+from app.domain.fingerprint import BITS_64, mix_unsigned
+from app.domain.naming.surplus import Surplus
+from app.domain.rows import COUNT_AT, FINGERPRINT_AT
 from app.domain.view import View
 
 
@@ -47,4 +48,4 @@ class Accused:
 def surplus_of(view: View, row: ComparedRow) -> Surplus:
     """Of the side that is wrong, against the recomputed row."""
     have, due = wrong_side(row) or view.neutral, row.recomputed or view.neutral
-    return Surplus(have[COUNT] - due[COUNT], (have[FINGERPRINT] - due[FINGERPRINT]) & BITS_64)
+    return Surplus(have[COUNT_AT] - due[COUNT_AT], (have[FINGERPRINT_AT] - due[FINGERPRINT_AT]) & BITS_64)

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from app.domain.fingerprint import BLOCK_SIZE, Origin, pack
-from app.domain.naming.surplus import BITS_64, Surplus
+from app.domain.fingerprint import BITS_64, BLOCK_SIZE, Origin, pack
+from app.domain.naming.surplus import Surplus
 from app.domain.source import Source
 
 

@@ -14,10 +14,10 @@ from array import array
 from collections.abc import Collection, Iterator, Sequence
 from itertools import chain
 
-from app.domain.fingerprint import mix_unsigned, unmix
+from app.domain.fingerprint import BITS_64, mix_unsigned, unmix
 from app.domain.naming.accused import Accused, RowRecords
 from app.domain.naming.runs import by_topic_partition
-from app.domain.naming.surplus import BITS_64, Surplus
+from app.domain.naming.surplus import Surplus
 
 
 def accused_one(off: Surplus) -> int | None:

@@ -7,7 +7,6 @@ from dataclasses import replace
 from itertools import islice
 
 from app.domain.difference import (
-    COUNT,
     ComparedRow,
     DifferenceKind,
     RowDifference,
@@ -20,7 +19,7 @@ from app.domain.naming.claims import Claim, claims_of, is_missing, is_off
 from app.domain.naming.evidence import Evidence
 from app.domain.naming.narrowed import narrowed
 from app.domain.naming.runs import runs_of
-from app.domain.rows import Cells
+from app.domain.rows import COUNT_AT, Cells
 from app.domain.view import View
 
 LISTED, LISTED_IN_ALL = 100, 20_000
@@ -63,7 +62,7 @@ def _differences(
     elif is_missing(row):
         one = RowDifference(DifferenceKind.LOST, row, cells)
         lacking = _with_changes(view, one, claim.changes, claim)
-        yield replace(lacking, record_count=(row.recomputed or view.neutral)[COUNT])
+        yield replace(lacking, record_count=(row.recomputed or view.neutral)[COUNT_AT])
     else:
         yield from _of_records(view, RowDifference(DifferenceKind.UNNAMED, row, cells), claim, refolded)
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-BITS_64 = (1 << 64) - 1
-
 
 class Surplus(NamedTuple):
     """How many records are there too many (below zero: too few), and the sum of their mixes, modulo 2**64."""

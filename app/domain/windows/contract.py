@@ -24,7 +24,10 @@ Self = TypeVar("Self", bound="Window")
 
 
 class Window(ABC):
-    """Which records share a row, and when the row takes no more of them."""
+    """Which records share a row, and when the row takes no more of them.
+
+    The name of a kind's class is part of the versions of its views: renamed, all their tables are built anew.
+    """
 
     __slots__ = ()
 

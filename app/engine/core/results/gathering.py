@@ -27,6 +27,7 @@ from app.codecs.stored.closings import (
 from app.codecs.stored.row_keys import decode_keys, encode_keys, row_prefix
 from app.domain.corrections.revision import NOT_REVISABLE
 from app.domain.errors import LayoutError
+from app.domain.rows import COUNT_AT
 from app.domain.view import View
 from app.engine.core.batch import Batch
 from app.engine.core.cells.mergers import merge, merge_groups
@@ -147,7 +148,7 @@ def _replace(
 
 def _keep_waiting(draft: Draft, view: View, rows: Rows, slots: Int64s, waits: BoolArray) -> None:
     """Keep the rows that wait; of one that has lost its last record nothing is to be published."""
-    gone = waits & (rows.cells[:, 0] == 0)
+    gone = waits & (rows.cells[:, COUNT_AT] == 0)
     kept = waits & ~gone
     keys = encode_keys(view, rows.windows, rows.groups, len(rows))
     values = encode_rows(rows.cells)

@@ -14,7 +14,7 @@ from app.codecs.stored.changelog import value_of
 from app.codecs.stored.closings import Mark, as_closed_row_key
 from app.codecs.stored.row_keys import encode_keys
 from app.domain.fingerprint import as_hex
-from app.domain.rows import last_of
+from app.domain.rows import COUNT_AT, FINGERPRINT_AT, last_of
 from app.domain.view import View
 from app.engine.core.batch import Output
 from app.engine.core.draft import Draft
@@ -113,8 +113,8 @@ def finals_of(view: View, rows: Rows, marks: Mapping[int, Mark], revisions: Sequ
             "revision": revision,
             **key,
             "window_end_us": view.window.window_end(start_us, last_of(view, cells)),
-            "count": cells[0],
-            "fingerprint": as_hex(cells[1]),
+            "count": cells[COUNT_AT],
+            "fingerprint": as_hex(cells[FINGERPRINT_AT]),
             **view.present(cells),
             "cells": cells,
             "positions": positions,
