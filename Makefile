@@ -47,8 +47,8 @@ up: setup  ## services and two workers, left running; prints the page's address
 down: setup  ## stop what `make up` started
 	@exec env FLAGFALL_DATA_DIR="$${FLAGFALL_DATA_DIR:-$(UP_DIR)}" $(BIN)/flagfall down
 
-test-fast: setup  ## one minute, no Java: units, laws, agreement without Spark, tasks over a log
-	$(BIN)/pytest -q -m "(unit or laws or agreement or streaming) and not spark"
+test-fast: setup  ## three minutes on two cores, no Java: units, laws, agreement without Spark, tasks over a log
+	$(BIN)/pytest -q -n auto --dist loadfile -m "(unit or laws or agreement or streaming) and not spark"
 
 test: setup jars  ## every test, on real services, in lanes side by side; what it found is in build/ci (ARGS= for pytest)
 	$(PYTHON) -m scripts.gate tests -- $(ARGS)

@@ -18,7 +18,7 @@ from app.domain.naming.runs import OffsetRun
 from app.domain.rows import RowKey
 from app.rides.views import VENDOR_TRIPS, ZONE_DEMAND
 from spark_batch.findings.report import Report, ViewReport
-from spark_batch.findings.show import show
+from spark_batch.findings.show import WORDS, show
 from spark_batch.stored.ledgers import LedgerEntry
 
 ROWS, APPLIED, LATE = 1_018_432, 20_480_117, 31_544
@@ -85,3 +85,7 @@ def test_why_a_difference_has_no_name_is_said() -> None:
     report = Report("r1", "flagfall", datetime(2026, 1, 5, tzinfo=UTC), {}, Verdict.MISMATCH)
     report.views = [ViewReport(ZONE_DEMAND, (), 1, 1, 1, 1, 1, [one], ())]
     assert any(line.startswith("UNNAMED") and TOO_MANY in line for line in told(report, 200))
+
+
+def test_each_class_of_difference_has_its_words() -> None:
+    assert set(WORDS) == set(DifferenceKind)

@@ -14,6 +14,7 @@ from app.domain.pairs.alert import Alert
 from app.domain.pairs.join import Join
 from app.domain.windows.kinds import KINDS
 from app.engine.core.kinds.kernels import KERNELS
+from app.testkit.simulation.parcels import ALL_VIEWS as SIMULATED
 
 ROOT = Path(__file__).parents[3]
 ASKED: tuple[type, ...] = (*KINDS.values(), *MEASURES.values(), *DERIVED.values(), Join, Alert)
@@ -42,6 +43,12 @@ def test_each_kind_of_window_has_a_kernel_a_name_and_a_tag_of_its_own() -> None:
     assert set(KERNELS) == kinds
     assert len({kind.tag for kind in kinds}) == len(kinds)
     assert all(kind.key == key for key, kind in KINDS.items())
+
+
+def test_each_kind_of_window_and_measure_is_simulated() -> None:
+    """Killed, restored, rebuilt and expired in histories that nobody wrote."""
+    assert {type(view.window) for view in SIMULATED} == set(KINDS.values())
+    assert {type(measure) for view in SIMULATED for measure in view.measures} == set(MEASURES.values())
 
 
 def test_only_its_class_its_kernels_their_registries_and_views_name_a_kind_of_window() -> None:
