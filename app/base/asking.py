@@ -30,6 +30,10 @@ class Unanswered(FlagfallError):
     """Nothing answers at an address, or not in the bounds of an answer; the text names the address and the cause."""
 
 
+class AnswererAway(Unanswered):
+    """An answer broke off, or the address that was asked sent on to one that is silent: it may soon name another."""
+
+
 @dataclass(frozen=True, slots=True)
 class Answer:
     """What came, whatever its status. `retry_after` is the header's text."""
@@ -82,14 +86,21 @@ def get(
     """The first answer of another status than `again_at`, or the last one within the patience. Raises Unanswered.
 
     In between it waits as long as it is told. `timeout_seconds` is for the connection and for each piece of an answer.
+    Patience is with those who answer: an address at which nothing does is Unanswered at once.
     """
     until = time.monotonic() + patience_seconds
     while True:
-        answer = _ask("GET", url, timeout_seconds, most_bytes, params=parameters, **options)
-        told = answer.retry_after
-        wait_seconds = max(SHORTEST_SECONDS, float(told) if told.isdecimal() else USUAL_SECONDS)
-        if answer.status not in again_at or time.monotonic() + wait_seconds > until:
-            return answer
+        wait_seconds = USUAL_SECONDS
+        try:
+            answer = _ask("GET", url, timeout_seconds, most_bytes, params=parameters, **options)
+        except AnswererAway:
+            if time.monotonic() + wait_seconds > until:
+                raise
+        else:
+            if (told := answer.retry_after).isdecimal():
+                wait_seconds = max(SHORTEST_SECONDS, float(told))
+            if answer.status not in again_at or time.monotonic() + wait_seconds > until:
+                return answer
         sleep(wait_seconds)
 
 
@@ -132,5 +143,11 @@ def _ask(
         ):
             content = b"".join(bounded(came.iter_bytes(), most_bytes, WHOLE_TIMES * timeout_seconds))
             return Answer(str(came.url), came.status_code, content, came.headers.get("Retry-After", ""))
+    except httpx.TransportError as error:
+        silent = str(error.request.url)
+        if silent != str(httpx.URL(url, params=sent.get("params"))):
+            raise AnswererAway(f"{url} sends on to {silent}: {type(error).__name__} {error}") from error
+        broke_off = isinstance(error, httpx.ReadError | httpx.RemoteProtocolError)
+        raise (AnswererAway if broke_off else Unanswered)(f"{url}: {type(error).__name__} {error}") from error
     except (httpx.HTTPError, httpx.InvalidURL, ValueError) as error:
         raise Unanswered(f"{url}: {type(error).__name__} {error}") from error

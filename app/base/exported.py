@@ -2,24 +2,36 @@
 
 from __future__ import annotations
 
-from app.base.asking import TOO_MANY, Unanswered, get
+import time
+from collections.abc import Callable
+
+from app.base.asking import Unanswered, get
 
 TIMEOUT_SECONDS = 60.0
+PATIENCE_SECONDS = 60.0
+"""With a worker that gives as many exports as it may, and with a task that changes hands: several session timeouts."""
 MOST_BYTES = 16 << 30
 """Above any memory that a task's rows are kept in."""
 
 
-def exported(worker_url: str, view: str, partition: int, *, is_proxied: bool = False) -> bytes:
-    """The export's bytes; waits its turn while the worker gives as many exports as it may. Raises Unanswered."""
+def exported(
+    worker_url: str,
+    view: str,
+    partition: int,
+    *,
+    is_proxied: bool = False,
+    sleep: Callable[[float], object] = time.sleep,
+) -> bytes:
+    """The export's bytes; waits its turn, and until a task that changes hands has an owner. Raises Unanswered."""
     where = f"{worker_url.rstrip('/')}/v1/views/{view}/export"
     answer = get(
         where,
         {"partition": partition},
         timeout_seconds=TIMEOUT_SECONDS,
-        patience_seconds=TIMEOUT_SECONDS,
-        again_at=(TOO_MANY,),
+        patience_seconds=PATIENCE_SECONDS,
         most_bytes=MOST_BYTES,
         is_proxied=is_proxied,
+        sleep=sleep,
     )
     if not answer.is_ok:
         raise Unanswered(f"{where}?partition={partition} answered {answer.problem}; again when the workers are ready")

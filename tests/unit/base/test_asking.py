@@ -109,9 +109,35 @@ def test_an_export_is_fetched_from_where_it_is(serving: Serving) -> None:
     assert exported(asked, "zone_demand", 1) == b"rows"
 
 
-def test_an_export_that_is_refused_says_so_at_once(serving: Serving) -> None:
-    with pytest.raises(Unanswered, match=r"export\?partition=1 answered 503"):
-        exported(serving(Reply(503)), "zone_demand", 1)
+def test_an_export_is_awaited_while_its_task_changes_hands(serving: Serving, unused_tcp_port: int) -> None:
+    gone = Reply(307, headers={"Location": f"http://127.0.0.1:{unused_tcp_port}/export"})
+    owned = Reply(307, headers={"Location": f"{serving(Reply(200, b'rows'))}/export"})
+    slept = list[float]()
+    assert exported(serving(gone, Reply(503), owned), "zone_demand", 1, sleep=slept.append) == b"rows"
+    assert len(slept) == 2
+
+
+def test_an_export_that_breaks_off_is_asked_for_again(serving: Serving) -> None:
+    cut, slept = Reply(200, b"ro", headers={"Content-Length": "4"}), list[float]()
+    assert exported(serving(cut, Reply(200, b"rows")), "zone_demand", 1, sleep=slept.append) == b"rows"
+    assert len(slept) == 1
+
+
+def test_who_waited_in_vain_is_told_which_owner_is_silent(serving: Serving, unused_tcp_port: int) -> None:
+    silent = f"http://127.0.0.1:{unused_tcp_port}/export"
+    asked = serving(Reply(307, headers={"Location": silent}))
+    with pytest.raises(Unanswered, match=f"{asked} sends on to {silent}: ConnectError"):
+        get(asked, timeout_seconds=SECONDS)
+
+
+def test_an_export_is_refused_at_once_where_waiting_is_of_no_use(serving: Serving, unused_tcp_port: int) -> None:
+    def nobody_waits(seconds: float) -> None:
+        raise AssertionError(f"waited {seconds} s")
+
+    with pytest.raises(Unanswered, match=r"export\?partition=1 answered 404"):
+        exported(serving(Reply(404)), "zone_demand", 1, sleep=nobody_waits)
+    with pytest.raises(Unanswered, match="ConnectError"):
+        exported(f"http://127.0.0.1:{unused_tcp_port}", "zone_demand", 1, sleep=nobody_waits)
 
 
 def test_what_is_put_is_answered(serving: Serving) -> None:
