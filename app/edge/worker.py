@@ -21,7 +21,7 @@ from app.base.files.verdicts import RUNS, LastVerdicts
 from app.base.kafka.clients import aiokafka_options
 from app.base.kafka.cluster import Cluster
 from app.base.kafka.topic import Topic
-from app.base.kafka.topic_admin import require_topics
+from app.base.kafka.topic_admin import require_topics, topic_states
 from app.base.registry.client import PATIENT_SECONDS, Registry
 from app.base.setting_groups import variable
 from app.base.settings import Settings
@@ -38,6 +38,7 @@ from app.engine.drive.kafka.connections import Connections
 from app.engine.drive.kafka.held_topic import HeldTopic
 from app.engine.drive.kafka.schemas import SchemaCache
 from app.engine.drive.questions import Check
+from app.engine.drive.watch.settings_watch import SettingsWatch
 from app.topics import needed_topics
 
 log = logging.getLogger(__name__)
@@ -113,7 +114,11 @@ def create_worker(
     for agent in agents:
         agent.attach(app, app.keep(agent.define(settings), connections))
     names = no_names()
-    app.edges += [HttpEdge(app, settings, names, schemas), HeldTopic(names, connections)]
+    app.edges += [
+        HttpEdge(app, settings, names, schemas),
+        HeldTopic(names, connections),
+        SettingsWatch(lambda: topic_states(settings.kafka, needed), app.registry),
+    ]
     app.checks += [lambda: require_topics(settings.kafka, needed), *checks, app.own_address.require]
     return app
 
