@@ -34,6 +34,7 @@ from spark_batch.findings.report import Report, ViewReport, new_run_id, write_re
 from spark_batch.folds.corrections import ToldCorrections, read_told
 from spark_batch.folds.recount import Recount, counted, epoch_floors, recount
 from spark_batch.run import Progressing, Reconciliation
+from spark_batch.source.compacted import require_records_kept
 from spark_batch.source.kafka_range import check_spans
 from spark_batch.source.watermark import with_watermark
 from spark_batch.stored.changelog import changelog_rows
@@ -129,6 +130,7 @@ def _reconcile_view(
     with run.step("ledgers", f"{view.name}: counting what became of every record"):
         figures = counted(own)
         ledger = [entry for cut in cuts for entry in entries(cut, figures, advances)]
+        require_records_kept(run.settings, view.source, ledger)
         ledger += own.corrections.entries(own.judged, own.corrected[1])
         ledger += epoch_floors(own, advances)
     with run.step("compare", f"{view.name}: recomputing and comparing every row"):

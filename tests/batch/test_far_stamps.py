@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource, ResourceType
 from pyspark.sql import SparkSession
 
 from app.base.files.verdicts import Verdict
-from app.base.kafka.clients import librdkafka_options
 from app.base.settings import Settings
 from app.domain.records import Record, TopicPartition
-from tests.support.machine.waiting import patient
+from tests.support.machine.cluster import alter_topic
 from tests.support.material.histories import encode
 from tests.support.material.stored.folded import fold_tasks
 from tests.support.material.stored.transactions import new_producer, transaction
@@ -38,13 +36,8 @@ def test_records_of_any_timestamp_are_read(services: Settings, spark: SparkSessi
 
 def _take_any_timestamp(world: World) -> None:
     """As brokers before 4.0 did."""
-    entry = ConfigEntry(
-        "message.timestamp.after.max.ms", str((1 << 63) - 1), incremental_operation=AlterConfigOpType.SET
-    )
-    admin = AdminClient(librdkafka_options(world.settings.kafka))
-    resource = ConfigResource(ResourceType.TOPIC, world.source.topics[0].name, incremental_configs=[entry])
-    for future in admin.incremental_alter_configs([resource]).values():
-        future.result(patient(30))
+    any_time = {"message.timestamp.after.max.ms": (1 << 63) - 1}
+    alter_topic(world.settings, world.source.topics[0].name, any_time)
 
 
 def _send_again(world: World, *stamps_ms: int) -> None:

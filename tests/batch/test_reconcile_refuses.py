@@ -27,6 +27,7 @@ from app.rides.views import VIEWS
 from app.topics import source_topics
 from spark_batch.reconcile import reconcile
 from spark_batch.source import schemas_held
+from tests.support.machine.cluster import alter_topic
 from tests.support.machine.left_running import await_nothing_left
 from tests.support.machine.ports import free_ports
 from tests.support.machine.spark import lent
@@ -40,6 +41,7 @@ from tests.support.reconciled import (
     FARE,
     changed,
     check,
+    shift_fates,
     shift_ledger,
 )
 
@@ -85,6 +87,19 @@ def test_a_loss_that_was_accepted_leaves_no_verdict_and_is_named(
     found = check(world, spark, tmp_path)
     assert found.report.verdict is Verdict.INCONCLUSIVE
     assert f"{topic}-0 [{gap.from_offset}, {gap.to_offset}): 1 offsets" in str(found.report.reason)
+
+
+@pytest.mark.parametrize(("cleanup", "verdict"), [("delete", Verdict.MISMATCH), ("compact", Verdict.INVALID)])
+def test_records_that_are_gone_leave_no_verdict_only_where_their_topic_is_compacted(
+    small_world: World, spark: SparkSession, tmp_path: Path, cleanup: str, verdict: Verdict
+) -> None:
+    world, topic = small_world, small_world.source.topics[0].name
+    alter_topic(world.settings, topic, {"cleanup.policy": cleanup})
+    shift_ledger(world, topic, decoded=+1, not_records=-1)
+    shift_fates(world, topic, +1)
+    found = check(world, spark, tmp_path)
+    assert found.report.verdict is verdict
+    assert (f"{topic}-0: 1 records" in str(found.report.reason)) is (verdict is Verdict.INVALID)
 
 
 def test_a_cut_beyond_the_logs_end_is_invalid(small_world: World, spark: SparkSession, tmp_path: Path) -> None:

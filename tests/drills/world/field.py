@@ -7,7 +7,6 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +29,7 @@ from tests.drills.drill import Drill, Size
 from tests.drills.world.brokers import Brokers
 from tests.drills.world.fleet import Fleet
 from tests.drills.world.load import Load
-from tests.support.machine.asking import results
+from tests.support.machine.cluster import alter_topic
 from tests.support.machine.waiting import patient
 from tests.support.machine.world import delete_topics, own_world
 
@@ -92,23 +91,11 @@ class Field:
 
     def alter(self, topic: str, **settings: object) -> None:
         """Change a topic's settings, given with underscores for dots."""
-        from confluent_kafka.admin import AlterConfigOpType, ConfigEntry, ConfigResource, ResourceType
-
-        entries = [
-            ConfigEntry(name.replace("_", "."), str(value), incremental_operation=AlterConfigOpType.SET)
-            for name, value in settings.items()
-        ]
-        asked = ConfigResource(ResourceType.TOPIC, topic, incremental_configs=entries)
-        results(self._admin.incremental_alter_configs([asked]).values(), "the topic is altered", 30)
+        alter_topic(self.settings, topic, {name.replace("_", "."): value for name, value in settings.items()})
 
     @property
     def changelog(self) -> str:
         return names.changelog_topic(self.settings.app_id, RIDES.name)
-
-    @cached_property
-    def _admin(self) -> AdminClient:
-        """Held, as one that goes away takes its questions with it."""
-        return AdminClient(librdkafka_options(self.settings.kafka))
 
     @property
     def _cluster(self) -> Cluster:

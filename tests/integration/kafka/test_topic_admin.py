@@ -6,18 +6,17 @@ import json
 from dataclasses import replace
 
 import pytest
-from confluent_kafka.admin import AlterConfigOpType, ConfigEntry, ConfigResource, ResourceType
 
 from app.base.errors import KafkaUnavailable, TopicsDiffer, TopicsMissing
 from app.base.kafka.demands import broker_demands, demands_of_topics
-from app.base.kafka.topic_admin import admin_client, create_topics, require_topics, topic_states
+from app.base.kafka.topic_admin import create_topics, require_topics, topic_states
 from app.base.setting_groups import KafkaSettings
 from app.base.settings import Settings
 from app.edge.cli.machine.doctor_cluster import cluster_findings
 from app.edge.cli.main import run
 from app.rides.ride import RIDES
 from app.topics import application_topics, source_topics
-from tests.support.machine.asking import results
+from tests.support.machine.cluster import alter_topic
 
 
 def test_creating_twice_creates_once(settings: Settings) -> None:
@@ -75,10 +74,3 @@ def test_doctor_names_a_topic_that_may_lose_records_and_ends_with_1(
     (fault,) = (one for one in faults if one["subject"] == "topics")
     assert fault["found"] == f"unclean.leader.election.enable is true ({changelog}); wanted false"
     assert f"--entity-name {changelog} --add-config unclean.leader.election.enable=false" in fault["advice"]
-
-
-def alter_topic(settings: Settings, topic: str, changes: dict[str, str]) -> None:
-    entries = [ConfigEntry(*one, incremental_operation=AlterConfigOpType.SET) for one in changes.items()]
-    admin = admin_client(settings.kafka)
-    asked = ConfigResource(ResourceType.TOPIC, topic, incremental_configs=entries)
-    results(admin.incremental_alter_configs([asked]).values(), "the topic is altered", 30)

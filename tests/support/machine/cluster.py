@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import Mapping
 
 from confluent_kafka import KafkaException, Producer
-from confluent_kafka.admin import AdminClient
+from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource, ResourceType
 
 from app.base.kafka.clients import librdkafka_options
 from app.base.kafka.topic_admin import create_topics
@@ -33,6 +33,16 @@ def fresh_topics(settings: Settings) -> None:
     wait_for(lambda: not set(admin.list_topics(timeout=patient(10)).topics) & names, "the topics are gone")
     create_topics(settings.kafka, wanted)
     register_schemas(settings, (RIDES,))
+
+
+def alter_topic(settings: Settings, topic: str, changes: Mapping[str, object]) -> None:
+    """Change a topic's settings, under Kafka's names."""
+    entries = [
+        ConfigEntry(name, str(value), incremental_operation=AlterConfigOpType.SET) for name, value in changes.items()
+    ]
+    admin = AdminClient(librdkafka_options(settings.kafka))
+    asked = ConfigResource(ResourceType.TOPIC, topic, incremental_configs=entries)
+    results(admin.incremental_alter_configs([asked]).values(), "the topic is altered", 30)
 
 
 def write_rides(
