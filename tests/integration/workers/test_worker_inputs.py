@@ -47,6 +47,7 @@ def test_while_the_registry_is_down_tasks_wait_and_nothing_is_quarantined(world:
         assert waiting.is_ready()
         assert not covers(world, waiting)
         assert "flagfall_schemas_awaited 1.0" in waiting.get("/metrics").text
+        assert "flagfall_topic_settings_differing 0.0" in waiting.get("/metrics").text
         (awaited,) = waiting.get("/readyz").json()["awaited_schemas"]["longest"]
         assert str(port) in awaited["why"]
         with _forwarding(port, world.registry_url):
