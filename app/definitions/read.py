@@ -16,7 +16,7 @@ from app.definitions.sources import ReadSource, read_source
 from app.definitions.views import read_view
 from app.domain.catalogue import Catalogue, clashes
 from app.domain.errors import DefinitionError, did_you_mean
-from app.domain.measures.parts import INT64_MAX, INT64_MIN
+from app.domain.fingerprint import INT64_MAX, INT64_MIN
 
 TABLES = ("sources", "views")
 MAX_NESTING = 100

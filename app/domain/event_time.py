@@ -7,6 +7,8 @@ from __future__ import annotations
 
 NO_WATERMARK = -(1 << 63)
 """Watermark of a topic-partition in which no record was seen."""
+EARLIEST_US, LATEST_US = -5_364_662_400_000_000, 10_413_792_000_000_000
+"""1800 and 2300, between which a table of boundaries may lie: hours of five centuries are 35 MB."""
 
 
 def is_skewed(reported_at_us: int, kafka_timestamp_ms: int, skew_seconds: int) -> bool:

@@ -16,8 +16,8 @@ from app.domain.event_time import NO_WATERMARK
 from app.domain.fingerprint import BLOCK_SIZE
 from app.domain.marker import Fates
 from app.domain.naming.blocks import BlockPlace, BlockTotals
+from app.domain.obeyed import rules_of
 from app.domain.records import TopicPartition
-from app.domain.rules.obeyed import rules_of
 from app.domain.view import View
 from spark_batch.folds.corrections import Corrections, ToldCorrections
 from spark_batch.folds.mix import fingerprint, mixed_halves, packed_origin

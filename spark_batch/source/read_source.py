@@ -20,10 +20,10 @@ from app.codecs.avro.schema import HEADER_BYTES, Schemas
 from app.codecs.avro.strict import StrictDecoder, Unreadable
 from app.codecs.column_types import HELD
 from app.domain.corrections.correction import Place
-from app.domain.records import Record, with_derived
+from app.domain.records import Record
 from app.domain.rules.admission import refusal
 from app.domain.rules.epochs import AS_DECLARED, Rules
-from app.domain.source import Source
+from app.domain.source import Source, with_derived
 from app.domain.view import View
 from spark_batch.source.decode_avro import LARGE_BYTES, decode, with_reasons
 

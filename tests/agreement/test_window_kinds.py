@@ -17,9 +17,10 @@ from app.base import names
 from app.domain.contribution import contribution
 from app.domain.event_time import NO_WATERMARK
 from app.domain.oracle.view_fold import by_window, fold
-from app.domain.records import Record, with_derived
+from app.domain.records import Record
 from app.domain.rows import Cells, RowKey, merge_rows
 from app.domain.rules.admission import refusal
+from app.domain.source import with_derived
 from app.domain.view import View
 from app.domain.windows.hopping import Hopping
 from app.engine.core.batch import Transaction

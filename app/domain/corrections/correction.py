@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
 
-from app.domain.fingerprint import MAX_OFFSET, Origin, mix, pack, signed
-from app.domain.measures.parts import INT64_MAX, INT64_MIN
+from app.domain.fingerprint import INT64_MAX, INT64_MIN, MAX_OFFSET, Origin, mix, pack, signed
 from app.domain.records import Value
 from app.domain.rows import Cells, RowKey, end_of
 from app.domain.source import MAX_TEXT_BYTES, Column, Kind

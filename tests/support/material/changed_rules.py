@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from app.domain.advance import Advance
+from app.domain.cleanliness.condition import holds
 from app.domain.event_time import NO_WATERMARK, is_skewed
 from app.domain.marker import InputPosition
-from app.domain.records import Record, out_of_bounds, with_derived
-from app.domain.rules.condition import holds
-from app.domain.source import Action, Rule
+from app.domain.records import Record
+from app.domain.source import Action, Rule, out_of_bounds, with_derived
 from app.domain.view import View
 from app.engine.core.batch import Transaction
 from app.engine.core.definition import TaskDefinition

@@ -21,7 +21,8 @@ from app.edge.http.entry.nowhere import is_nowhere
 from app.edge.http.page.verdicts import UNREADABLE, read_verdicts
 from app.edge.http.problems import Handler
 from app.engine.core.task_state import TaskState
-from app.engine.drive.ownership.directory import Directory, GroupStanding
+from app.engine.drive.ownership.directory import Directory
+from app.engine.drive.standing import GroupStanding
 
 UNMATCHED = "unmatched"
 REGISTRY = web.AppKey("registry", CollectorRegistry)

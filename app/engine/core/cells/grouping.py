@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from app.codecs.arrays import Int64s
 from app.codecs.compiled import compiled, inlined
-from app.domain.measures.parts import INT64_MAX, INT64_MIN
+from app.domain.fingerprint import INT64_MAX, INT64_MIN
 
 APPLIED, LATE, OUT_OF_SCOPE, DUPLICATE = 0, 1, 2, 3
 """What becomes of a usable record in a view or join."""
