@@ -42,8 +42,8 @@ def defined(document: Mapping[str, Any], shipped: Catalogue, origin: str) -> Cat
     told = tables(document.get("views", {}), "views", problems).items()
     views = [read_view(name, given, known, f"views.{name}", problems) for name, given in told]
     sources = [one.source for one in read.values() if one.source is not None]
-    marks = [(view.number, view.name) for view in shipped.views] + [view.mark for view in views if view.mark]
-    problems += clashes((*shipped.sources, *sources), marks)
+    given = [(view.number, view.name) for view in shipped.views] + [view.told for view in views if view.told]
+    problems += clashes((*shipped.sources, *sources), given)
     if problems:
         raise DefinitionError(f"{origin} is not usable", problems)
     return shipped.extended(sources, [one.view for one in views if one.view is not None])

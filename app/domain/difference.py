@@ -24,7 +24,8 @@ from app.domain.view import View
 
 
 class Fate(StrEnum):
-    """What the rules make of a decoded record in a view."""
+    """What the rules make of a decoded record in a view. Joins and alerts know duplicates beside these, which
+    `app.domain.marker.Fates` counts with the others; of no view is anything a duplicate."""
 
     APPLIED = "applied"
     LATE = "late"

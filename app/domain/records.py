@@ -20,6 +20,17 @@ class TopicPartition(NamedTuple):
         return f"{self.topic}-{self.partition}"
 
 
+class Place(NamedTuple):
+    """Where a record stands."""
+
+    topic: str
+    partition: int
+    offset: int
+
+    def __str__(self) -> str:
+        return f"{self.topic}-{self.partition} at {self.offset}"
+
+
 @dataclass(frozen=True, slots=True)
 class Record:
     """A decoded record of a source. `timestamp_ms` is Kafka's own (CreateTime)."""

@@ -19,8 +19,7 @@ from pyspark.sql import functions as F  # noqa: N812 - as everywhere in Spark
 from app.codecs.avro.schema import HEADER_BYTES, Schemas
 from app.codecs.avro.strict import StrictDecoder, Unreadable
 from app.codecs.column_types import HELD
-from app.domain.corrections.correction import Place
-from app.domain.records import Record
+from app.domain.records import Place, Record
 from app.domain.rules.admission import refusal
 from app.domain.rules.epochs import AS_DECLARED, Rules
 from app.domain.source import Source, with_derived

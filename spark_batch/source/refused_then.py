@@ -14,8 +14,7 @@ from pyspark.sql import functions as F  # noqa: N812 - as everywhere in Spark
 
 from app.base.kafka.committed import committed
 from app.codecs.batches import origin_headers
-from app.domain.corrections.correction import Place
-from app.domain.records import Reason
+from app.domain.records import Place, Reason
 from app.domain.source import Source
 from spark_batch.stored.cut import Span
 

@@ -11,8 +11,8 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - as everywhere in Spark
 
 from app.codecs.avro.schema import HEADER_BYTES
-from app.domain.corrections.correction import Place
 from app.domain.marker import MOST_SCHEMAS, Marker
+from app.domain.records import Place
 from app.domain.source import Source
 
 MAGIC = b"\0"

@@ -14,7 +14,7 @@ from app.domain.pairs.alert import Alert
 from app.domain.pairs.join import Join, Side
 from app.domain.pairs.pairing import Pairing
 from app.domain.source import Source
-from app.domain.view import View, shared_marks
+from app.domain.view import View, taken_twice
 
 
 class Role(StrEnum):
@@ -139,9 +139,9 @@ def _problems(definition: TaskDefinition) -> Iterable[str]:
     yield from (f"topic {t!r} is in two sources" for t in sorted({t for t in topics if topics.count(t) > 1}))
     numbers = [topic.number for source in definition.sources for topic in source.topics]
     yield from (f"topic number {n} is used twice" for n in sorted({n for n in numbers if numbers.count(n) > 1}))
-    yield from shared_marks((view.number, view.name) for view in definition.views)
-    yield from shared_marks((join.number, join.name) for join in definition.joins)
-    yield from shared_marks((alert.number, alert.name) for alert in definition.alerts)
+    yield from taken_twice((view.number, view.name) for view in definition.views)
+    yield from taken_twice((join.number, join.name) for join in definition.joins)
+    yield from taken_twice((alert.number, alert.name) for alert in definition.alerts)
     names_of_joins = {join.name for join in definition.joins}
     yield from (f"{a.name!r} is a join and an alert" for a in definition.alerts if a.name in names_of_joins)
     for view in definition.views:

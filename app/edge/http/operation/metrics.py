@@ -13,6 +13,7 @@ from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Histogram,
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
+from app.domain.difference import Fate
 from app.domain.event_time import NO_WATERMARK
 from app.domain.measures.parts import Op, Take
 from app.domain.view import View
@@ -132,7 +133,7 @@ def _ledgers(tasks: list[tuple[str, TaskState]]) -> Iterable[Metric]:
             inputs.add_metric([topic, partition, "lost"], state.lost_offsets)
         for view, position in task.marker.views.items():
             for topic, fates in position.fates.items():
-                for fate in ("applied", "late", "out_of_scope"):
+                for fate in Fate:
                     views.add_metric([view, topic, partition, fate], getattr(fates, fate))
     return inputs, views, transactions
 
