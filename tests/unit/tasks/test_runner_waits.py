@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from app.codecs.avro.encode import framing
+from app.codecs.avro.schema import framing
 from app.engine.drive.kafka import schemas as schemas_module
 from app.engine.drive.standing import Doing
 from tests.support.material.histories import SCHEMA, START_US
