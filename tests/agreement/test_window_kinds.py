@@ -154,7 +154,7 @@ def merged_finals(
         mine = [output for output in sent if output.partition == core.state.partition]
         for base, until in random_splits(rng, len(mine)):
             batch = batch_of_outputs(topic, core.state.partition, base, mine[base:until])
-            finals += outputs(settle(core, core.plan(batch, SCHEMAS)), names.finals_topic(view.name))
+            finals += outputs(settle(core, core.plan(core.read([batch], SCHEMAS))), names.finals_topic(view.name))
     return [orjson.loads(final.value or b"") for final in finals]
 
 
@@ -164,5 +164,5 @@ def play(core: TaskCore, logs: Sequence[Log], rng: random.Random) -> list[Transa
         transaction
         for log in logs
         for base, until in random_splits(rng, log.next_offset)
-        for transaction in settle(core, core.plan(log.batch(base, until), SCHEMAS))
+        for transaction in settle(core, core.plan(core.read([log.batch(base, until)], SCHEMAS)))
     ]

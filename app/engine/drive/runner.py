@@ -219,7 +219,7 @@ class TaskRunner:
         async with self._budget.step():
             reads = self.core.read(self._folding, schemas)
         async with self._budget.step():
-            transaction = self.core.plan_read(reads)
+            transaction = self.core.plan(reads)
         await self._write(transaction)
         self._folding = ()
         failpoints.reached(failpoints.BATCH_APPLIED)

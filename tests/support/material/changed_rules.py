@@ -144,7 +144,7 @@ class Ruling:
             if self.rng.random() < 0.2:
                 self.advance(self.rng.choice(logs).topic)
             log, base, until = self.rng.choice(left).pop(0)
-            self.settle(self.core.plan(log.batch(base, until), SCHEMAS))
+            self.settle(self.core.plan(self.core.read([log.batch(base, until)], SCHEMAS)))
             self.events[log.topic] += [r for r in log.records if base <= r.offset < until]
 
     def change(self, definition: TaskDefinition | None = None) -> None:
