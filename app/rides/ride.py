@@ -16,7 +16,7 @@ from app.rides.cleanliness import RIDE_RULES
 UNKNOWN_ZONE = 264
 """TLC's zone "Unknown": the Kafka key of a ride without a pick-up zone. The field itself stays null."""
 
-HOUR_US = 3_600_000_000
+MINUTE_US, HOUR_US, DAY_US = 60_000_000, 3_600_000_000, 86_400_000_000
 CENTURY_US = YEAR_2100_US - YEAR_2000_US
 CENTS_LIMIT = 1_000_000_000
 """Ten million dollars: above the worst overflow seen in TLC data (429,490 dollars)."""

@@ -25,9 +25,10 @@ from app.domain.rules.epochs import AS_DECLARED, Rules
 from app.domain.source import Source, with_derived
 from app.domain.view import View
 from spark_batch.source.decode_avro import LARGE_BYTES, decode, with_reasons
+from spark_batch.source.places import ORIGIN
 
 SUSPECTS_AT_ONCE = 20_000
-_PLACE = ("topic_number", "partition", "offset", "timestamp_ms")
+_PLACE = (*ORIGIN, "timestamp_ms")
 _ASIDE = ("header", "suspect", "large", "value")
 """Columns that are dropped once suspects are judged."""
 STORED = "decoded"

@@ -14,6 +14,7 @@ from app.codecs.avro.schema import HEADER_BYTES, MAGIC, framing
 from app.domain.marker import MOST_SCHEMAS, Marker
 from app.domain.records import Place
 from app.domain.source import Source
+from spark_batch.source.places import ORIGIN
 
 
 def full_tasks(markers: Iterable[Marker]) -> dict[int, set[str]]:
@@ -39,6 +40,6 @@ def not_held(
     places = [(numbers[place.topic], place.partition, place.offset) for place in refused]
     told = spark.createDataFrame(known, "partition int, header binary")
     passed = spark.createDataFrame(places, "topic_number int, partition int, offset long")
-    left = framed.join(F.broadcast(passed), ["topic_number", "partition", "offset"], "left_anti")
+    left = framed.join(F.broadcast(passed), [*ORIGIN], "left_anti")
     named = left.join(F.broadcast(told), ["partition", "header"], "left_anti").select("header").distinct()
     return sorted(int.from_bytes(row["header"][1:], "big") for row in named.collect())
