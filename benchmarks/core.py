@@ -65,7 +65,7 @@ def measure(rides: int, size: int) -> dict[str, float | int]:
     schemas = {SCHEMA.id: SCHEMA}
     started, records = time.process_time(), 0
     for batch in prepared:
-        transaction = core.plan(batch, schemas)
+        transaction = core.plan(core.read([batch], schemas))
         assert transaction is not None
         core.commit(transaction, 0)
         records += len(transaction.changelog)

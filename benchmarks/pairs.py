@@ -103,7 +103,7 @@ def measure(definition: TaskDefinition, given: Mapping[str, Sequence[Batch]]) ->
     outputs = written = most = 0
     started = time.process_time()
     for _, _, batch in order:
-        transaction = core.plan(batch, SCHEMAS)
+        transaction = core.plan(core.read([batch], SCHEMAS))
         while transaction is not None:
             outputs += len(transaction.outputs)
             written += sum(len(key) + len(value or b"") for key, value in transaction.changelog)

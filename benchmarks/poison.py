@@ -106,7 +106,7 @@ def seconds_of(prepared: list[tuple[Batch, int]]) -> float:
     for batch, count in prepared:
         fresh = replace(batch)  # nothing of it is worked out yet
         started = time.process_time()
-        transaction = core.plan(fresh, SCHEMAS)
+        transaction = core.plan(core.read([fresh], SCHEMAS))
         assert transaction is not None
         core.commit(transaction, 0)
         seconds += time.process_time() - started

@@ -32,7 +32,8 @@ from app.edge.http.context import ServedGroup
 from app.edge.http.query.instants import to_iso
 from app.engine.core.rows.state import Rows, ViewState
 from app.engine.core.task_state import TaskState
-from app.engine.drive.ownership.directory import Directory, GroupStanding
+from app.engine.drive.ownership.directory import Directory
+from app.engine.drive.standing import GroupStanding
 from app.engine.drive.watch.loop_watch import BEAT_SECONDS
 from app.rides.ride import RIDES
 from app.rides.views import ZONE_DEMAND

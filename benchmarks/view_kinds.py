@@ -65,7 +65,7 @@ def run(views: Sequence[View], prepared: Sequence[Batch]) -> tuple[float, TaskCo
     seconds, written = 0.0, 0
     for batch in prepared:
         started = time.process_time()
-        transaction = core.plan(batch, {SCHEMA.id: SCHEMA})
+        transaction = core.plan(core.read([batch], {SCHEMA.id: SCHEMA}))
         assert transaction is not None
         core.commit(transaction, 0)
         seconds += time.process_time() - started

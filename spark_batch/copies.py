@@ -18,9 +18,8 @@ from app.base.names import advances_topic, changelog_topic, quarantine_topic, su
 from app.base.registry.client import Registry
 from app.base.registry.schemas import RegistrySchemas
 from app.domain.advance import Advance, obeyed
-from app.domain.corrections.correction import Place
-from app.domain.records import TopicPartition
-from app.domain.rules.obeyed import source_rules_of
+from app.domain.obeyed import source_rules_of
+from app.domain.records import Place, TopicPartition
 from app.domain.source import Source
 from app.domain.view import View
 from spark_batch.errors import Inconclusive, Invalid

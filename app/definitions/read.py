@@ -16,7 +16,7 @@ from app.definitions.sources import ReadSource, read_source
 from app.definitions.views import read_view
 from app.domain.catalogue import Catalogue, clashes
 from app.domain.errors import DefinitionError, did_you_mean
-from app.domain.measures.parts import INT64_MAX, INT64_MIN
+from app.domain.fingerprint import INT64_MAX, INT64_MIN
 
 TABLES = ("sources", "views")
 MAX_NESTING = 100
@@ -42,8 +42,8 @@ def defined(document: Mapping[str, Any], shipped: Catalogue, origin: str) -> Cat
     told = tables(document.get("views", {}), "views", problems).items()
     views = [read_view(name, given, known, f"views.{name}", problems) for name, given in told]
     sources = [one.source for one in read.values() if one.source is not None]
-    marks = [(view.number, view.name) for view in shipped.views] + [view.mark for view in views if view.mark]
-    problems += clashes((*shipped.sources, *sources), marks)
+    given = [(view.number, view.name) for view in shipped.views] + [view.told for view in views if view.told]
+    problems += clashes((*shipped.sources, *sources), given)
     if problems:
         raise DefinitionError(f"{origin} is not usable", problems)
     return shipped.extended(sources, [one.view for one in views if one.view is not None])

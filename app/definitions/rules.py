@@ -8,7 +8,7 @@ from keyword import iskeyword
 from typing import Any
 
 from app.definitions.shapes import Problems, Shape, fitted, tables
-from app.domain.rules.rule import Rule, rule_problems
+from app.domain.cleanliness.rule import Rule, rule_problems
 from app.domain.source import Action, Column
 
 

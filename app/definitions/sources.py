@@ -11,9 +11,9 @@ from app.definitions.rules import read_rules, stand_ins
 from app.definitions.shapes import Problems, Seconds, Shape, fitted, tables
 from app.domain.column import DERIVED, widest
 from app.domain.errors import DefinitionError, did_you_mean
+from app.domain.event_time import YEAR_2000_US, YEAR_2100_US
 from app.domain.source import Coalesce, Column, Derived, Difference, Kind, Rule, Source, SourceTopic
 
-YEAR_2000_US, YEAR_2100_US = 946_684_800_000_000, 4_102_444_800_000_000
 """Bounds of an instant that has none of its own."""
 
 BELOW = ("columns", "derived", "rules")

@@ -10,11 +10,10 @@ from pydantic import Field
 
 from app.definitions.shapes import Problems, Seconds, Shape, fitted, tables, tagged
 from app.definitions.sources import ReadSource
-from app.domain.catalogue import WindowMark
 from app.domain.errors import DefinitionError, did_you_mean
 from app.domain.measures.kinds import MEASURES
 from app.domain.source import Source
-from app.domain.view import Group, View
+from app.domain.view import Group, NumberAndName, View
 from app.domain.windows.all_time import AllTime
 from app.domain.windows.contract import Window
 from app.domain.windows.kinds import KINDS
@@ -34,10 +33,10 @@ class ViewShape(Shape):
 
 @dataclass(frozen=True)
 class ReadView:
-    """What a table says; `view` is None if it cannot be one, `mark` if it has no number."""
+    """What a table says; `view` is None if it cannot be one, `told` if it has no number."""
 
     view: View | None
-    mark: WindowMark | None
+    told: NumberAndName | None
 
 
 def read_view(name: str, given: Any, sources: Mapping[str, ReadSource], place: str, problems: Problems) -> ReadView:

@@ -16,12 +16,9 @@ from app.domain.pairs.alert import Alert
 from app.domain.pairs.join import Join
 from app.domain.pairs.pairing import Pairing
 from app.domain.source import Source
-from app.domain.view import View, shared_marks
+from app.domain.view import NumberAndName, View, taken_twice
 
 Named = TypeVar("Named", "View", "TaskGroup")
-
-WindowMark = tuple[int, str]
-"""Number and name, by either of which something stored is found again."""
 
 
 @dataclass(frozen=True)
@@ -103,12 +100,12 @@ class Catalogue:
         return Catalogue(tuple(_with_views(group, views) for group in groups))
 
 
-def clashes(sources: Sequence[Source], views: Iterable[WindowMark]) -> Iterable[str]:
+def clashes(sources: Sequence[Source], views: Iterable[NumberAndName]) -> Iterable[str]:
     """Numbers and names of sources, topics and views that are used twice, in words."""
-    yield from (f"sources: {clash}" for clash in shared_marks((source.number, source.name) for source in sources))
+    yield from (f"sources: {clash}" for clash in taken_twice((source.number, source.name) for source in sources))
     topics = [(topic.number, topic.name) for source in sources for topic in source.topics]
-    yield from (f"topics: {clash}" for clash in shared_marks(topics))
-    yield from (f"views: {clash}" for clash in shared_marks(views))
+    yield from (f"topics: {clash}" for clash in taken_twice(topics))
+    yield from (f"views: {clash}" for clash in taken_twice(views))
 
 
 def _with_views(group: TaskGroup, views: Sequence[View]) -> TaskGroup:

@@ -6,10 +6,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
-if TYPE_CHECKING:
-    from app.domain.records import Value
+from app.domain.records import Value
 
 MAX_TEXT_BYTES = (1 << 16) - 1
 """A longer text (in UTF-8) is out of bounds: keys of stored rows hold a text's length in 16 bits."""

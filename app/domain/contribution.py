@@ -7,8 +7,9 @@ from typing import assert_never
 from app.domain.event_time import NO_WATERMARK
 from app.domain.fingerprint import Origin, mix, pack
 from app.domain.measures.parts import Part, Take
-from app.domain.records import Record, Value, as_integer, with_derived
+from app.domain.records import Record, Value, as_integer
 from app.domain.rows import Cells, RowKey
+from app.domain.source import with_derived
 from app.domain.view import View
 
 

@@ -24,6 +24,7 @@ BLOCK_SIZE = 1 << 16
 
 LOW_32 = 0xFFFF_FFFF
 BITS_64 = (1 << 64) - 1
+INT64_MIN, INT64_MAX = -(1 << 63), (1 << 63) - 1
 ROUNDS: tuple[tuple[int, int], ...] = (
     (0x9E3779B9, 0x7F4A7C15),
     (0x85EBCA6B, 0x62B82175),

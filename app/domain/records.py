@@ -7,9 +7,6 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
 
-from app.domain.rules.condition import holds
-from app.domain.source import Source
-
 Value = int | str | bool | None
 
 
@@ -21,6 +18,17 @@ class TopicPartition(NamedTuple):
 
     def __str__(self) -> str:
         return f"{self.topic}-{self.partition}"
+
+
+class Place(NamedTuple):
+    """Where a record stands."""
+
+    topic: str
+    partition: int
+    offset: int
+
+    def __str__(self) -> str:
+        return f"{self.topic}-{self.partition} at {self.offset}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,21 +86,6 @@ def is_of_its_time(reason: str) -> bool:
     """Whether the same record might be used at another time: it is a fact of the moment, or of the release, and
     stays as it was recorded."""
     return reason == Reason.UNKNOWN_SCHEMA or reason.startswith(f"{Reason.UNDECODABLE}:")
-
-
-def with_derived(source: Source, values: Mapping[str, Value]) -> dict[str, Value]:
-    """The record's values with the source's derived columns added, and those of its rules, as far as the values tell:
-    of a record that was recounted for a view only what the view reads is known."""
-    full = dict(values)
-    for derived in source.derived:
-        full[derived.column.name] = derived.value(full)
-    told = (rule for rule in source.rules if rule.columns <= full.keys())
-    return full | {rule.name: int(holds(rule.condition, full)) for rule in told}
-
-
-def out_of_bounds(source: Source, values: Mapping[str, Value]) -> str | None:
-    """Name of the first column, in the record's order, whose value its bounds refuse; None if all are fine."""
-    return next((column.name for column in source.columns if column.refuses(values[column.name])), None)
 
 
 def as_integer(value: Value) -> int:

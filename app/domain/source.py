@@ -6,16 +6,17 @@ Rule 1 of docs/rules.md. Nothing here knows what the records are about.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from app.domain.cleanliness.condition import Condition, holds
+from app.domain.cleanliness.rule import Action, Refusing, Rule, condition_of, refusing, rule_problems
 from app.domain.column import MAX_TEXT_BYTES, Coalesce, Column, Derived, Difference, Kind, widest
 from app.domain.errors import DefinitionError, did_you_mean
-from app.domain.measures.parts import INT64_MAX
-from app.domain.rules.condition import Condition
-from app.domain.rules.rule import Action, Refusing, Rule, condition_of, refusing, rule_problems
-from app.domain.windows.boundaries import EARLIEST_US, LATEST_US
+from app.domain.event_time import EARLIEST_US, LATEST_US
+from app.domain.fingerprint import INT64_MAX
+from app.domain.records import Value
 
 __all__ = [
     "MAX_TEXT_BYTES",
@@ -206,6 +207,21 @@ def _role_problems(source: Source) -> Iterable[str]:
         yield f"reported_at column {source.reported_at!r} is {reported_at.kind}, not an instant"
     if reported_at is not None and reported_at.nullable:
         yield f"reported_at column {source.reported_at!r} may not be nullable"
+
+
+def with_derived(source: Source, values: Mapping[str, Value]) -> dict[str, Value]:
+    """The record's values with the source's derived columns added, and those of its rules, as far as the values tell:
+    of a record that was recounted for a view only what the view reads is known."""
+    full = dict(values)
+    for derived in source.derived:
+        full[derived.column.name] = derived.value(full)
+    told = (rule for rule in source.rules if rule.columns <= full.keys())
+    return full | {rule.name: int(holds(rule.condition, full)) for rule in told}
+
+
+def out_of_bounds(source: Source, values: Mapping[str, Value]) -> str | None:
+    """Name of the first column, in the record's order, whose value its bounds refuse; None if all are fine."""
+    return next((column.name for column in source.columns if column.refuses(values[column.name])), None)
 
 
 def no_column(name: str, source: Source) -> str:

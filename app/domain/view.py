@@ -19,6 +19,10 @@ WINDOW_NAME = "window_start_us"
 """What a stored row's window is called beside its groups and cells."""
 
 
+NumberAndName = tuple[int, str]
+"""By either of which something stored is found again."""
+
+
 @dataclass(frozen=True, slots=True)
 class Group:
     """A key column of a view, under the name that users see. Null is a group of its own."""
@@ -188,14 +192,14 @@ def _meaning(column: Column) -> dict[str, Any]:
     return {name: said for name, said in asdict(column).items() if name != "help"}
 
 
-def shared_marks(marks: Iterable[tuple[int, str]]) -> Iterable[str]:
+def taken_twice(given: Iterable[NumberAndName]) -> Iterable[str]:
     """What is wrong with numbers and names that are used twice: both stand for stored rows."""
     seen: dict[object, str] = {}
-    for number, name in marks:
-        for mark in (number, name):
-            if mark in seen:
-                yield f"{name} and {seen[mark]} are both {mark!r}: numbers and names are never shared"
-            seen[mark] = name
+    for number, name in given:
+        for one in (number, name):
+            if one in seen:
+                yield f"{name} and {seen[one]} are both {one!r}: numbers and names are never shared"
+            seen[one] = name
 
 
 def _problems(view: View) -> Iterable[str]:

@@ -9,15 +9,14 @@ from __future__ import annotations
 from typing import Any
 
 from app.codecs.avro.record_schema import record_schema
+from app.domain.event_time import YEAR_2000_US, YEAR_2100_US
 from app.domain.source import Coalesce, Column, Difference, Kind, Source, SourceTopic
 from app.rides.cleanliness import RIDE_RULES
 
 UNKNOWN_ZONE = 264
 """TLC's zone "Unknown": the Kafka key of a ride without a pick-up zone. The field itself stays null."""
 
-HOUR_US = 3_600_000_000
-YEAR_2000_US = 946_684_800_000_000
-YEAR_2100_US = 4_102_444_800_000_000
+MINUTE_US, HOUR_US, DAY_US = 60_000_000, 3_600_000_000, 86_400_000_000
 CENTURY_US = YEAR_2100_US - YEAR_2000_US
 CENTS_LIMIT = 1_000_000_000
 """Ten million dollars: above the worst overflow seen in TLC data (429,490 dollars)."""

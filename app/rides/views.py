@@ -6,9 +6,8 @@ from app.domain.measures.kinds import Count, Histogram, Max, Sum
 from app.domain.view import Group, View
 from app.domain.windows.all_time import AllTime
 from app.domain.windows.tumbling import Tumbling
-from app.rides.ride import RIDES
+from app.rides.ride import MINUTE_US, RIDES
 
-MINUTE_US = 60_000_000
 DAY_SECONDS = 86_400
 
 ZONE_DEMAND = View(

@@ -12,8 +12,8 @@ from app.domain.errors import FlagfallError
 from app.domain.pairs.alert import Alert
 from app.domain.pairs.join import Join
 from app.domain.pairs.pairing import Pairing
-from app.domain.records import Value, with_derived
-from app.domain.source import Source
+from app.domain.records import Value
+from app.domain.source import Source, with_derived
 from app.domain.view import View
 from app.engine.core.definition import TaskDefinition
 from app.testkit.cluster.partition_log import SentRecord

@@ -23,13 +23,12 @@ from app.codecs.batches.record_headers import Headers
 from app.codecs.stored.advance_requests import encode_request
 from app.domain.advance import AdvanceRequest, refusal_of_request
 from app.domain.branch import Branch
-from app.domain.corrections.correction import Place
 from app.domain.marker import Marker
 from app.domain.oracle.view_fold import by_window
 from app.domain.pairs.alert import Alert
 from app.domain.pairs.join import Join
 from app.domain.pairs.pairing import Pairing
-from app.domain.records import TopicPartition, Value
+from app.domain.records import Place, TopicPartition, Value
 from app.domain.rows import Cells, RowKey
 from app.domain.source import Source
 from app.domain.view import View

@@ -11,9 +11,8 @@ from app.codecs.batches import origin_headers
 from app.codecs.batches.origin_headers import JOIN, REASON, SIDE, VIEWS
 from app.codecs.stored.changelog import decode_rows
 from app.codecs.stored.row_keys import decode_key, row_prefix
-from app.domain.corrections.correction import Place
 from app.domain.oracle.view_fold import together
-from app.domain.records import Value
+from app.domain.records import Place, Value
 from app.domain.rows import Cells, RowKey
 from app.domain.source import Column
 from app.domain.view import WINDOW_NAME, View

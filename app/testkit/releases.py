@@ -2,29 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 
 from app.domain.branch import Branch
 from app.domain.pairs.alert import Alert
 from app.domain.pairs.join import Half, Join
 from app.domain.source import Source
-from app.domain.view import View
-from app.testkit.simulation.steps import NewRules
-
-
-def ruled_source(source: Source, rules: NewRules | None) -> Source:
-    """The source with the release's skew; None: as it was first."""
-    return source if rules is None else replace(source, skew_seconds=rules.skew_seconds)
-
-
-def ruled_views(views: Iterable[View], rules: NewRules | None) -> tuple[View, ...]:
-    """The views with the release's graces and skew."""
-    graces = {} if rules is None else dict(rules.graces)
-    return tuple(
-        replace(view, source=ruled_source(view.source, rules), grace_seconds=graces.get(view.name, view.grace_seconds))
-        for view in views
-    )
 
 
 def join_over(join: Join, sources: Mapping[str, Source]) -> Join:

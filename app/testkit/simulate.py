@@ -54,7 +54,7 @@ def main(first_seed: int, count: int, only: str, report: Path | None) -> None:
 
 
 def _play_all(first_seed: int, count: int, only: str) -> tuple[list[int], Counter[str], float]:
-    from app.testkit.simulation.history import run_script
+    from app.testkit.history import run_script
     from app.testkit.simulation.script import draw_script
     from app.testkit.simulation.shrink import read_selection, selected
 
@@ -75,7 +75,7 @@ def _play_all(first_seed: int, count: int, only: str) -> tuple[list[int], Counte
 
 def failure_text(script: Script, selection: KeptSteps = ()) -> str:
     """A failing history as a user needs it: few steps, what is wrong, and the command that shows it again."""
-    from app.testkit.simulation.history import run_script
+    from app.testkit.history import run_script
     from app.testkit.simulation.shrink import selected, selection_text, shrink
     from app.testkit.simulation.steps import describe
 

@@ -10,12 +10,13 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from confluent_kafka import Consumer, TopicPartition
+from confluent_kafka import Consumer
+from confluent_kafka import TopicPartition as KafkaPartition
 
 from app.base.kafka.clients import librdkafka_options
 from app.base.kafka.cluster import Cluster
 from app.base.settings import Settings
-from app.domain.records import TopicPartition as Place
+from app.domain.records import TopicPartition
 from app.rides.ride import RIDES
 
 COMMITS = "FLAGFALL_TEST_COMMITS"
@@ -59,19 +60,21 @@ def latencies_ms(settings: Settings, commits: list[Commit], from_seconds: float,
     return np.concatenate(parts)
 
 
-def _sent(settings: Settings) -> dict[Place, list[tuple[int, int]]]:
+def _sent(settings: Settings) -> dict[TopicPartition, list[tuple[int, int]]]:
     """Offsets and Kafka timestamps of all rides."""
-    places = [Place(topic.name, p) for topic in RIDES.topics for p in range(settings.topics.partitions)]
+    places = [TopicPartition(topic.name, p) for topic in RIDES.topics for p in range(settings.topics.partitions)]
     ends = Cluster(settings.kafka).log_ends(places, committed=True)
-    sent: dict[Place, list[tuple[int, int]]] = {place: [] for place in places}
+    sent: dict[TopicPartition, list[tuple[int, int]]] = {place: [] for place in places}
     options = {"group.id": "latency", "enable.auto.commit": False, "auto.offset.reset": "earliest"}
     with closing(Consumer({**librdkafka_options(settings.kafka), **options})) as consumer:
-        consumer.assign([TopicPartition(place.topic, place.partition, 0) for place in places])
+        consumer.assign([KafkaPartition(place.topic, place.partition, 0) for place in places])
         left, deadline = sum(ends.values()), time.monotonic() + LONGEST_SECONDS
         while left:
             if time.monotonic() > deadline:
                 raise ValueError(f"{left} rides could not be read again")
             for message in consumer.consume(AT_ONCE, timeout=0.5):
-                sent[Place(message.topic(), message.partition())].append((message.offset(), message.timestamp()[1]))
+                sent[TopicPartition(message.topic(), message.partition())].append(
+                    (message.offset(), message.timestamp()[1])
+                )
                 left -= 1
     return sent

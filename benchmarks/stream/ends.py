@@ -6,13 +6,14 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from confluent_kafka import ConsumerGroupTopicPartitions, TopicPartition
+from confluent_kafka import ConsumerGroupTopicPartitions
+from confluent_kafka import TopicPartition as KafkaPartition
 
 from app.base.kafka.cluster import Cluster
 from app.base.kafka.topic_admin import admin_client
 from app.base.setting_groups import KafkaSettings
 from app.codecs.stored.marker import decode_marker
-from app.domain.records import TopicPartition as Place
+from app.domain.records import TopicPartition
 from benchmarks.stream.data_sets import TOPIC
 from benchmarks.stream.logs import last_marker
 
@@ -28,7 +29,7 @@ class MarkersCover:
     changelog: str
     ends: Mapping[int, int]
     now: Callable[[], float] = time.time
-    _last: dict[Place, int] = field(default_factory=dict)
+    _last: dict[TopicPartition, int] = field(default_factory=dict)
     _moved_at: float = 0.0
     _asked: bool = True
 
@@ -36,7 +37,7 @@ class MarkersCover:
         self._cluster = Cluster(self.kafka)
 
     def __call__(self) -> float | None:
-        places = [Place(self.changelog, partition) for partition in self.ends]
+        places = [TopicPartition(self.changelog, partition) for partition in self.ends]
         ends = self._cluster.log_ends(places, committed=True)
         if ends != self._last:
             self._last, self._moved_at, self._asked = ends, self.now(), False
@@ -46,7 +47,7 @@ class MarkersCover:
                 return self._moved_at
         return None
 
-    def _covered(self, place: Place, end: int) -> bool:
+    def _covered(self, place: TopicPartition, end: int) -> bool:
         text = last_marker(self.kafka, self.changelog, place, end) if end else None
         if text is None:
             return self.ends[place.partition] == 0
@@ -63,7 +64,7 @@ class GroupCommitted:
 
     def __post_init__(self) -> None:
         self._admin = admin_client(self.kafka)
-        self._asked = [TopicPartition(TOPIC.name, partition) for partition in self.ends]
+        self._asked = [KafkaPartition(TOPIC.name, partition) for partition in self.ends]
 
     def __call__(self) -> float | None:
         question = ConsumerGroupTopicPartitions(self.group, self._asked)

@@ -12,7 +12,7 @@ from app.base.kafka.committed import committed
 from app.base.setting_groups import KafkaSettings
 from app.codecs.stored.changelog import MARKER, NULL_INTEGER, ROW, decode_rows, kind_of, view_of
 from app.codecs.stored.row_keys import decode_keys
-from app.domain.records import TopicPartition as Place
+from app.domain.records import TopicPartition
 from app.domain.view import WINDOW_NAME, View
 from benchmarks.stream.recount import PARTITION
 from benchmarks.stream.system import Kept
@@ -74,7 +74,7 @@ def compact_frame(view: View, partition: int, rows: dict[bytes, bytes]) -> pl.Da
     )
 
 
-def last_marker(kafka: KafkaSettings, changelog: str, place: Place, end: int) -> bytes | None:
+def last_marker(kafka: KafkaSettings, changelog: str, place: TopicPartition, end: int) -> bytes | None:
     """The value of the last marker below a partition's last stable offset; None if the log is empty."""
     for before in (2, 1_000):  # the last record is the commit itself, the marker stands right before it
         found = None

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import polars as pl
 
-from app.domain.measures.parts import INT64_MAX, INT64_MIN, Op, Part, Take
+from app.domain.fingerprint import INT64_MAX, INT64_MIN
+from app.domain.measures.parts import Op, Part, Take
 from app.domain.view import WINDOW_NAME, View
 
 PARTITION = "partition"

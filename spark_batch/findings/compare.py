@@ -13,7 +13,7 @@ from app.domain.rows import Cells, RowKey
 from app.domain.view import View
 from spark_batch.stored.row_frames import cell_columns, cells_of, key_columns, key_of, same_key
 
-MARKS = LIVE, CHANGELOG, RECOMPUTED = 0, 1, 2
+SIDES = LIVE, CHANGELOG, RECOMPUTED = 0, 1, 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,30 +30,30 @@ class Comparison:
 def compare(view: View, live: DataFrame, changelog: DataFrame, recomputed: DataFrame, limit: int) -> Comparison:
     """Row by row, cell by cell, without tolerance; at most `limit` differing rows are brought."""
     sides = ((LIVE, live), (CHANGELOG, changelog), (RECOMPUTED, recomputed))
-    together = reduce(DataFrame.unionByName, (side.withColumn("side", F.lit(mark)) for mark, side in sides))
+    together = reduce(DataFrame.unionByName, (rows.withColumn("side", F.lit(side)) for side, rows in sides))
     keys = _judged_keys(view, together)
-    totals = [F.coalesce(F.sum(_held(mark)), F.lit(0)).alias(_held(mark)) for mark, _ in sides]
+    totals = [F.coalesce(F.sum(_held(side)), F.lit(0)).alias(_held(side)) for side, _ in sides]
     counted = keys.agg(*totals, F.count_if("differs").alias("differing")).collect()[0]
     differing = keys.where("differs").select(*key_columns(view)).orderBy(*key_columns(view)).limit(limit)
     first = _rows(view, together, differing) if counted["differing"] else []
-    live_rows, changelog_rows, recomputed_rows = (counted[_held(mark)] for mark in MARKS)
+    live_rows, changelog_rows, recomputed_rows = (counted[_held(side)] for side in SIDES)
     return Comparison(live_rows, changelog_rows, recomputed_rows, counted["differing"], first)
 
 
 def _judged_keys(view: View, together: DataFrame) -> DataFrame:
     """Every key with how often each side holds it, and whether they differ: not all hold it exactly once, or with
     unequal cells. Least and greatest of three are equal only if all are, and both are plain hash aggregates."""
-    held = [F.count_if(F.col("side") == mark).alias(_held(mark)) for mark in MARKS]
+    held = [F.count_if(F.col("side") == side).alias(_held(side)) for side in SIDES]
     least = [F.min(name).alias(f"least_{name}") for name in cell_columns(view)]
     most = [F.max(name).alias(f"most_{name}") for name in cell_columns(view)]
     grouped = together.groupBy(*key_columns(view)).agg(*held, *least, *most)
-    once = [F.col(_held(mark)) == 1 for mark in MARKS]
+    once = [F.col(_held(side)) == 1 for side in SIDES]
     equal = [F.col(f"least_{name}") == F.col(f"most_{name}") for name in cell_columns(view)]
     return grouped.withColumn("differs", ~reduce(Column.__and__, once + equal))
 
 
-def _held(mark: int) -> str:
-    return f"held_{mark}"
+def _held(side: int) -> str:
+    return f"held_{side}"
 
 
 def _rows(view: View, together: DataFrame, keys: DataFrame) -> list[ComparedRow]:

@@ -19,6 +19,7 @@ from app.domain.naming.blocks import OffBlock, off_blocks
 from app.domain.naming.evidence import Translator
 from app.domain.naming.gathered import NamedRun, gathered
 from app.domain.naming.named import name_rows
+from app.domain.naming.row_difference import RowDifference
 from app.domain.records import Record
 from app.domain.rows import COUNT_AT, Cells
 from app.domain.view import View
@@ -41,7 +42,7 @@ _ROW, _PACKED, _LATE, _TIMES = "named_row", "named_origin", "named_late", "named
 class Explained(NamedTuple):
     """Differences row by row, and the records of all of them as runs."""
 
-    differences: list[d.RowDifference]
+    differences: list[RowDifference]
     runs: list[NamedRun]
 
 

@@ -19,6 +19,7 @@ from app.domain import difference as d
 from app.domain.contribution import contribution
 from app.domain.fingerprint import Origin, pack
 from app.domain.naming.gathered import NamedRun
+from app.domain.naming.row_difference import RowDifference
 from app.domain.rows import Cells
 from app.domain.view import View
 from spark_batch.stored.cut import TaskCut
@@ -42,7 +43,7 @@ class ViewReport:
     recomputed_rows: int
     differing_rows: int
     named_rows: int
-    differences: Sequence[d.RowDifference]
+    differences: Sequence[RowDifference]
     ledger: Sequence[LedgerEntry]
     corrections: int = 0
     runs: Sequence[NamedRun] = ()
@@ -178,7 +179,7 @@ def shown_key(view: View, row: d.ComparedRow) -> dict[str, Any]:
     return {"partition": row.partition, **group, "window_start": window}
 
 
-def _difference(view: View, one: d.RowDifference) -> dict[str, Any]:
+def _difference(view: View, one: RowDifference) -> dict[str, Any]:
     return {
         "class": one.kind.value,
         "partition": one.row.partition,

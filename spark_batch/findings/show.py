@@ -13,6 +13,7 @@ from app.base.files.verdicts import Verdict
 from app.base.printable import printable
 from app.base.terminal import Terminal
 from app.domain import difference as d
+from app.domain.naming.row_difference import RowDifference
 from app.domain.rows import Cells
 from app.domain.view import View
 from spark_batch.findings.report import Report, ViewReport, shown_key
@@ -132,7 +133,7 @@ def _show_differences(out: Terminal, view: ViewReport) -> None:
         out.print(f"… and {view.differing_rows - SHOWN:,} more differing rows of {view.view.name}")
 
 
-def _show_records(out: Terminal, view: ViewReport, one: d.RowDifference) -> None:
+def _show_records(out: Terminal, view: ViewReport, one: RowDifference) -> None:
     if one.record_count <= RECORDS_SHOWN:
         for witness in one.records:
             record = witness.record

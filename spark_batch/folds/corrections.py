@@ -24,11 +24,11 @@ from app.domain.difference import Fate
 from app.domain.rows import Cells, RowKey
 from app.domain.source import Source
 from app.domain.view import View
+from spark_batch.source.places import ORIGIN
 from spark_batch.stored.cut import TaskCut
 from spark_batch.stored.ledgers import LedgerEntry
 from spark_batch.stored.row_frames import cells_of, key_columns, key_of, row_schema, same_key
 
-_ORIGIN = ("topic_number", "partition", "offset")
 _ORIGIN_SCHEMA = "topic_number int, partition int, offset long"
 
 
@@ -114,7 +114,7 @@ class Corrections:
         doubled = Counter(partition for _, partition, _ in again.elements())
         if added:
             origins = F.broadcast(judged.sparkSession.createDataFrame(list(added), _ORIGIN_SCHEMA))
-            in_rows = judged.where(F.col("fate") == Fate.APPLIED.value).join(origins, [*_ORIGIN], "leftsemi")
+            in_rows = judged.where(F.col("fate") == Fate.APPLIED.value).join(origins, [*ORIGIN], "leftsemi")
             doubled.update(row["partition"] for row in in_rows.select("partition").collect())
         return doubled
 

@@ -14,13 +14,15 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812 - as everywhere in Spark
 
 from app.domain.advance import Advance
+from app.domain.difference import Fate
 from app.domain.pairs.alert import END, START, Alert
 from app.domain.pairs.half import Half
 from app.domain.pairs.join import Join, Side
 from app.domain.pairs.pairing import Pairing
 from spark_batch.folds.mix import packed_origin
 
-APPLIED, LATE, DUPLICATE, OUT_OF_SCOPE = "applied", "late", "duplicate", "out_of_scope"
+DUPLICATE = "duplicate"
+"""Beside the fates that views know as well."""
 _HELD = "array<struct<offset:bigint,at_us:bigint,watermark_us:bigint,origin:bigint,counts:boolean>>"
 
 
@@ -107,11 +109,13 @@ def _halves(
     halves = parts[0]
     for part in parts[1:]:
         halves = halves.unionByName(part)
-    out = F.when(F.col("side").isNull(), OUT_OF_SCOPE)
-    judged = halves.withColumn("fate", out.when(F.col("at_us") + late_us <= F.col("watermark_us"), LATE)).cache()
+    out = F.when(F.col("side").isNull(), Fate.OUT_OF_SCOPE.value)
+    judged = halves.withColumn(
+        "fate", out.when(F.col("at_us") + late_us <= F.col("watermark_us"), Fate.LATE.value)
+    ).cache()
     told = _first_of_each(judged.where("fate is null"), remembered_us)
     counts = told.where("counts").drop("counts")
-    fate = F.when(F.col("counts"), APPLIED).otherwise(DUPLICATE).alias("fate")
+    fate = F.when(F.col("counts"), Fate.APPLIED.value).otherwise(DUPLICATE).alias("fate")
     fates = judged.where("fate is not null").select("task", "side", "origin", "fate")
     return counts, fates.unionByName(told.select("task", "side", "origin", fate))
 

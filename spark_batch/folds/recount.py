@@ -16,18 +16,16 @@ from app.domain.event_time import NO_WATERMARK
 from app.domain.fingerprint import BLOCK_SIZE
 from app.domain.marker import Fates
 from app.domain.naming.blocks import BlockPlace, BlockTotals
+from app.domain.obeyed import rules_of
 from app.domain.records import TopicPartition
-from app.domain.rules.obeyed import rules_of
 from app.domain.view import View
 from spark_batch.folds.corrections import Corrections, ToldCorrections
 from spark_batch.folds.mix import fingerprint, mixed_halves, packed_origin
 from spark_batch.folds.recompute import judged, rows
 from spark_batch.source.epochs import as_seen, floor_entries
+from spark_batch.source.places import TOPIC_PARTITION
 from spark_batch.stored.cut import TaskCut
 from spark_batch.stored.ledgers import Counted, LedgerEntry
-
-_AT = ("topic_number", "partition")
-
 
 QUARANTINED, BELOW_START = "quarantined", "below_start"
 """Fates beside those of the domain: unusable, and read by the task before the view was added to it."""
@@ -71,7 +69,7 @@ class Recount:
 def recount(view: View, cuts: Sequence[TaskCut], records: DataFrame, told: ToldCorrections) -> Recount:
     """`records`: all of the source's, with `reason` and `watermark_us`; they and `told`, what became of corrections,
     may reach beyond the view's cut."""
-    inside = records.join(F.broadcast(_bounds(view, cuts, records)), [*_AT]).where("offset < next_offset")
+    inside = records.join(F.broadcast(_bounds(view, cuts, records)), [*TOPIC_PARTITION]).where("offset < next_offset")
     fate = F.when(F.col("reason").isNotNull(), QUARANTINED).when(F.col("offset") < F.col("view_start"), BELOW_START)
     seen = as_seen(view, inside, rules_of(view, [cut.marker for cut in cuts]))
     with_fates = judged(view, seen).withColumn("fate", fate.otherwise(F.col("fate")))
@@ -83,7 +81,7 @@ def counted(recount: Recount) -> dict[TopicPartition, Counted]:
     source = recount.view.source
     names = {topic.number: topic.name for topic in source.topics}
     usable = F.col("fate") != QUARANTINED
-    figures = recount.judged.groupBy(*_AT).agg(
+    figures = recount.judged.groupBy(*TOPIC_PARTITION).agg(
         F.count_if(usable).alias("decoded"),
         F.count_if(~usable).alias(QUARANTINED),
         F.max(F.when(usable, F.col(source.reported_at))).alias("highest_us"),
@@ -105,7 +103,7 @@ def applied_blocks(recount: Recount) -> BlockTotals:
     upper, lower = mixed_halves(packed_origin())
     mixed = recount.applied.withColumns({"upper": upper, "lower": lower, "block": F.expr(f"offset div {BLOCK_SIZE}")})
     totals = (F.count(F.lit(1)).alias("count"), fingerprint(F.col("upper"), F.col("lower")).alias("mixes"))
-    found = mixed.groupBy(*_AT, "block").agg(*totals).collect()
+    found = mixed.groupBy(*TOPIC_PARTITION, "block").agg(*totals).collect()
     return {
         BlockPlace(row["topic_number"], row["partition"], row["block"]): (row["count"], row["mixes"]) for row in found
     }

@@ -16,8 +16,7 @@ from itertools import zip_longest
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import DataFrame, SparkSession
 
-from app.domain.corrections.correction import Place
-from app.domain.records import UNREADABLE_BATCH, TopicPartition
+from app.domain.records import UNREADABLE_BATCH, Place, TopicPartition
 from spark_batch.errors import Invalid
 from spark_batch.source.kafka_range import RECORD_SCHEMA
 from spark_batch.stored.cut import Span

@@ -1,4 +1,4 @@
-"""A rule's condition as a Spark column: the third translation, beside `app.domain.rules.condition` and the worker's."""
+"""A rule's condition as a Spark column: a translation of `app.domain.cleanliness.condition`, beside the worker's."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from operator import add, and_, or_
 from pyspark.sql import Column
 from pyspark.sql import functions as F  # noqa: N812 - as everywhere in Spark
 
-from app.domain.rules.condition import COMPARISONS, AllOf, AnyOf, Condition, Inequality, Missing, Term
+from app.domain.cleanliness.condition import COMPARISONS, AllOf, AnyOf, Condition, Inequality, Missing, Term
 
 
 def held(condition: Condition) -> Column:

@@ -13,10 +13,10 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - as everywhere in Spark
 
 from app.domain.advance import Advance
+from app.domain.cleanliness.rule import Refusing
 from app.domain.event_time import NO_WATERMARK
 from app.domain.records import TopicPartition
 from app.domain.rules.epochs import Rules, SkewEpoch
-from app.domain.rules.rule import Refusing
 from app.domain.source import Source
 from app.domain.view import View
 from app.domain.windows.durations import SECOND_US

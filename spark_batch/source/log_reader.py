@@ -14,7 +14,7 @@ from app.codecs.stored.advances import read_advance
 from app.codecs.stored.changelog import marker_key
 from app.codecs.stored.marker import decode_marker, encode_marker
 from app.domain.advance import Advance
-from app.domain.corrections.correction import Place
+from app.domain.records import Place
 from spark_batch.errors import Invalid
 from spark_batch.stored.cut import Span, TaskCut
 

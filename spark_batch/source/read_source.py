@@ -19,16 +19,16 @@ from pyspark.sql import functions as F  # noqa: N812 - as everywhere in Spark
 from app.codecs.avro.schema import HEADER_BYTES, Schemas
 from app.codecs.avro.strict import StrictDecoder, Unreadable
 from app.codecs.column_types import HELD
-from app.domain.corrections.correction import Place
-from app.domain.records import Record, with_derived
+from app.domain.records import Place, Record
 from app.domain.rules.admission import refusal
 from app.domain.rules.epochs import AS_DECLARED, Rules
-from app.domain.source import Source
+from app.domain.source import Source, with_derived
 from app.domain.view import View
 from spark_batch.source.decode_avro import LARGE_BYTES, decode, with_reasons
+from spark_batch.source.places import ORIGIN
 
 SUSPECTS_AT_ONCE = 20_000
-_PLACE = ("topic_number", "partition", "offset", "timestamp_ms")
+_PLACE = (*ORIGIN, "timestamp_ms")
 _ASIDE = ("header", "suspect", "large", "value")
 """Columns that are dropped once suspects are judged."""
 STORED = "decoded"

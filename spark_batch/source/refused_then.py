@@ -14,12 +14,11 @@ from pyspark.sql import functions as F  # noqa: N812 - as everywhere in Spark
 
 from app.base.kafka.committed import committed
 from app.codecs.batches import origin_headers
-from app.domain.corrections.correction import Place
-from app.domain.records import Reason
+from app.domain.records import Place, Reason
 from app.domain.source import Source
+from spark_batch.source.places import ORIGIN
 from spark_batch.stored.cut import Span
 
-_ORIGIN = ("topic_number", "partition", "offset")
 _LISTED_SCHEMA = "topic_number int, partition int, offset long, recorded string"
 
 
@@ -47,7 +46,7 @@ def with_refused_then(records: DataFrame, source: Source, reasons: Mapping[Place
     numbers = {topic.name: topic.number for topic in source.topics}
     told = [(numbers[place.topic], place.partition, place.offset, why) for place, why in reasons.items()]
     listed = records.sparkSession.createDataFrame(told, _LISTED_SCHEMA)
-    joined = records.join(F.broadcast(listed), [*_ORIGIN], "left")
+    joined = records.join(F.broadcast(listed), [*ORIGIN], "left")
     nameless = F.coalesce(F.col("reason").isin(Reason.NULL_VALUE, Reason.TOO_SHORT, Reason.BAD_MAGIC), F.lit(False))
     refused = F.col("recorded").isNotNull() & ~nameless
     usable = joined.where(refused & F.col("reason").isNull()).count()

@@ -10,12 +10,11 @@ from collections.abc import Collection, Iterable, Mapping
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - as everywhere in Spark
 
-from app.codecs.avro.schema import HEADER_BYTES
-from app.domain.corrections.correction import Place
+from app.codecs.avro.schema import HEADER_BYTES, MAGIC, framing
 from app.domain.marker import MOST_SCHEMAS, Marker
+from app.domain.records import Place
 from app.domain.source import Source
-
-MAGIC = b"\0"
+from spark_batch.source.places import ORIGIN
 
 
 def full_tasks(markers: Iterable[Marker]) -> dict[int, set[str]]:
@@ -37,14 +36,10 @@ def not_held(
     spark, numbers = stored.sparkSession, {topic.name: topic.number for topic in source.topics}
     of_tasks = stored.where(F.col("partition").isin(list(held)) & F.col("header").startswith(F.lit(MAGIC)))
     framed = of_tasks.where(F.length("header") == HEADER_BYTES)
-    known = [(partition, header_of(int(number))) for partition, ids in held.items() for number in ids]
+    known = [(partition, framing(int(number))) for partition, ids in held.items() for number in ids]
     places = [(numbers[place.topic], place.partition, place.offset) for place in refused]
     told = spark.createDataFrame(known, "partition int, header binary")
     passed = spark.createDataFrame(places, "topic_number int, partition int, offset long")
-    left = framed.join(F.broadcast(passed), ["topic_number", "partition", "offset"], "left_anti")
+    left = framed.join(F.broadcast(passed), [*ORIGIN], "left_anti")
     named = left.join(F.broadcast(told), ["partition", "header"], "left_anti").select("header").distinct()
     return sorted(int.from_bytes(row["header"][1:], "big") for row in named.collect())
-
-
-def header_of(number: int) -> bytes:
-    return MAGIC + number.to_bytes(HEADER_BYTES - 1, "big")

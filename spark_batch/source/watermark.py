@@ -15,9 +15,9 @@ from pyspark.sql import functions as F  # noqa: N812 - as everywhere in Spark
 from app.domain.advance import Advance
 from app.domain.event_time import NO_WATERMARK
 from app.domain.source import Source
+from spark_batch.source.places import TOPIC_PARTITION
 
 CHUNK_OFFSETS = 1 << 16
-_AT = ("topic_number", "partition")
 
 
 def with_watermark(records: DataFrame, source: Source, advances: Sequence[Advance]) -> DataFrame:
@@ -28,8 +28,8 @@ def with_watermark(records: DataFrame, source: Source, advances: Sequence[Advanc
     if advances:
         chunked = chunked.unionByName(_as_rows(chunked, source, advances), allowMissingColumns=True)
     carried = F.broadcast(_carried(chunked))
-    so_far = Window.partitionBy(*_AT, "chunk").orderBy("offset").rangeBetween(Window.unboundedPreceding, 0)
-    joined = chunked.withColumn("highest_us", F.max("stamp_us").over(so_far)).join(carried, [*_AT, "chunk"])
+    so_far = Window.partitionBy(*TOPIC_PARTITION, "chunk").orderBy("offset").rangeBetween(Window.unboundedPreceding, 0)
+    joined = chunked.withColumn("highest_us", F.max("stamp_us").over(so_far)).join(carried, [*TOPIC_PARTITION, "chunk"])
     known = joined.withColumn("watermark_us", F.greatest("highest_us", "carried_us"))
     return known.where("is_record").drop("chunk", "is_record", "stamp_us", "highest_us", "carried_us")
 
@@ -47,7 +47,7 @@ def _as_rows(like: DataFrame, source: Source, advances: Sequence[Advance]) -> Da
 
 def _carried(chunked: DataFrame) -> DataFrame:
     """Per chunk, the highest value of all chunks before it; collected, as there are few."""
-    highest = chunked.groupBy(*_AT, "chunk").agg(F.max("stamp_us").alias("highest")).collect()
+    highest = chunked.groupBy(*TOPIC_PARTITION, "chunk").agg(F.max("stamp_us").alias("highest")).collect()
     carried: list[tuple[int, int, int, int]] = []
     at, so_far = None, NO_WATERMARK
     for number, partition, chunk, top in sorted(map(tuple, highest), key=itemgetter(0, 1, 2)):

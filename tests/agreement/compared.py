@@ -148,7 +148,7 @@ def _run(task: int, logs: Sequence[Log], advances: Iterable[Advance], rng: rando
             for transaction in planned:
                 core.commit(transaction, 0)
                 written += transaction.changelog
-            if base < until and (transaction := core.plan(log.batch(base, until), SCHEMAS)) is not None:
+            if base < until and (transaction := core.plan(core.read([log.batch(base, until)], SCHEMAS))) is not None:
                 core.commit(transaction, 0)
                 written += transaction.changelog
             if written and rng.random() < KILLED:

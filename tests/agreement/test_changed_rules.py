@@ -21,10 +21,10 @@ from app.domain.advance import Advance
 from app.domain.event_time import NO_WATERMARK
 from app.domain.marker import Marker
 from app.domain.measures.kinds import Count, Max, Sum
+from app.domain.obeyed import rules_of
 from app.domain.oracle.view_fold import by_window, fold
 from app.domain.records import Reason
 from app.domain.rows import Cells, RowKey
-from app.domain.rules.obeyed import rules_of
 from app.domain.view import Group, View
 from app.domain.windows.all_time import AllTime
 from app.domain.windows.session import Session

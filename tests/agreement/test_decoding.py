@@ -15,8 +15,7 @@ from app.codecs.avro.decode import BlockDecoder, Packed
 from app.codecs.avro.schema import WriterSchema
 from app.codecs.avro.strict import StrictDecoder, Unreadable
 from app.codecs.avro.walk import SOUND
-from app.domain.records import out_of_bounds
-from app.domain.source import Column, Kind
+from app.domain.source import Column, Kind, out_of_bounds
 from app.rides.ride import RIDE_COLUMNS, RIDES, avro_schema
 from tests.support.material.histories import POISON, SCHEMAS, START_US, encode, random_ride
 

@@ -30,7 +30,7 @@ def write_all(rng: random.Random, *, batches: int = 120) -> tuple[TaskCore, list
     for topic in TOPIC_NAMES[:2]:
         log = random_log(rng, topic, 0, batches)
         for base, until in random_splits(rng, log.next_offset):
-            transaction = core.plan(log.batch(base, until), SCHEMAS)
+            transaction = core.plan(core.read([log.batch(base, until)], SCHEMAS))
             assert transaction is not None
             core.commit(transaction, 0)
             transactions.append(transaction)

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 
 from app.codecs.avro.column_arrays import ColumnCells
+from app.domain.cleanliness.condition import COMPARISONS, holds, read_condition
+from app.domain.cleanliness.rule import rule_problems
 from app.domain.records import Value
-from app.domain.rules.condition import COMPARISONS, holds, read_condition
-from app.domain.rules.rule import rule_problems
 from app.domain.source import Action, Kind, Rule
 from app.engine.core.records.conditions import held
 from app.rides.ride import RIDES

@@ -19,7 +19,7 @@ from tests.support.tasks.cores import new_core, rows_of
 
 def commit(core: TaskCore, *batches: Batch) -> list[tuple[str, bytes | None]]:
     """Plan them together and commit; gives what went to other topics."""
-    transaction = core.plan_read(core.read(batches, SCHEMAS))
+    transaction = core.plan(core.read(batches, SCHEMAS))
     assert transaction is not None
     core.commit(transaction, marker_offset=0)
     keys = [key for key, _ in transaction.changelog]
@@ -54,11 +54,11 @@ def test_what_was_read_before_the_task_moved_is_refused() -> None:
     assert advanced is not None
     core.commit(advanced, marker_offset=0)
     with pytest.raises(StateError, match=r"yellow-3: read at offset 0 .*, but the task stands at 0 \(10{15}\)"):
-        core.plan_read(reads)
+        core.plan(reads)
     reads = core.read([log.batch(0, 10)], SCHEMAS)
     commit(core, log.batch(0, 5))
     with pytest.raises(StateError, match=r"read at offset 0 .*, but the task stands at 5"):
-        core.plan_read(reads)
+        core.plan(reads)
 
 
 def test_what_the_state_has_already_is_left_out() -> None:

@@ -61,12 +61,12 @@ def test_a_batch_that_was_already_covered_changes_nothing(seed: int) -> None:
     log = random_log(rng, TOPIC_NAMES[0], 0, 100)
     core = new_core(0)
     run(core, [log], rng)
-    assert core.plan(log.batch(20, 90), SCHEMAS) is None
+    assert core.plan(core.read([log.batch(20, 90)], SCHEMAS)) is None
     again = new_core(0)
-    first = again.plan(log.batch(0, 60), SCHEMAS)
+    first = again.plan(again.read([log.batch(0, 60)], SCHEMAS))
     assert first is not None
     again.commit(first, 0)
-    overlapping = again.plan(log.batch(30, 100), SCHEMAS)
+    overlapping = again.plan(again.read([log.batch(30, 100)], SCHEMAS))
     assert overlapping is not None
     again.commit(overlapping, 0)
     for view in ALL_VIEWS:
@@ -77,14 +77,14 @@ def test_a_gap_before_a_batch_stops_the_task() -> None:
     core = new_core(0)
     log = random_log(random.Random(1), TOPIC_NAMES[0], 0, 50)
     with pytest.raises(Exception, match="begins at offset 10, but the state covers only what is below 0"):
-        core.plan(log.batch(10, 50), SCHEMAS)
+        core.plan(core.read([log.batch(10, 50)], SCHEMAS))
 
 
 def test_planning_leaves_the_committed_state_alone() -> None:
     core = new_core(0)
     log = random_log(random.Random(1), TOPIC_NAMES[0], 0, 50)
     before = core.state.marker
-    core.plan(log.batch(0, 50), SCHEMAS)
+    core.plan(core.read([log.batch(0, 50)], SCHEMAS))
     assert core.state.marker is before
     assert all(len(view) == 0 for view in core.state.views.values())
 

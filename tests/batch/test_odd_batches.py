@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 from app.base.kafka.clients import aiokafka_options, java_options, librdkafka_options
 from app.base.settings import Settings
 from app.codecs.batches.inflating import NONE
-from app.domain.corrections.correction import Place
+from app.domain.records import Place
 from spark_batch.errors import Invalid
 from spark_batch.source.around import read_around, telling_of_more
 from spark_batch.source.kafka_range import read_spans

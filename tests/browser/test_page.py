@@ -13,7 +13,7 @@ from playwright import async_api as playwright
 
 from app.domain.event_time import NO_WATERMARK
 from app.domain.rows import RowKey
-from app.engine.drive.ownership.directory import GroupStanding
+from app.engine.drive.standing import GroupStanding
 from app.rides.views import VENDOR_TRIPS, ZONE_DEMAND
 from tests.support.http import BY_BASE, NOON_US, Serve, server_of, url_of, zone_table
 from tests.support.material.stored.tables import cells_of, ready_directory, task_of

@@ -9,8 +9,8 @@ from app.base.kafka.topic_admin import create_topics
 from app.base.settings import Settings
 from app.codecs.batches.origin_headers import OFFSET, TIMESTAMP_MS, TOPIC
 from app.domain.oracle.branch_fold import topic_of
-from app.domain.records import with_derived
 from app.domain.rules.admission import refusal
+from app.domain.source import with_derived
 from app.edge.cli.records.zones import publish_zones
 from app.rides.branches import AMOUNTS
 from app.rides.ride import RIDES

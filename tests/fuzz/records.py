@@ -15,8 +15,9 @@ from app.codecs.avro.decode import BlockDecoder, Packed
 from app.codecs.avro.schema import Schemas, WriterSchema
 from app.codecs.avro.strict import StrictDecoder, Unreadable
 from app.domain.event_time import NO_WATERMARK
-from app.domain.records import Record, with_derived
+from app.domain.records import Record
 from app.domain.rules.admission import refusal
+from app.domain.source import with_derived
 from app.engine.core.batch import Batch
 from app.engine.core.records.usable import Usable, usable_records
 from app.rides.ride import RIDES

@@ -11,7 +11,7 @@ from click.testing import CliRunner, Result
 
 from app.domain.rows import RowKey
 from app.edge.cli.tables.query import command
-from app.engine.drive.ownership.directory import GroupStanding
+from app.engine.drive.standing import GroupStanding
 from app.rides.views import VENDOR_TRIPS, ZONE_DEMAND
 from tests.support.http import BY_BASE, NOON_US, Serve, url_of, zone_table
 from tests.support.material.stored.tables import cells_of, ready_directory, task_of

@@ -16,7 +16,8 @@ from app.domain.records import TopicPartition
 from app.edge.http.application import create_app, create_runner
 from app.edge.http.context import ServedGroup
 from app.engine.drive.kafka.schemas import Awaited
-from app.engine.drive.ownership.directory import GroupStanding, Membership
+from app.engine.drive.ownership.directory import Membership
+from app.engine.drive.standing import GroupStanding
 from app.engine.drive.watch.progress import Cause, Stall
 from app.rides.ride import RIDES
 from app.rides.views import VENDOR_TRIPS, ZONE_DEMAND

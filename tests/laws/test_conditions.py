@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.domain.rules.condition import ConditionError, as_written, columns_of, holds, read_condition
+from app.domain.cleanliness.condition import ConditionError, as_written, columns_of, holds, read_condition
 
 PIECES = [
     "a",

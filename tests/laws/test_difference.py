@@ -9,9 +9,10 @@ from collections.abc import Iterable, Sequence
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from app.domain.difference import ComparedRow, DifferenceKind, Fate, RowDifference, Witness
+from app.domain.difference import ComparedRow, DifferenceKind, Fate, Witness
 from app.domain.naming.claims import NOTHING_FITS, suspected
 from app.domain.naming.named import name_rows
+from app.domain.naming.row_difference import RowDifference
 from app.domain.records import Record
 from app.domain.rows import Cells, RowKey
 from app.rides.ride import RIDES

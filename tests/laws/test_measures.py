@@ -11,8 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.domain.contribution import contribution
+from app.domain.fingerprint import INT64_MAX, INT64_MIN
 from app.domain.measures.kinds import MEASURES
-from app.domain.measures.parts import INT64_MAX, INT64_MIN, MERGERS, Merger, Op, merge_part
+from app.domain.measures.parts import MERGERS, Merger, Op, merge_part
 from app.domain.rows import merge_rows
 from app.domain.view import View
 from app.edge.http.documents import schemas

@@ -8,10 +8,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
 
-from app.domain.difference import DifferenceKind, RowDifference
+from app.domain.difference import DifferenceKind
 from app.domain.naming.blocks import OffBlock
 from app.domain.naming.gathered import NamedRun, gathered
 from app.domain.naming.named import name_rows
+from app.domain.naming.row_difference import RowDifference
 from tests.plants.faults import FAULTS
 from tests.plants.history import Table, tables_of
 from tests.plants.spoiling import Fault, Plant, Said, planted

@@ -13,7 +13,7 @@ from app.domain.branch import Branch
 from app.domain.errors import DefinitionError
 from app.domain.marker import BranchPosition, InputPosition
 from app.domain.oracle.branch_fold import topic_of
-from app.domain.records import with_derived
+from app.domain.source import with_derived
 from app.engine.core.completing import completed, empty_marker
 from app.engine.core.definition import TaskDefinition
 from app.testkit.harness import Harness

@@ -9,8 +9,8 @@ import pytest
 
 from app.testkit.checks import corrections, refusals
 from app.testkit.harness import Harness
+from app.testkit.history import run_script
 from app.testkit.simulation import script
-from app.testkit.simulation.history import run_script
 from app.testkit.simulation.parcels import MINUTE_US, ROUNDS
 from app.testkit.simulation.samples import START_US
 from app.testkit.simulation.script import draw_script

@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from app.base import names
 from app.codecs.stored.corrections import correction_bytes, read_outcome
 from app.domain.corrections.corrected import Applied, fold_corrections
-from app.domain.corrections.correction import Correction, Place
+from app.domain.corrections.correction import Correction
 from app.domain.corrections.refeed import Fed, Left, Plan, ViewStanding, plan_refeed
 from app.domain.oracle.view_fold import fold
-from app.domain.records import Record
+from app.domain.records import Place, Record
 from app.domain.rows import RowKey
 from app.domain.view import View
 from app.testkit.encoding import filled

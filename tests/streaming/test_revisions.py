@@ -14,12 +14,11 @@ from hypothesis import strategies as st
 from app.base import names
 from app.codecs.stored.corrections import correction_bytes, read_outcome
 from app.domain.contribution import contribution
-from app.domain.corrections.correction import Place
 from app.domain.corrections.refeed import Fed, ViewStanding, plan_refeed
 from app.domain.corrections.revision import revise
 from app.domain.errors import DefinitionError
 from app.domain.measures.kinds import Count, First, Max, Min, Sum
-from app.domain.records import Record
+from app.domain.records import Place, Record
 from app.domain.rows import Cells, RowKey
 from app.domain.view import View
 from app.testkit.encoding import filled

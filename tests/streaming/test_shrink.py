@@ -9,8 +9,8 @@ from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
+from app.testkit.history import run_script
 from app.testkit.simulate import failure_text, main
-from app.testkit.simulation.history import run_script
 from app.testkit.simulation.script import Script, draw_script
 from app.testkit.simulation.shrink import Kept, read_selection, selected, selection_text, shrink
 from app.testkit.simulation.steps import Kill, Produce

@@ -8,8 +8,8 @@ from functools import cache
 import pytest
 
 from app.testkit.cluster import until_idle
+from app.testkit.history import EndedHistory, run_script
 from app.testkit.simulate import failure_text
-from app.testkit.simulation.history import EndedHistory, run_script
 from app.testkit.simulation.script import draw_script
 from app.testkit.simulation.steps import Deploy, NewRules
 from tests.support.mutants.catalogue import Plant, plants

@@ -15,8 +15,9 @@ from pyspark.sql import SparkSession
 from app.domain.contribution import contribution, key_of
 from app.domain.naming.evidence import Translator
 from app.domain.oracle.view_fold import fold
-from app.domain.records import Record, with_derived
+from app.domain.records import Record
 from app.domain.rows import Cells, RowKey
+from app.domain.source import with_derived
 from app.engine.core.views.again import row_again
 from spark_batch.findings.report import Report
 from spark_batch.reconcile import reconcile

@@ -15,8 +15,7 @@ from app.base.registry.schemas import RegistrySchemas
 from app.base.setting_groups import KafkaSettings
 from app.base.settings import Settings
 from app.codecs.avro.strict import StrictDecoder, Unreadable
-from app.domain.records import Record
-from app.domain.records import TopicPartition as Place
+from app.domain.records import Record, TopicPartition
 from app.domain.source import Source
 from tests.support.machine.waiting import wait_for
 
@@ -47,7 +46,7 @@ def read(settings: Settings, topic: str, partition: int) -> list[Message]:
     A commit is told to the writer before its markers are in the log. So first every transaction that has a record
     here now is waited for: what somebody has answered from would be missing otherwise.
     """
-    at, cluster = Place(topic, partition), cluster_of(settings.kafka)
+    at, cluster = TopicPartition(topic, partition), cluster_of(settings.kafka)
     (end,) = cluster.log_ends([at], committed=False).values()
     wait_for(lambda: cluster.log_ends([at], committed=True)[at] >= end, f"all of {topic}-{partition} is decided")
     return list(committed(librdkafka_options(settings.kafka), topic, partition))
@@ -55,7 +54,7 @@ def read(settings: Settings, topic: str, partition: int) -> list[Message]:
 
 def log_ends(settings: Settings, source: Source) -> dict[tuple[str, int], int]:
     """Where each topic-partition of the source ends now."""
-    places = [Place(t.name, p) for t in source.topics for p in range(settings.topics.partitions)]
+    places = [TopicPartition(t.name, p) for t in source.topics for p in range(settings.topics.partitions)]
     ends = cluster_of(settings.kafka).log_ends(places, committed=True)
     return {(p.topic, p.partition): end for p, end in ends.items()}
 

@@ -15,7 +15,9 @@ from confluent_kafka import (
     KafkaError,
     KafkaException,
     TopicCollection,
-    TopicPartition,
+)
+from confluent_kafka import (
+    TopicPartition as KafkaPartition,
 )
 from confluent_kafka.admin import AdminClient
 
@@ -23,7 +25,7 @@ from app.base.kafka.clients import librdkafka_options
 from app.base.kafka.passing import ANSWERS, passes
 from app.base.setting_groups import KafkaSettings
 from app.domain.errors import FlagfallError
-from app.domain.records import TopicPartition as Place
+from app.domain.records import TopicPartition
 
 ASK_AGAIN_SECONDS = 0.1
 FIRST_PATIENCE_SECONDS = 0.5
@@ -79,20 +81,22 @@ class Cluster:
 
         return self._answered(self._administrator, ask) if wanted else {}
 
-    def log_starts(self, places: Iterable[Place]) -> dict[Place, int]:
+    def log_starts(self, places: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
         """First offset that each topic-partition still has."""
         return self._offsets(self._written, places, OFFSET_BEGINNING)
 
-    def log_ends(self, places: Iterable[Place], *, committed: bool) -> dict[Place, int]:
+    def log_ends(self, places: Iterable[TopicPartition], *, committed: bool) -> dict[TopicPartition, int]:
         """Offset behind the last record: the high watermark, or with `committed` the last stable offset."""
         return self._offsets(self._committed if committed else self._written, places, OFFSET_END)
 
-    def _offsets(self, kept: _Kept[Consumer], places: Iterable[Place], which: int) -> dict[Place, int]:
+    def _offsets(
+        self, kept: _Kept[Consumer], places: Iterable[TopicPartition], which: int
+    ) -> dict[TopicPartition, int]:
         """`which`: first or last, as Kafka's protocol has them beside the times that it can be asked about."""
         wanted = sorted(set(places))
 
-        def ask(client: Consumer, seconds: float) -> dict[Place, int]:
-            asked = [TopicPartition(place.topic, place.partition, which) for place in wanted]
+        def ask(client: Consumer, seconds: float) -> dict[TopicPartition, int]:
+            asked = [KafkaPartition(place.topic, place.partition, which) for place in wanted]
             try:
                 told = client.offsets_for_times(asked, timeout=seconds)
             except KafkaException as error:
@@ -101,15 +105,15 @@ class Cluster:
 
         return self._answered(kept, ask) if wanted else {}
 
-    def _offset(self, told: TopicPartition, seconds: float) -> tuple[Place, int]:
-        place = Place(told.topic, told.partition)
+    def _offset(self, told: KafkaPartition, seconds: float) -> tuple[TopicPartition, int]:
+        place = TopicPartition(told.topic, told.partition)
         if told.error is not None:
             raise self._unanswered([place], told.error, seconds)
         if told.offset < 0:
             raise NotNow(self._leaderless(str(place)))
         return place, told.offset
 
-    def _unanswered(self, places: Sequence[Place], error: KafkaError, seconds: float) -> ClusterError:
+    def _unanswered(self, places: Sequence[TopicPartition], error: KafkaError, seconds: float) -> ClusterError:
         """librdkafka calls a topic-partition unknown that has no leader: of a broker that was frozen its controller
         says so until it counts it again. Whether it is there at all the topics themselves tell."""
         about = f"{places[0]} and {len(places) - 1} more" if places[1:] else str(places[0])

@@ -7,12 +7,13 @@ from collections.abc import Collection, Iterator, Mapping
 from contextlib import closing
 from typing import Any
 
-from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, KafkaException, Message, TopicPartition
+from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, KafkaException, Message
+from confluent_kafka import TopicPartition as KafkaPartition
 
 from app.base.kafka.cluster import ASK_AGAIN_SECONDS, Cluster
 from app.base.kafka.passing import passes
 from app.domain.errors import FlagfallError
-from app.domain.records import TopicPartition as Place
+from app.domain.records import TopicPartition
 
 READ_TIMEOUT_SECONDS = 30.0
 FETCH_WAIT_MS = 10
@@ -51,7 +52,7 @@ def committed(
     }
     with closing(Consumer(settings)) as consumer:
         end, lowest = _end(consumer, topic, partition), 0
-        consumer.assign([TopicPartition(topic, partition, start)])
+        consumer.assign([KafkaPartition(topic, partition, start)])
         while True:
             for message in _next(consumer, f"{topic}-{partition}"):
                 if _is_end(message, end):
@@ -64,7 +65,7 @@ def committed(
                     return
 
 
-def await_decided(cluster: Cluster, places: Collection[Place]) -> None:
+def await_decided(cluster: Cluster, places: Collection[TopicPartition]) -> None:
     """Wait until each transaction that has a record in these logs now has ended.
 
     One that is open hides what others have committed behind it. Raises ClusterError, LogSilent if one stays open for
@@ -101,7 +102,7 @@ def _end(consumer: Consumer, topic: str, partition: int) -> int:
     deadline = time.monotonic() + READ_TIMEOUT_SECONDS
     while True:
         try:
-            ends = consumer.get_watermark_offsets(TopicPartition(topic, partition), timeout=READ_TIMEOUT_SECONDS)
+            ends = consumer.get_watermark_offsets(KafkaPartition(topic, partition), timeout=READ_TIMEOUT_SECONDS)
         except KafkaException as error:
             told = f"{topic}-{partition}: {error.args[0].str()}"
             if not passes(error.args[0]):

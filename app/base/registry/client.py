@@ -9,6 +9,7 @@ from typing import Any, Literal, NamedTuple
 from confluent_kafka.schema_registry import Schema, SchemaRegistryClient
 from confluent_kafka.schema_registry.error import SchemaRegistryError
 
+from app.base.asking import MAX_TOLD
 from app.base.errors import RegistryUnavailable, SchemaRefused
 from app.base.registry.answers import TooLarge, bounded_client, writer_schema_of
 from app.base.registry.compatibility import COMPATIBILITY
@@ -25,7 +26,6 @@ TIMEOUT_SECONDS = 10.0
 PATIENT_SECONDS = 45.0
 """The same for those who have nothing else to do: a registry that is slow does answer."""
 RETRIES = 1
-MAX_TOLD = 300
 
 SubjectState = Literal["registered", "other schema", "missing"]
 

@@ -15,18 +15,11 @@ import pyarrow.compute as pc
 import pyruhvro
 
 from app.codecs.avro.column_types import AVRO
+from app.codecs.avro.schema import framing
 from app.codecs.column_types import HELD
 from app.domain.column import Kind
 
-MAGIC = b"\x00"
-SCHEMA_ID_BYTES = 4
-
 _ARROW_TYPES: dict[str, pa.DataType] = {AVRO[kind].written: HELD[kind].arrow for kind in Kind}
-
-
-def framing(schema_id: int) -> bytes:
-    """The five bytes before every value: magic zero and the registry's schema id, big-endian."""
-    return MAGIC + schema_id.to_bytes(SCHEMA_ID_BYTES, "big")
 
 
 def encode_frame(frame: pl.DataFrame, schema: Mapping[str, Any], schema_id: int) -> list[bytes]:

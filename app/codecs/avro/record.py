@@ -9,8 +9,8 @@ from typing import Any
 
 import fastavro
 
-from app.codecs.avro.encode import framing
 from app.codecs.avro.record_schema import record_schema
+from app.codecs.avro.schema import framing
 from app.domain.records import Value
 from app.domain.source import Source
 

@@ -12,7 +12,8 @@ from typing import Any
 
 import fastavro
 
-HEADER_BYTES = 5
+HEADER_BYTES, MAGIC = 5, b"\0"
+"""Of the Confluent framing, which begins every value."""
 
 
 AVRO = "AVRO"
@@ -68,3 +69,8 @@ def _for_reading(schema: Any) -> Any:
     if isinstance(schema, dict):
         return {name: _for_reading(part) for name, part in schema.items() if name not in ("logicalType", "default")}
     return schema
+
+
+def framing(schema_id: int) -> bytes:
+    """The five bytes before every value: magic zero and the registry's schema id, big-endian."""
+    return MAGIC + schema_id.to_bytes(HEADER_BYTES - len(MAGIC), "big")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from app.codecs.arrays import Bytes, Int64s
 from app.codecs.blobs import NULL
 from app.codecs.compiled import READABLE, compiled
-from app.domain.measures.parts import INT64_MAX
+from app.domain.fingerprint import INT64_MAX
 
 
 @compiled(f"UniTuple(int64, 2)({READABLE}, int64, int64)")

@@ -6,7 +6,8 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from app.domain.corrections.correction import Correction, Place
+from app.domain.corrections.correction import Correction
+from app.domain.records import Place
 from app.domain.rows import RowKey
 
 

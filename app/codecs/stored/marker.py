@@ -15,6 +15,7 @@ from typing import Any
 
 import orjson
 
+from app.domain.cleanliness.rule import Refusing
 from app.domain.errors import LayoutError
 from app.domain.marker import (
     AlertPosition,
@@ -28,7 +29,6 @@ from app.domain.marker import (
     ViewPosition,
 )
 from app.domain.rules.epochs import GraceEpoch, SkewEpoch
-from app.domain.rules.rule import Refusing
 
 LAYOUT = 6
 READABLE = (1, 2, 3, 4, 5, 6)

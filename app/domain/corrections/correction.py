@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import NamedTuple
 
-from app.domain.fingerprint import MAX_OFFSET, Origin, mix, pack, signed
-from app.domain.measures.parts import INT64_MAX, INT64_MIN
-from app.domain.records import Value
+from app.domain.fingerprint import INT64_MAX, INT64_MIN, MAX_OFFSET, Origin, mix, pack, signed
+from app.domain.records import Place, Value
 from app.domain.rows import Cells, RowKey, end_of
 from app.domain.source import MAX_TEXT_BYTES, Column, Kind
 from app.domain.view import FIRST_WINDOW, View
@@ -17,17 +15,6 @@ _FIRST_WINDOW = Column(FIRST_WINDOW.name, Kind.INSTANT, nullable=False)
 
 FARTHEST_US = 1 << 62
 """No window begins or ends farther from the epoch: its end plus grace must fit into 64 bits."""
-
-
-class Place(NamedTuple):
-    """Where a source record stands."""
-
-    topic: str
-    partition: int
-    offset: int
-
-    def __str__(self) -> str:
-        return f"{self.topic}-{self.partition} at {self.offset}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,12 +9,13 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from app.domain.contribution import contribution, key_of
-from app.domain.corrections.correction import Correction, Place, Refusal, why_not_applied
+from app.domain.corrections.correction import Correction, Refusal, why_not_applied
 from app.domain.event_time import NO_WATERMARK
 from app.domain.marker import LIVE, Fates, Marker
-from app.domain.records import Record, with_derived
+from app.domain.obeyed import lowest_seen_us
+from app.domain.records import Place, Record
 from app.domain.rows import Cells, RowKey, merge_rows
-from app.domain.rules.obeyed import lowest_seen_us
+from app.domain.source import with_derived
 from app.domain.view import View
 
 ADDED_AT_ONCE = 1_000

@@ -13,10 +13,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
 
-from app.domain.fingerprint import signed
-
-INT64_MIN = -(1 << 63)
-INT64_MAX = (1 << 63) - 1
+from app.domain.fingerprint import INT64_MAX, INT64_MIN, signed
 
 
 class Op(StrEnum):

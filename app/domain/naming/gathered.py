@@ -7,8 +7,9 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from app.domain.difference import DifferenceKind, RowDifference
+from app.domain.difference import DifferenceKind
 from app.domain.naming.evidence import Evidence
+from app.domain.naming.row_difference import RowDifference
 from app.domain.naming.runs import OffsetRun, by_topic_partition, runs_of
 from app.domain.view import View
 

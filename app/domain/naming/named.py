@@ -6,18 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 
-from app.domain.difference import (
-    ComparedRow,
-    DifferenceKind,
-    RowDifference,
-    is_processing_fault,
-    is_store_fault,
-    unequal,
-    wrong_side,
-)
+from app.domain.difference import ComparedRow, DifferenceKind, is_processing_fault, is_store_fault, unequal, wrong_side
 from app.domain.naming.claims import Claim, claims_of, is_missing, is_off
 from app.domain.naming.evidence import Evidence
 from app.domain.naming.narrowed import narrowed
+from app.domain.naming.row_difference import RowDifference
 from app.domain.naming.runs import runs_of
 from app.domain.rows import COUNT_AT, Cells
 from app.domain.view import View

@@ -10,9 +10,10 @@ from app.domain.advance import Advance
 from app.domain.event_time import NO_WATERMARK
 from app.domain.pairs.alert import END, START, Alert
 from app.domain.pairs.join import Side
-from app.domain.records import Record, Value, as_integer, with_derived
+from app.domain.records import Record, Value, as_integer
 from app.domain.rules.admission import refusal
 from app.domain.rules.epochs import AS_DECLARED, Rules
+from app.domain.source import with_derived
 
 
 class ToldAlert(NamedTuple):

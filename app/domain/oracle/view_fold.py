@@ -13,10 +13,11 @@ from dataclasses import dataclass, field
 from app.domain.advance import Advance
 from app.domain.contribution import contribution, key_of
 from app.domain.event_time import NO_WATERMARK
-from app.domain.records import Record, Refused, TopicPartition, Value, as_integer, with_derived
+from app.domain.records import Record, Refused, TopicPartition, Value, as_integer
 from app.domain.rows import Cells, RowKey, end_of, last_of
 from app.domain.rules.admission import refusal
 from app.domain.rules.epochs import AS_DECLARED, Rules
+from app.domain.source import with_derived
 from app.domain.view import View
 
 

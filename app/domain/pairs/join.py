@@ -10,14 +10,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from functools import cached_property
 
 from app.domain.errors import DefinitionError
 from app.domain.fingerprint import Origin, mix, pack, signed
-from app.domain.pairs.half import Half, Only
-from app.domain.pairs.join_problems import join_problems
+from app.domain.pairs.half import Half, Only, half_problems, selection_problems
 from app.domain.pairs.joined import LEFT_ORIGIN, RIGHT_ORIGIN, Either, JoinKind, Side, Taken, joined_column, taken_of
 from app.domain.pairs.pairing import Pairing
 from app.domain.records import Value
@@ -51,7 +50,7 @@ class Join(Pairing):
     kind: JoinKind = JoinKind.INNER
 
     def __post_init__(self) -> None:
-        problems = list(join_problems(self))
+        problems = list(_problems(self))
         if problems:
             raise DefinitionError(f"join {self.name!r} is not usable", problems)
 
@@ -89,6 +88,10 @@ class Join(Pairing):
         """Columns of a side that joined records hold."""
         return tuple(dict.fromkeys(name for taken in self.columns if (name := taken_of(taken, side)) is not None))
 
+    def column(self, taken: Taken | Either) -> Column:
+        """What a column of the joined record may hold."""
+        return joined_column(taken, {side: self.half(side) for side in Side}, self.kind, self.reported_at)
+
     def origin(self, side: Side, partition: int, offset: int) -> int:
         """The packed origin of a half."""
         half = self.half(side)
@@ -97,7 +100,7 @@ class Join(Pairing):
     @cached_property
     def source(self) -> Source:
         """The joined records as a source: views over it read them like any other."""
-        columns = tuple(joined_column(self, taken) for taken in self.columns)
+        columns = tuple(self.column(taken) for taken in self.columns)
         named = zip((LEFT_ORIGIN, RIGHT_ORIGIN), Side, strict=True)
         origins = tuple(Column(name, Kind.IDENTIFIER, self.kind.may_lack(side), 0) for name, side in named)
         skew = max(self.left.source.skew_seconds, self.right.source.skew_seconds)
@@ -151,3 +154,52 @@ def proof_of(values: Mapping[str, Value]) -> tuple[int, int]:
     """Count and fingerprint of a joined record: those of the halves it was made of, two or (unmatched) one."""
     origins = [int(told) for name in (LEFT_ORIGIN, RIGHT_ORIGIN) if (told := values[name]) is not None]
     return len(origins), signed(sum(map(mix, origins)))
+
+
+def _problems(join: Join) -> Iterator[str]:
+    if not 0 < join.number < 1 << 16:
+        yield f"number {join.number} is not in 1..65535"
+    if join.bound_seconds < 0 or join.grace_seconds < 0:
+        yield "bound_seconds and grace_seconds may not be negative"
+    if join.left.topic == join.right.topic:
+        yield from selection_problems("left", join.left, "right", join.right)
+    for side in Side:
+        yield from half_problems(side, join.half(side))
+    unknown = list(_unknown_columns(join))
+    yield from unknown
+    names = [taken.name for taken in join.columns]
+    if len(set(names)) != len(names):
+        yield f"column names are used twice: {names}"
+    for name in sorted({LEFT_ORIGIN, RIGHT_ORIGIN} & set(names)):
+        yield f"column name {name!r} is the joined record's own"
+    for role, name in (("key", join.key), ("reported_at", join.reported_at)):
+        if name not in names:
+            yield f"{role} column {name!r} is not among the joined columns"
+    if not unknown:
+        yield from _column_problems(join)
+
+
+def _unknown_columns(join: Join) -> Iterator[str]:
+    for taken in join.columns:
+        for side in Side:
+            name = taken_of(taken, side)
+            if name is not None and name not in join.half(side).source.by_name:
+                yield f"column {taken.name!r}: no column {name!r} on the {side} side"
+
+
+def _column_problems(join: Join) -> Iterator[str]:
+    for taken in join.columns:
+        if isinstance(taken, Either):
+            left, right = (join.half(side).source.by_name[taken.column_of(side)].kind for side in Side)
+            if left is not right:
+                yield f"column {taken.name!r}: {left} on the left side, {right} on the right"
+        column = join.column(taken)
+        if taken.name != join.reported_at:
+            continue
+        if column.kind is not Kind.INSTANT:
+            yield f"reported_at column {taken.name!r} is {column.kind}, not {Kind.INSTANT}"
+        if column.nullable:
+            yield (
+                f"reported_at column {taken.name!r} may be null in a joined record of kind {join.kind}; take the time "
+                "of a half that is always there, or Either of both"
+            )

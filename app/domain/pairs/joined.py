@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING
 
 from app.domain.column import Column, widest
-
-if TYPE_CHECKING:
-    from app.domain.pairs.join import Join
+from app.domain.pairs.half import Half
 
 LEFT_ORIGIN, RIGHT_ORIGIN = "left_origin", "right_origin"
 """Columns of a joined record: the packed origins (`app.domain.fingerprint`) of its two halves."""
@@ -57,7 +55,7 @@ class Either:
         return self.left if side is Side.LEFT else self.right
 
 
-def joined_column(join: Join, taken: Taken | Either) -> Column:
+def joined_column(taken: Taken | Either, halves: Mapping[Side, Half], kind: JoinKind, reported_at: str) -> Column:
     """What a column of the joined record may hold; null where its side may be missing.
 
     A half that counts has an id and a time, so those are never null in `reported_at` and in an `Either`.
@@ -65,8 +63,8 @@ def joined_column(join: Join, taken: Taken | Either) -> Column:
     held: list[tuple[Column, bool, bool]] = []
     for side in Side:
         if (name := taken_of(taken, side)) is not None:
-            half, lacking = join.half(side), join.kind.may_lack(side)
-            sure = name in (half.id, half.at) and (isinstance(taken, Either) or taken.name == join.reported_at)
+            half, lacking = halves[side], kind.may_lack(side)
+            sure = name in (half.id, half.at) and (isinstance(taken, Either) or taken.name == reported_at)
             held.append((half.source.by_name[name], lacking, half.source.by_name[name].nullable and not sure))
     of = held[0][0]
     if isinstance(taken, Taken):

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from app.domain.cleanliness.condition import holds
 from app.domain.event_time import is_skewed
-from app.domain.records import Reason, Record, TopicPartition, Value, as_integer, out_of_bounds
-from app.domain.rules.condition import holds
+from app.domain.records import Reason, Record, TopicPartition, Value, as_integer
 from app.domain.rules.epochs import AS_DECLARED, Rules
-from app.domain.source import Source
+from app.domain.source import Source, out_of_bounds
 
 
 def refusal(source: Source, record: Record, values: dict[str, Value], rules: Rules = AS_DECLARED) -> str | None:

@@ -11,9 +11,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, TypeVar
 
+from app.domain.cleanliness.rule import Refusing
 from app.domain.event_time import NO_WATERMARK
 from app.domain.records import TopicPartition
-from app.domain.rules.rule import Refusing
 from app.domain.source import Source
 from app.domain.view import View
 from app.domain.windows.durations import SECOND_US

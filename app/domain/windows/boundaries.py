@@ -15,8 +15,6 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from app.domain.windows.durations import SECOND_US
 
 HOUR_SECONDS, DAY_SECONDS = 3600, 86_400
-EARLIEST_US, LATEST_US = -5_364_662_400_000_000, 10_413_792_000_000_000
-"""1800 and 2300, between which a table of boundaries may lie: hours of five centuries are 35 MB."""
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 

@@ -9,8 +9,9 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar
 
+from app.domain.event_time import EARLIEST_US, LATEST_US
 from app.domain.source import Source
-from app.domain.windows.boundaries import EARLIEST_US, LATEST_US, Boundaries, Unit, boundaries, is_zone
+from app.domain.windows.boundaries import Boundaries, Unit, boundaries, is_zone
 from app.domain.windows.contract import Window
 
 

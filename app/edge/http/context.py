@@ -15,8 +15,9 @@ from app.domain.view import View
 from app.edge.http.long_work import LongWork
 from app.edge.http.problems import Problem
 from app.edge.http.zone_names import Names, no_names
-from app.engine.drive.ownership.directory import Directory, GroupStanding
+from app.engine.drive.ownership.directory import Directory
 from app.engine.drive.questions import AskAwaited
+from app.engine.drive.standing import GroupStanding
 from app.engine.drive.watch.liveness import Liveness
 
 WHY = {

@@ -13,12 +13,11 @@ from app.base.files.bounded import LARGE_BYTES, read_bounded
 from app.codecs.avro.admission import is_shallow
 from app.codecs.avro.schema import Schemas
 from app.codecs.avro.strict import StrictDecoder, Unreadable
-from app.domain.corrections.correction import Place
 from app.domain.corrections.refeed import Left
 from app.domain.errors import FlagfallError
-from app.domain.records import Record, Value, with_derived
+from app.domain.records import Place, Record, Value
 from app.domain.rules.admission import refusal
-from app.domain.source import Column, Source
+from app.domain.source import Column, Source, with_derived
 from app.edge.late.originals import Whole, as_kept
 from app.edge.late.refused import RefusedRecord
 

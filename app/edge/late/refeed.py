@@ -15,10 +15,10 @@ from app.codecs.avro.schema import Schemas
 from app.codecs.stored.corrections import correction_bytes
 from app.domain.catalogue import Catalogue
 from app.domain.contribution import key_of
-from app.domain.corrections.correction import Correction, Place, Refusal
+from app.domain.corrections.correction import Correction, Refusal
 from app.domain.corrections.refeed import WORDS, Fed, ViewStanding, place_of, plan_refeed
-from app.domain.records import Record, with_derived
-from app.domain.source import Source
+from app.domain.records import Place, Record
+from app.domain.source import Source, with_derived
 from app.domain.view import View
 from app.edge.late.mending import NO_SOURCE, Mended, usable
 from app.edge.late.originals import Originals

@@ -16,9 +16,8 @@ from app.codecs.batches import origin_headers
 from app.codecs.batches.carrying import Original, original_of
 from app.codecs.batches.origin_headers import REASON, TIMESTAMP_MS, VERSIONS, VIEWS
 from app.codecs.batches.record_headers import Headers
-from app.domain.corrections.correction import Place
 from app.domain.errors import LayoutError
-from app.domain.records import TopicPartition
+from app.domain.records import Place, TopicPartition
 
 LATE = "late"
 """What stands for the reason of a record of the late topic."""

@@ -18,11 +18,11 @@ from app.base.kafka.committed import committed
 from app.base.settings import Settings
 from app.codecs.stored.corrections import CorrectionOutcome, read_outcome
 from app.codecs.stored.export import read_export
-from app.domain.corrections.correction import Place
 from app.domain.corrections.refeed import ViewStanding
 from app.domain.errors import FlagfallError
 from app.domain.marker import Marker
 from app.domain.measures.parts import Op, Take
+from app.domain.records import Place
 from app.domain.rows import Cells, RowKey
 from app.domain.view import WINDOW_NAME, View
 

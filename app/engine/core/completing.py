@@ -24,9 +24,9 @@ from app.domain.marker import (
     former_key,
     unknown_topic,
 )
+from app.domain.obeyed import giving_grace, held_to
 from app.domain.pairs.pairing import Pairing
 from app.domain.rules.epochs import GraceEpoch
-from app.domain.rules.obeyed import giving_grace, held_to
 from app.domain.view import View
 from app.engine.core.definition import TaskDefinition
 

@@ -1,9 +1,9 @@
 """The core of a task, without I/O: batches go in, transactions come out, commits are told.
 
     core = TaskCore(definition, state)
-    transaction = core.plan(batch, schemas)     # built aside; the state is untouched
+    transaction = core.plan(core.read(batches, schemas))    # built aside; the state is untouched
     ... write it in one Kafka transaction ...
-    core.commit(transaction, marker_offset)     # now queries see it
+    core.commit(transaction, marker_offset)                 # now queries see it
 
 Between batches the core may have something of its own to do: windows to close, rows to expire, halves that leave.
 `keep_up` gives it in bounded steps, as transactions like any other; `build` reads again what a new view missed.
@@ -53,10 +53,6 @@ class TaskCore:
         self.state = state
         self.log_ends = LogEnds()
 
-    def plan(self, batch: Batch, schemas: Schemas) -> Transaction | None:
-        """What the batch does; None if all of it lies below the position. `read` and `plan_read` in one."""
-        return self.plan_read(self.read([batch], schemas))
-
     def read(self, batches: Iterable[Batch], schemas: Schemas) -> list[Read]:
         """What of the batches is new, decoded and judged.
 
@@ -67,7 +63,7 @@ class TaskCore:
         found = (read_batch(self.definition, batch, position_in(batch.topic), schemas) for batch in batches)
         return [read for read in found if read is not None]
 
-    def plan_read(self, reads: Sequence[Read]) -> Transaction | None:
+    def plan(self, reads: Sequence[Read]) -> Transaction | None:
         """What the batches do in one transaction; None if there is nothing new.
 
         More than one only of `definition.joint_topics`, and of each topic one. StateError if the task has moved

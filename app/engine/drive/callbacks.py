@@ -1,7 +1,8 @@
 """What runner, writer, tables and driver call of each other: who calls, when, on which thread, and what may block.
 
 "The loop" is the worker's event loop, in its main thread. Nothing here may hold it: what takes longer than a step of
-some milliseconds goes to a thread. What may be awaited holds up its own task only.
+some milliseconds goes to a thread. What may be awaited holds up its own task only. Those that hand over a part, or tell
+of one, stand beside it: `OnFailure`, `Start`, `OnStep`.
 """
 
 from __future__ import annotations
@@ -16,9 +17,6 @@ from app.engine.core.task_state import TaskState
 
 if TYPE_CHECKING:
     from app.domain.advance import Advance
-    from app.engine.drive.kafka.writer import TaskWriter
-    from app.engine.drive.ownership.state_reader import Progress
-    from app.engine.drive.runner import TaskRunner
 
 
 class Done(Protocol):
@@ -51,16 +49,6 @@ class OnGap(Protocol):
     def __call__(self, topic: str, offset: int) -> None: ...
 
 
-class OnFailure(Protocol):
-    """The runner's loop has ended by this error; nothing of the task's state may be believed any more.
-
-    The runner calls it on the loop, last of all, once. It must not block, nor await: what follows (the task taken
-    again after a fence, the worker's end after all else) is begun in the background.
-    """
-
-    def __call__(self, runner: TaskRunner, error: BaseException) -> None: ...
-
-
 class Reread(Protocol):
     """Gives a stretch of a partition's log again, or its first part, with the advances that were made in it.
 
@@ -91,29 +79,10 @@ class Heartbeat(Protocol):
     def __call__(self) -> Awaitable[bool]: ...
 
 
-class Start(Protocol):
-    """Starts a task that is whole: its state equals its log, and its writer has fenced all others.
-
-    `TakeOver` calls it on the loop, for each task as soon as its own changelog is read, while others are still being
-    read. It must not block: it makes a runner and starts its loop. From then on the writer is the runner's to stop.
-    """
-
-    def __call__(self, partition: int, state: TaskState, writer: TaskWriter) -> None: ...
-
-
 class Ready(Protocol):
     """A state is whole; `StateReader` calls it on the loop, once for each partition. It must not block."""
 
     def __call__(self, partition: int, state: TaskState) -> None: ...
-
-
-class OnStep(Protocol):
-    """So much of a task's changelog has been read.
-
-    `StateReader` calls it on the loop, after every step of a partition. It must not block: it is kept for who asks.
-    """
-
-    def __call__(self, progress: Progress, /) -> None: ...
 
 
 class WriteInPlace(Protocol):

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from app.domain.marker import Marker
     from app.engine.drive.kafka.schemas import Awaited
     from app.engine.drive.runner import TaskRunner
-    from app.engine.drive.watch.progress import ProgressSample
+    from app.engine.drive.standing import ProgressSample
 
 
 class Check(Protocol):

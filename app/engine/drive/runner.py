@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Sequence, Set
+from typing import Protocol
 
 from app.codecs.avro.schema import Schemas
 from app.engine.core.advances import LogEnds
@@ -12,12 +13,11 @@ from app.engine.core.batch import Batch, Transaction
 from app.engine.core.task import TaskCore
 from app.engine.drive import background, failpoints
 from app.engine.drive.budget import TransactionBudget
-from app.engine.drive.callbacks import AskLogEnds, BackPressure, Done, OnFailure, OnGap, Reread
+from app.engine.drive.callbacks import AskLogEnds, BackPressure, Done, OnGap, Reread
 from app.engine.drive.kafka.schemas import SchemaCache
 from app.engine.drive.kafka.writer import TaskWriter
+from app.engine.drive.standing import Doing, Stood
 from app.engine.drive.waiting import TakenBatch, WaitingBatches
-from app.engine.drive.watch.failures import Stood
-from app.engine.drive.watch.progress import Doing
 from app.engine.drive.withheld import Withheld, schema_ids
 
 log = logging.getLogger(__name__)
@@ -25,6 +25,16 @@ log = logging.getLogger(__name__)
 FOLDS_BEFORE_UPKEEP = 4
 """Large batches that are folded, while there are more, before what follows from the watermarks is done for all at once:
 closing, publishing and expiring take a transaction each, whatever they hold."""
+
+
+class OnFailure(Protocol):
+    """The runner's loop has ended by this error; nothing of the task's state may be believed any more.
+
+    The runner calls it on the loop, last of all, once. It must not block, nor await: what follows (the task taken
+    again after a fence, the worker's end after all else) is begun in the background.
+    """
+
+    def __call__(self, runner: TaskRunner, error: BaseException) -> None: ...
 
 
 class TaskRunner:
@@ -209,7 +219,7 @@ class TaskRunner:
         async with self._budget.step():
             reads = self.core.read(self._folding, schemas)
         async with self._budget.step():
-            transaction = self.core.plan_read(reads)
+            transaction = self.core.plan(reads)
         await self._write(transaction)
         self._folding = ()
         failpoints.reached(failpoints.BATCH_APPLIED)

@@ -30,7 +30,7 @@ def warm_up(definitions: Iterable[TaskDefinition]) -> None:
         joint = [_without_records(topic) for topic in sorted(definition.joint_topics)]
         others = [[_without_records(topic)] for topic in definition.topics if topic not in definition.joint_topics]
         for batches in [joint, *others]:
-            transaction = core.plan_read(core.read(batches, {}))
+            transaction = core.plan(core.read(batches, {}))
             if transaction is not None:
                 core.commit(transaction, 0)
     gc.collect()

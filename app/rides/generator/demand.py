@@ -9,9 +9,10 @@ import numpy as np
 import polars as pl
 
 from app.codecs.arrays import Int64s
+from app.domain.event_time import YEAR_2100_US
 from app.domain.windows.durations import SECOND_US
 from app.rides.new_york import ZONE
-from app.rides.ride import HOUR_US, YEAR_2100_US
+from app.rides.ride import HOUR_US
 
 # Rides per hour of the day, thousandths of the mean hour of a week; from TLC's yellow 2019 and Uber 2020-22.
 WEEKDAY = (

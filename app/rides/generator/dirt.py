@@ -15,9 +15,6 @@ from app.codecs.arrays import Int64s
 from app.rides.generator.draws import Bools, Draws
 from app.rides.ride import HOUR_US
 
-MINUTE_US = 60_000_000
-DAY_US = 24 * HOUR_US
-
 STRAY_DAYS_US = (1_230_681_600_000_000, 4_039_372_800_000_000)
 """2008-12-31 and 2098-01-01, 00:00 UTC: a past that real files show, and a future no clock believes."""
 

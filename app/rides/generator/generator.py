@@ -12,6 +12,7 @@ import numpy as np
 import polars as pl
 
 from app.codecs.arrays import Int64s
+from app.domain.event_time import YEAR_2000_US
 from app.rides.frames import ride_columns
 from app.rides.generator.demand import LAST_REPORT, MAX_NUMBER, Demand
 from app.rides.generator.dirt import Dirt, has_refund, origins, soil
@@ -19,7 +20,6 @@ from app.rides.generator.draws import Draws
 from app.rides.generator.meter import charge
 from app.rides.generator.trips import drive
 from app.rides.generator.zone_shares import SERVICES
-from app.rides.ride import YEAR_2000_US
 from app.rides.ride_id import hex_digits
 
 DEFAULT_START = dt.datetime(2026, 1, 5, 5, tzinfo=dt.UTC)

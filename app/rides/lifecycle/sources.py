@@ -5,8 +5,9 @@ Both topics have the ride id as their key, so all records of a ride are in one t
 
 from __future__ import annotations
 
+from app.domain.event_time import YEAR_2000_US, YEAR_2100_US
 from app.domain.source import Column, Kind, Source, SourceTopic
-from app.rides.ride import CENTS_LIMIT, YEAR_2000_US, YEAR_2100_US
+from app.rides.ride import CENTS_LIMIT
 
 START, END = "START", "END"
 """What `kind` says. Taxi, driver and ride id are those of both; the zone is where it happened."""

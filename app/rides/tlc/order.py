@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 
 from app.rides.frames import reported_at_us
+from app.rides.ride import DAY_US
 from app.rides.ride_id import with_ride_id
 from app.rides.tlc.identity import Period
 from app.rides.tlc.merge import merged
@@ -19,7 +20,6 @@ from app.rides.tlc.spill import Spill
 
 By = Literal["reported", "pickup", "file"]
 
-DAY_US = 86_400_000_000
 HELD_RIDES = 100_000
 """Rides of all files that are in memory at once, more where more are of one time: a bin of each file."""
 MOST_BINS = 256

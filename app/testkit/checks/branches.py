@@ -7,7 +7,8 @@ from collections.abc import Iterator, Sequence
 from app.codecs.batches.origin_headers import OFFSET, PARTITION, TIMESTAMP_MS, TOPIC
 from app.domain.branch import Branch
 from app.domain.oracle.branch_fold import topic_of
-from app.domain.records import TopicPartition, with_derived
+from app.domain.records import TopicPartition
+from app.domain.source import with_derived
 from app.testkit.checks.expected import Expected
 from app.testkit.cluster.partition_log import SentRecord
 from app.testkit.simulation.inputs import Fact

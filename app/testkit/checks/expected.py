@@ -14,16 +14,17 @@ from app.domain.corrections.correction import Correction
 from app.domain.event_time import NO_WATERMARK
 from app.domain.fingerprint import BLOCK_SIZE, Origin, mix, pack, signed
 from app.domain.marker import LIVE, Fates, Marker
+from app.domain.obeyed import lowest_seen_us, rules_of
 from app.domain.oracle.alert_fold import Alerted, fold_alert
 from app.domain.oracle.join_fold import Joined, fold_join
 from app.domain.oracle.view_fold import Folded, fold
 from app.domain.pairs.alert import Alert
 from app.domain.pairs.join import Join
-from app.domain.records import Record, TopicPartition, with_derived
+from app.domain.records import Record, TopicPartition
 from app.domain.rows import Cells, RowKey, end_of
 from app.domain.rules.admission import refusal
 from app.domain.rules.epochs import GraceEpoch, Rules, seen_us
-from app.domain.rules.obeyed import lowest_seen_us, rules_of
+from app.domain.source import with_derived
 from app.domain.view import View
 from app.testkit.simulation.inputs import Fact
 

@@ -21,7 +21,8 @@ from app.domain.oracle.join_fold import Joined
 from app.domain.pairs.alert import AT_OFFSET, BEGAN_AT, END_ORIGIN, ENDED_AT, START_ORIGIN, TOLD_AT, Alert
 from app.domain.pairs.join import LEFT_ORIGIN, RIGHT_ORIGIN, Join, Side
 from app.domain.pairs.pairing import Pairing
-from app.domain.records import Value, with_derived
+from app.domain.records import Value
+from app.domain.source import with_derived
 from app.testkit.checks.expected import Expected
 from app.testkit.checks.written import Settled, as_refused, fact_place, multiset_problems, written
 from app.testkit.simulation.world import APPLICATION, World

@@ -150,7 +150,7 @@ class SimulatedTask:
         if fetched:
             reads = core.read(fetched, self.schemas)
             yield
-            return core.plan_read(reads)
+            return core.plan(reads)
         yield
         transaction = core.keep_up() or self._advance_idle(core)
         self.is_idle = self.is_idle and transaction is None

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from app.domain.event_time import YEAR_2000_US, YEAR_2100_US
 from app.domain.measures.kinds import Count, First, Histogram, Last, Max, Min, Sum
 from app.domain.source import Coalesce, Column, Difference, Kind, Source, SourceTopic
 from app.domain.view import Group, View
@@ -18,7 +19,6 @@ from app.domain.windows.session import Session
 from app.domain.windows.tumbling import Tumbling
 
 MINUTE_US = 60_000_000
-YEAR_2000_US, YEAR_2100_US = 946_684_800_000_000, 4_102_444_800_000_000
 SKEW_SECONDS = 600
 
 _DELIVERED = Column("delivered_at_us", Kind.INSTANT, True, YEAR_2000_US, YEAR_2100_US)

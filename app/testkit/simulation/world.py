@@ -20,10 +20,11 @@ from app.testkit.cluster.broker import Broker
 from app.testkit.cluster.partition_log import PartitionLog
 from app.testkit.cluster.simulated_task import SimulatedTask
 from app.testkit.cluster.until_idle import run_until_idle
-from app.testkit.releases import alert_over, branch_over, join_over, ruled_source, ruled_views
+from app.testkit.releases import alert_over, branch_over, join_over
 from app.testkit.simulation import steps as s
 from app.testkit.simulation.inputs import Inputs
 from app.testkit.simulation.parcels import PARCELS, RECEIPTS
+from app.testkit.simulation.ruled import ruled_source, ruled_views
 from app.testkit.simulation.samples import WRITTEN_IDS
 from app.testkit.simulation.script import INPUT_PRODUCERS, Script
 from app.testkit.simulation.sent_on import WEIGHED

@@ -14,8 +14,9 @@ from app.codecs.avro.column_arrays import Layout
 from app.codecs.avro.decode import BlockDecoder, Packed
 from app.codecs.avro.schema import WriterSchema
 from app.codecs.avro.strict import StrictDecoder, Unreadable
-from app.domain.records import Reason, Record, Value, with_derived
+from app.domain.records import Reason, Record, Value
 from app.domain.rules.admission import refusal
+from app.domain.source import with_derived
 from app.rides.ride import RIDES, avro_schema
 from spark_batch.source import decode_avro
 from spark_batch.source.decode_avro import MOST_LAYOUTS, layouts

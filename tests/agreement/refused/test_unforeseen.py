@@ -14,9 +14,8 @@ from app.codecs.avro import decode as avro_decode
 from app.codecs.avro.column_arrays import Layout
 from app.codecs.avro.decode import BlockDecoder, Packed
 from app.codecs.batches.origin_headers import refused_then
-from app.domain.corrections.correction import Place
 from app.domain.oracle.view_fold import fold
-from app.domain.records import Record
+from app.domain.records import Place, Record
 from app.rides.ride import RIDES
 from app.rides.views import ZONE_DEMAND
 from app.testkit.encoding import filled, schema_of

@@ -13,8 +13,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from app.codecs.avro.schema import Schemas, WriterSchema
-from app.domain.corrections.correction import Place
-from app.domain.records import Value
+from app.domain.records import Place, Value
 from app.rides.ride import RIDES, avro_schema
 from spark_batch.source.read_source import read_source
 from tests.fuzz.records import Sent, naive, told_by_worker

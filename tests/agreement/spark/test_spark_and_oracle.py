@@ -16,9 +16,10 @@ from app.domain.event_time import NO_WATERMARK
 from app.domain.fingerprint import Origin, mix, pack
 from app.domain.marker import Fates, InputPosition, Marker, ViewPosition
 from app.domain.oracle.view_fold import Folded, fold
-from app.domain.records import Record, TopicPartition, Value, with_derived
+from app.domain.records import Record, TopicPartition, Value
 from app.domain.rows import Cells, RowKey
 from app.domain.rules.admission import refusal
+from app.domain.source import with_derived
 from app.domain.view import View
 from app.rides.ride import HOUR_US, RIDES
 from app.rides.views import VIEWS

@@ -111,7 +111,7 @@ def test_finals_are_the_closed_rows_of_all_tasks_merged_each_once(view: View, se
     for core in cores:
         for base, until in random_splits(rng, len(inputs[core.state.partition])):
             batch = batch_of_outputs(closing, core.state.partition, base, inputs[core.state.partition][base:until])
-            made = settle(core, core.plan(batch, SCHEMAS))
+            made = settle(core, core.plan(core.read([batch], SCHEMAS)))
             finals += outputs(made, names.finals_topic(view.name))
     told = [orjson.loads(f.value or b"") for f in finals]
     keys = [RowKey(t["window_start_us"], tuple(t[group.name] for group in view.groups)) for t in told]

@@ -38,7 +38,7 @@ def test_all_that_a_task_holds_is_restored_from_its_changelog(seed: int) -> None
     given = outputs(done, names.closing_topic("app", "rides"))
     mine = [output for output in given if output.partition == 0]
     done += (
-        settle(core, core.plan(batch_of_outputs(names.closing_topic("app", "rides"), 0, 0, mine), SCHEMAS))
+        settle(core, core.plan(core.read([batch_of_outputs(names.closing_topic("app", "rides"), 0, 0, mine)], SCHEMAS)))
         if mine
         else []
     )
@@ -69,7 +69,7 @@ def test_a_view_built_beside_the_others_becomes_what_it_would_have_been(seed: in
     advances = []
     for log in logs:
         for base, until in random_splits(rng, cuts[log.topic]):
-            settle(old, old.plan(log.batch(base, until), SCHEMAS))
+            settle(old, old.plan(old.read([log.batch(base, until)], SCHEMAS)))
             watermark_us = START_US + rng.randint(0, 20) * HOUR_US
             if rng.random() < 0.2 and (transaction := old.advance(log.topic, watermark_us)):
                 advances.append(Advance(log.topic, 0, until, watermark_us))
@@ -92,7 +92,7 @@ def test_a_view_built_beside_the_others_becomes_what_it_would_have_been(seed: in
         if piece is None or (behind and rng.random() < 0.5):
             log = rng.choice(behind)
             at = core.state.marker.inputs[log.topic].next_offset
-            settle(core, core.plan(log.batch(at, min(log.next_offset, at + rng.randint(1, 30))), SCHEMAS))
+            settle(core, core.plan(core.read([log.batch(at, min(log.next_offset, at + rng.randint(1, 30)))], SCHEMAS)))
         else:
             until = min(piece.to_offset, piece.from_offset + rng.randint(1, 40))
             batch = by_topic[piece.topic].batch(piece.from_offset, until)
@@ -118,7 +118,7 @@ def test_corrections_are_judged_one_by_one_and_set_or_refused(seed: int) -> None
     given = [Output(topic, None, _told(correction)) for correction in corrections]
     made = []
     for base, until in random_splits(rng, len(given)):
-        made += settle(core, core.plan(batch_of_outputs(topic, 0, base, given[base:until]), SCHEMAS))
+        made += settle(core, core.plan(core.read([batch_of_outputs(topic, 0, base, given[base:until])], SCHEMAS)))
     told = [orjson.loads(output.value or b"") for output in outputs(made, names.corrected_topic("app"))]
     assert [t["offset"] for t in told] == list(range(12))
     lowest_us = core.state.marker.lowest_watermark_us(core.definition.by_topic)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from app.domain.records import Place
 from app.rides.ride import RIDES
 from tests.drills.world.evidence import Evidence
 from tests.drills.world.expected import not_equal
-from tests.drills.world.load import Place
 
 
 def differences(evidence: Evidence) -> Iterator[str]:

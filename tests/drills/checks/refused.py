@@ -9,9 +9,9 @@ from typing import Any
 from confluent_kafka import Message
 
 from app.base import names
+from app.domain.records import Place
 from tests.drills.world.evidence import Evidence
 from tests.drills.world.expected import not_equal
-from tests.drills.world.load import Place
 
 
 def differences(evidence: Evidence) -> Iterator[str]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from tests.drills.world.load import Acked, Place, Unplaced
+from app.domain.records import Place
+from tests.drills.world.load import Acked, Unplaced
 
 
 def confirmed_records(

@@ -10,12 +10,12 @@ from app.codecs.avro.strict import StrictDecoder, Unreadable
 from app.domain.advance import Advance
 from app.domain.fingerprint import Origin, mix, pack, signed
 from app.domain.oracle.view_fold import Folded, fold
-from app.domain.records import Record
+from app.domain.records import Place, Record
 from app.domain.rows import Cells, RowKey
 from app.domain.view import View
 from app.rides.ride import RIDES
 from app.rides.views import VIEWS
-from tests.drills.world.load import UNKNOWN_ID, Acked, Place
+from tests.drills.world.load import UNKNOWN_ID, Acked
 
 BLOCK_OFFSETS = 65_536
 

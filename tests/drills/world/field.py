@@ -18,7 +18,7 @@ from app.base.kafka.cluster import Cluster
 from app.base.kafka.producer import Producer
 from app.base.kafka.topic import Topic
 from app.base.settings import Settings
-from app.domain.records import TopicPartition as Place
+from app.domain.records import TopicPartition
 from app.domain.rows import Cells, RowKey
 from app.rides.closing import closing_watermark_us, request_advances
 from app.rides.ride import RIDES
@@ -47,7 +47,7 @@ class Field:
         self.fleet = Fleet(settings, folder, self.note)
         self.load = Load(settings, seed, size.rides_per_second)
         self.written_rows: dict[str, dict[tuple[int, RowKey], Cells]] = {}
-        self.closing: dict[Place, tuple[int, int]] = {}
+        self.closing: dict[TopicPartition, tuple[int, int]] = {}
         """Per topic-partition: the offset and watermark of the advance that was asked for at the end."""
         self._began = time.monotonic()
 
@@ -85,7 +85,7 @@ class Field:
         self._close()
         self._await_cover([names.advance_requests_topic(self.settings.app_id, RIDES.name)], "every window is closed")
 
-    def changelog_ends(self) -> dict[Place, int]:
+    def changelog_ends(self) -> dict[TopicPartition, int]:
         """Where the changelog ends now; ClusterError if no leader tells it in time."""
         return self._cluster.log_ends(self._places([self.changelog]), committed=False)
 
@@ -106,10 +106,10 @@ class Field:
         ends = self._cluster.log_ends(self._places(topics), committed=True)
         self.wait(lambda: self.fleet.own_all() and self._cover(ends), what, mend=True)
 
-    def _places(self, topics: Iterable[str]) -> list[Place]:
-        return [Place(topic, p) for topic in topics for p in range(self.settings.topics.partitions)]
+    def _places(self, topics: Iterable[str]) -> list[TopicPartition]:
+        return [TopicPartition(topic, p) for topic in topics for p in range(self.settings.topics.partitions)]
 
-    def _cover(self, ends: dict[Place, int]) -> bool:
+    def _cover(self, ends: dict[TopicPartition, int]) -> bool:
         markers = {p: self.fleet.marker(p) for p in range(self.settings.topics.partitions)}
         return all(
             (marker := markers[place.partition]) is not None and marker.inputs[place.topic].next_offset >= end

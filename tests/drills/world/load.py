@@ -17,6 +17,7 @@ from app.base.kafka.producer import OPTIONS, Producer
 from app.base.registry.client import Registry
 from app.base.settings import Settings
 from app.codecs.avro.encode import encode_frame
+from app.domain.records import Place
 from app.rides.generator.dirt import Dirt
 from app.rides.generator.generator import Generator
 from app.rides.pace import Pace
@@ -34,14 +35,6 @@ DAY_MS = 86_400_000
 JOIN_SECONDS = 200
 UNCONFIRMED_SECONDS = 120
 """So long a record may wait for brokers that a drill has ended; they come back as late as the drill waits."""
-
-
-class Place(NamedTuple):
-    """Where a record stands."""
-
-    topic: str
-    partition: int
-    offset: int
 
 
 class Acked(NamedTuple):

@@ -12,9 +12,9 @@ from app.base import names
 from app.base.files.verdicts import Verdict
 from app.base.settings import Settings
 from app.domain.event_time import NO_WATERMARK
+from app.domain.obeyed import rules_of
 from app.domain.oracle.view_fold import fold
 from app.domain.rows import Cells, RowKey
-from app.domain.rules.obeyed import rules_of
 from app.rides.ride import RIDES
 from app.rides.views import VIEWS, ZONE_DEMAND
 from spark_batch.reconcile import reconcile

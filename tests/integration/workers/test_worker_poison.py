@@ -21,7 +21,7 @@ from app.codecs.batches.origin_headers import OFFSET, PARTITION, REASON, TIMESTA
 from app.codecs.batches.record_headers import MOST_HEADERS
 from app.definitions.registered import register_schemas
 from app.domain.oracle.view_fold import fold
-from app.domain.records import TOO_MANY_HEADERS, UNREADABLE_BATCH, Reason
+from app.domain.records import TOO_MANY_HEADERS, UNREADABLE_BATCH, Place, Reason
 from app.edge.late.originals import Originals
 from app.edge.late.refused import RefusedLog, Selection
 from app.rides.generator.dirt import Dirt
@@ -32,7 +32,6 @@ from tests.support.machine.cluster import write_rides
 from tests.support.machine.waiting import wait_for
 from tests.support.machine.workers import Worker
 from tests.support.machine.world import (
-    Place,
     assert_exact,
     committed_offsets,
     count_of,

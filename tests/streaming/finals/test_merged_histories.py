@@ -25,7 +25,7 @@ from app.testkit.cluster.broker import Broker
 from app.testkit.cluster.partition_log import SentRecord
 from app.testkit.cluster.simulated_task import SimulatedTask
 from app.testkit.encoding import encode, filled
-from app.testkit.simulation.history import run_script
+from app.testkit.history import run_script
 from app.testkit.simulation.parcels import MINUTE_US, PARCELS, ROUNDS
 from app.testkit.simulation.samples import SCHEMA_IDS, SCHEMAS, START_US
 from tests.support.material.merged_histories import MOST_IN_A_STEP, in_steps_of, merged_history

@@ -10,10 +10,10 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 import httpx
-from confluent_kafka import Consumer, ConsumerGroupTopicPartitions, TopicPartition
+from confluent_kafka import Consumer, ConsumerGroupTopicPartitions
+from confluent_kafka import TopicPartition as KafkaPartition
 from confluent_kafka.admin import AdminClient
 
 from app.base import names
@@ -24,7 +24,7 @@ from app.codecs.stored.changelog import marker_key
 from app.codecs.stored.marker import decode_marker
 from app.definitions.registered import register_schemas
 from app.domain.marker import Marker
-from app.domain.records import TopicPartition as TaskPlace
+from app.domain.records import TopicPartition
 from app.domain.source import Source
 from app.domain.view import View
 from app.rides.ride import RIDES
@@ -39,12 +39,6 @@ from tests.support.machine.workers import FLAGFALL, Worker, environment_of
 from tests.support.truth import cluster_of, log_ends, read, records_of
 
 BROKEN_IN_WORDS_SECONDS = 180
-
-
-class Place(NamedTuple):
-    topic: str
-    partition: int
-    offset: int
 
 
 def own_world(settings: Settings) -> None:
@@ -73,7 +67,7 @@ def delete_topics(settings: Settings, wanted: Sequence[str]) -> None:
 def delete_records(settings: Settings, ends: dict[tuple[str, int], int]) -> None:
     """What lies below these offsets, by topic and partition."""
     admin = AdminClient(librdkafka_options(settings.kafka))
-    below = [TopicPartition(topic, partition, end) for (topic, partition), end in ends.items() if end]
+    below = [KafkaPartition(topic, partition, end) for (topic, partition), end in ends.items() if end]
     if below:
         results(admin.delete_records(below).values(), "records are deleted")
 
@@ -213,7 +207,7 @@ def messages(settings: Settings, topic: str) -> list:
 
 def log_ends_of(settings: Settings, topics: Sequence[str]) -> dict[tuple[str, int], int]:
     """Where each partition of these topics ends now."""
-    places = [TaskPlace(topic, p) for topic in topics for p in range(settings.topics.partitions)]
+    places = [TopicPartition(topic, p) for topic in topics for p in range(settings.topics.partitions)]
     ends = cluster_of(settings.kafka).log_ends(places, committed=True)
     return {(p.topic, p.partition): end for p, end in ends.items()}
 
@@ -223,7 +217,7 @@ def count_of(settings: Settings, topic: str) -> int:
     consumer = Consumer({**librdkafka_options(settings.kafka), "group.id": "count"})
     try:
         ends = [
-            consumer.get_watermark_offsets(TopicPartition(topic, p), timeout=patient(10))
+            consumer.get_watermark_offsets(KafkaPartition(topic, p), timeout=patient(10))
             for p in range(settings.topics.partitions)
         ]
     finally:

@@ -13,7 +13,7 @@ from confluent_kafka import Producer
 from app.base.kafka.clients import librdkafka_options
 from app.base.registry.client import Registry
 from app.base.settings import Settings
-from app.codecs.avro.encode import framing
+from app.codecs.avro.schema import framing
 from tests.support.machine.asking import flush
 
 EXAMPLE = Path(__file__).parents[3] / "docs" / "definitions.example.toml"

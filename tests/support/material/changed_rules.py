@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from app.domain.advance import Advance
+from app.domain.cleanliness.condition import holds
 from app.domain.event_time import NO_WATERMARK, is_skewed
 from app.domain.marker import InputPosition
-from app.domain.records import Record, out_of_bounds, with_derived
-from app.domain.rules.condition import holds
-from app.domain.source import Action, Rule
+from app.domain.records import Record
+from app.domain.source import Action, Rule, out_of_bounds, with_derived
 from app.domain.view import View
 from app.engine.core.batch import Transaction
 from app.engine.core.definition import TaskDefinition
@@ -144,7 +144,7 @@ class Ruling:
             if self.rng.random() < 0.2:
                 self.advance(self.rng.choice(logs).topic)
             log, base, until = self.rng.choice(left).pop(0)
-            self.settle(self.core.plan(log.batch(base, until), SCHEMAS))
+            self.settle(self.core.plan(self.core.read([log.batch(base, until)], SCHEMAS)))
             self.events[log.topic] += [r for r in log.records if base <= r.offset < until]
 
     def change(self, definition: TaskDefinition | None = None) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from app.domain.corrections.correction import Place
+from app.domain.records import Place
 from app.edge.late.refused import LATE, RefusedRecord
 from app.rides.ride import RIDES
 from app.rides.views import ZONE_DEMAND

@@ -42,7 +42,7 @@ def plant_read_the_changelog_before_the_fence(patch: pytest.MonkeyPatch) -> None
 
 
 def plant_write_some_outputs_twice(patch: pytest.MonkeyPatch) -> None:
-    plan = TaskCore.plan_read
+    plan = TaskCore.plan
 
     def doubled(self: TaskCore, reads: Any) -> Transaction | None:
         transaction = plan(self, reads)
@@ -50,7 +50,7 @@ def plant_write_some_outputs_twice(patch: pytest.MonkeyPatch) -> None:
             return None
         return replace(transaction, outputs=[*transaction.outputs, *transaction.outputs[:1]])
 
-    patch.setattr(TaskCore, "plan_read", doubled)
+    patch.setattr(TaskCore, "plan", doubled)
 
 
 def plant_commit_twice(patch: pytest.MonkeyPatch) -> None:
@@ -99,7 +99,7 @@ def plant_show_a_batch_before_its_commit(patch: pytest.MonkeyPatch) -> None:
 
 
 def plant_forget_the_rows_of_some_batches(patch: pytest.MonkeyPatch) -> None:
-    plan = TaskCore.plan_read
+    plan = TaskCore.plan
 
     def forgetful(self: TaskCore, reads: Any) -> Transaction | None:
         transaction = plan(self, reads)
@@ -107,7 +107,7 @@ def plant_forget_the_rows_of_some_batches(patch: pytest.MonkeyPatch) -> None:
             return transaction
         return replace(transaction, changelog=transaction.changelog[-1:], effects=[])
 
-    patch.setattr(TaskCore, "plan_read", forgetful)
+    patch.setattr(TaskCore, "plan", forgetful)
 
 
 def plant_restore_from_what_is_not_committed(patch: pytest.MonkeyPatch) -> None:

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from app.domain import obeyed
 from app.domain.branch import Branch
 from app.domain.event_time import NO_WATERMARK
-from app.domain.rules import obeyed
 from app.engine.core import building, completing, task
 from app.engine.core.draft import Draft
 from app.engine.core.kinds import hopping

@@ -9,9 +9,10 @@ from app.domain.contribution import key_of
 from app.domain.difference import Fate, Witness
 from app.domain.event_time import NO_WATERMARK
 from app.domain.oracle.view_fold import is_late
-from app.domain.records import Record, TopicPartition, as_integer, with_derived
+from app.domain.records import Record, TopicPartition, as_integer
 from app.domain.rules.admission import refusal
 from app.domain.rules.epochs import AS_DECLARED
+from app.domain.source import with_derived
 from app.domain.view import View
 
 

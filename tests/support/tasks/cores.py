@@ -32,6 +32,6 @@ def rows_of(core: TaskCore, view: View) -> dict[RowKey, tuple[int, ...]]:
 def run(core: TaskCore, logs: list[Log], rng: random.Random) -> None:
     for log in logs:
         for base, until in random_splits(rng, log.next_offset):
-            transaction = core.plan(log.batch(base, until), SCHEMAS)
+            transaction = core.plan(core.read([log.batch(base, until)], SCHEMAS))
             assert transaction is not None
             core.commit(transaction, marker_offset=0)

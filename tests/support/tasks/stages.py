@@ -53,7 +53,7 @@ def play(core: TaskCore, logs: Sequence[Log], rng: random.Random) -> list[Transa
     pieces = [[log.batch(base, until) for base, until in random_splits(rng, log.next_offset)] for log in logs]
     done: list[Transaction] = []
     while left := [of_topic for of_topic in pieces if of_topic]:
-        done += settle(core, core.plan(rng.choice(left).pop(0), SCHEMAS))
+        done += settle(core, core.plan(core.read([rng.choice(left).pop(0)], SCHEMAS)))
     return done
 
 

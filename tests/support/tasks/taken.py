@@ -9,7 +9,7 @@ from tests.support.tasks.task_batches import REQUESTS
 
 
 def take(core: TaskCore, batch: Batch) -> Transaction:
-    transaction = core.plan(batch, SCHEMAS)
+    transaction = core.plan(core.read([batch], SCHEMAS))
     assert transaction is not None
     core.commit(transaction, 0)
     return transaction

@@ -10,15 +10,16 @@ from types import SimpleNamespace
 from typing import Any, ClassVar
 
 import pytest
-from confluent_kafka import OFFSET_BEGINNING, OFFSET_END, KafkaError, KafkaException, TopicPartition
+from confluent_kafka import OFFSET_BEGINNING, OFFSET_END, KafkaError, KafkaException
+from confluent_kafka import TopicPartition as KafkaPartition
 
 from app.base.kafka import cluster
 from app.base.kafka.cluster import Cluster, ClusterError, NotNow, TopicFacts, TopicGone
 from app.base.kafka.passing import OF_CLIENT, OF_KAFKA
 from app.base.setting_groups import KafkaSettings
-from app.domain.records import TopicPartition as Place
+from app.domain.records import TopicPartition
 
-YELLOW = Place("rides.yellow", 0)
+YELLOW = TopicPartition("rides.yellow", 0)
 IMPOSSIBLE = -1001
 
 
@@ -39,7 +40,7 @@ class Clients:
         """As librdkafka's: what waits to be sent, and so nothing."""
         return 0
 
-    def offsets_for_times(self, wanted: list[TopicPartition], timeout: float) -> list[Any]:
+    def offsets_for_times(self, wanted: list[KafkaPartition], timeout: float) -> list[Any]:
         self.waits.append(timeout)
         self.asked += [one.offset for one in wanted]
         answer = self.answers.pop(0)
@@ -132,7 +133,7 @@ def test_a_topic_that_is_gone_is_told_with_what_to_do(code: int, monkeypatch: py
 
 
 def test_where_all_places_fail_together_it_is_told_how_many_there_are(monkeypatch: pytest.MonkeyPatch) -> None:
-    places = [Place("rides.yellow", partition) for partition in range(3)]
+    places = [TopicPartition("rides.yellow", partition) for partition in range(3)]
     with pytest.raises(ClusterError, match=r"^rides\.yellow-0 and 2 more: .* answers: "):
         asking(monkeypatch, Clients(failing(KafkaError.TOPIC_AUTHORIZATION_FAILED))).log_starts(places)
 
@@ -165,7 +166,7 @@ def test_a_partition_that_a_new_client_calls_unknown_is_asked_for_again_while_it
 def test_a_place_that_is_not_there_is_gone_at_once(told: int | KafkaException, monkeypatch: pytest.MonkeyPatch) -> None:
     clients = Clients(failing(KafkaError._UNKNOWN_PARTITION), told)
     with pytest.raises(TopicGone, match=r"^rides\.yellow.*: .* has no such topic, or partition"):
-        asking(monkeypatch, clients).log_ends([Place("rides.yellow", 4)], committed=True)
+        asking(monkeypatch, clients).log_ends([TopicPartition("rides.yellow", 4)], committed=True)
 
 
 def test_clients_that_are_kept_print_nothing_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -202,7 +203,7 @@ def test_whoever_waits_for_an_answer_keeps_its_client_though_another_thread_give
             self.number = len(self.made)
             self.made.append(weakref.ref(self))
 
-        def offsets_for_times(self, wanted: list[TopicPartition], timeout: float) -> list[Any]:
+        def offsets_for_times(self, wanted: list[KafkaPartition], timeout: float) -> list[Any]:
             if self.number == 0 and not first_asked.is_set():
                 first_asked.set()
                 assert may_answer.wait(60)
@@ -230,7 +231,7 @@ def test_threads_that_ask_at_once_share_one_client(monkeypatch: pytest.MonkeyPat
     asked = asking(monkeypatch, clients)
     together = threading.Barrier(8)
 
-    def ask(_: int) -> dict[Place, int]:
+    def ask(_: int) -> dict[TopicPartition, int]:
         together.wait(60)
         return asked.log_ends([YELLOW], committed=True)
 

@@ -17,6 +17,7 @@ from app.base.files.verdicts import Verdict
 from app.base.printable import printable
 from app.base.terminal import Terminal
 from app.domain import difference as d
+from app.domain.naming.row_difference import RowDifference
 from app.domain.rows import RowKey
 from app.edge.cli import main
 from app.edge.cli.common import echo_table
@@ -56,7 +57,7 @@ def test_a_query_prints_a_vendor_literally_whatever_it_holds(
 def test_a_mismatch_with_hostile_text_is_shown_as_a_mismatch() -> None:
     """Its exit code comes after: an error on the way would make it a crash."""
     row = d.ComparedRow(0, RowKey(None, (HOSTILE,)), (1, 1, 0), (1, 1, 0), None)
-    one = d.RowDifference(d.DifferenceKind.LOST, row, ("trips",))
+    one = RowDifference(d.DifferenceKind.LOST, row, ("trips",))
     report = Report("r1", "flagfall", datetime(2026, 1, 5, tzinfo=UTC), {}, Verdict.MISMATCH, reason=HOSTILE)
     report.views = [ViewReport(VENDOR_TRIPS, (), 1, 1, 1, 1, 1, [one], ())]
     file = StringIO()

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from app.domain.corrections.correction import Place
-from app.domain.records import TOO_LARGE, UNREADABLE_BATCH
+from app.domain.records import TOO_LARGE, UNREADABLE_BATCH, Place
 from spark_batch.errors import Invalid
 from spark_batch.source.around import MOST_PIECES, pieces_around, unreadable
 from spark_batch.stored.cut import Span

@@ -7,10 +7,10 @@ from dataclasses import replace
 from app.codecs.avro.schema import WriterSchema
 from app.codecs.stored.corrections import CorrectionOutcome
 from app.domain.advance import Advance
-from app.domain.corrections.correction import Correction, Place
+from app.domain.corrections.correction import Correction
 from app.domain.event_time import NO_WATERMARK
 from app.domain.marker import Fates, InputPosition, Marker, OffsetRange, ViewPosition
-from app.domain.records import TopicPartition
+from app.domain.records import Place, TopicPartition
 from app.domain.rows import RowKey
 from app.rides.views import ZONE_DEMAND as VIEW
 from spark_batch.folds.corrections import Corrections, ToldCorrections

@@ -11,9 +11,10 @@ import pytest
 
 from app.base.files.verdicts import Verdict
 from app.base.terminal import Terminal
-from app.domain.difference import ComparedRow, DifferenceKind, RowDifference
+from app.domain.difference import ComparedRow, DifferenceKind
 from app.domain.naming.claims import TOO_MANY
 from app.domain.naming.gathered import NamedRun
+from app.domain.naming.row_difference import RowDifference
 from app.domain.naming.runs import OffsetRun
 from app.domain.rows import RowKey
 from app.rides.views import VENDOR_TRIPS, ZONE_DEMAND

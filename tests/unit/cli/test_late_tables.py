@@ -8,7 +8,8 @@ import pytest
 from click.testing import CliRunner
 
 from app.codecs.batches.carrying import Original
-from app.domain.corrections.correction import Correction, Place
+from app.domain.corrections.correction import Correction
+from app.domain.records import Place
 from app.domain.rows import RowKey
 from app.edge.cli.main import cli
 from app.edge.cli.records.selecting import selection_of

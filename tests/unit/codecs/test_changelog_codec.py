@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from app.codecs.stored import changelog as codec
 from app.codecs.stored import row_keys
 from app.domain.errors import LayoutError
+from app.domain.fingerprint import INT64_MAX, INT64_MIN
 from app.domain.measures.kinds import Count
-from app.domain.measures.parts import INT64_MAX, INT64_MIN
 from app.domain.records import Value
 from app.domain.rows import RowKey
 from app.domain.source import MAX_TEXT_BYTES, Column, Kind

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.codecs.stored.marker import decode_marker, encode_marker
+from app.domain.cleanliness.rule import Refusing
 from app.domain.errors import LayoutError
 from app.domain.event_time import NO_WATERMARK
 from app.domain.marker import (
@@ -22,7 +23,6 @@ from app.domain.marker import (
     ViewPosition,
 )
 from app.domain.rules.epochs import GraceEpoch, SkewEpoch
-from app.domain.rules.rule import Refusing
 
 STORED_1 = (
     b'{"layout":1,"marker":{"application":"flagfall","source":1,"partition":3,"sequence":7,'

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from app.codecs.batches.origin_headers import OFFSET, PARTITION, REASON, TOPIC, refused_then
-from app.domain.corrections.correction import Place
-from app.domain.records import Reason
+from app.domain.records import Place, Reason
 
 REFUSED = {
     TOPIC: b"rides.yellow",

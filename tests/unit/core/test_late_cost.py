@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from app.domain.contribution import contribution
-from app.domain.corrections.correction import Place
 from app.domain.marker import Fates, Marker, ViewPosition
-from app.domain.records import Record
+from app.domain.records import Place, Record
 from app.edge.late.cost import Compared, cost
 from app.edge.late.refused import LATE, RefusedRecord
 from app.edge.late.standing import Task, adding_up

@@ -11,13 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.domain.advance import Advance
-from app.domain.event_time import NO_WATERMARK
+from app.domain.event_time import NO_WATERMARK, YEAR_2000_US, YEAR_2100_US
 from app.domain.marker import InputPosition
 from app.domain.oracle.view_fold import Folded, fold
 from app.engine.core.advances import LogEnds
 from app.engine.core.batch import Transaction
 from app.engine.core.task import TaskCore
-from app.rides.ride import HOUR_US, YEAR_2000_US, YEAR_2100_US
+from app.rides.ride import HOUR_US
 from tests.support.material.histories import START_US, TOPIC_NAMES, encode, random_log, random_splits
 from tests.support.material.views import ALL_VIEWS
 from tests.support.tasks.cores import new_core, rows_of

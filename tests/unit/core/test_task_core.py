@@ -179,7 +179,7 @@ def test_a_gap_before_a_batch_is_refused_with_both_offsets() -> None:
     core = new_core(PARTITION)
     take(core, batch_of(YELLOW, [encode(ride())] * 2))
     with pytest.raises(StateError, match="begins at offset 3, but the state covers only what is below 2"):
-        core.plan(batch_of(YELLOW, [encode(ride())], base=3), SCHEMAS)
+        core.plan(core.read([batch_of(YELLOW, [encode(ride())], base=3)], SCHEMAS))
 
 
 @given(seed=st.integers(0, 2**32))
@@ -234,7 +234,7 @@ def test_a_row_s_key_is_found_again_whichever_batch_touches_it() -> None:
 def test_a_schema_that_is_asked_for_must_be_there() -> None:
     """The runner fetches them first; a missing entry is its fault and never a reason to quarantine."""
     with pytest.raises(KeyError):
-        new_core(PARTITION).plan(batch_of(YELLOW, [encode(ride())]), {SCHEMA.id + 1: None})
+        new_core(PARTITION).read([batch_of(YELLOW, [encode(ride())])], {SCHEMA.id + 1: None})
 
 
 def test_logs_of_the_tests_hold_what_they_should() -> None:

@@ -9,7 +9,7 @@ import pytest
 from app.domain.errors import StateError
 from app.domain.event_time import NO_WATERMARK
 from app.domain.marker import InputPosition, Marker
-from app.domain.rules.obeyed import lowest_seen_us
+from app.domain.obeyed import lowest_seen_us
 from app.engine.core.batch import Batch
 from app.engine.core.completing import completed, empty_marker
 from app.engine.core.definition import TaskDefinition

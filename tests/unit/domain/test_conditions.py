@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
+from app.domain.cleanliness.condition import AllOf, AnyOf, ConditionError, Inequality, Missing, Term, as_written, holds
+from app.domain.cleanliness.condition import read_condition as read
 from app.domain.errors import DefinitionError
-from app.domain.rules.condition import AllOf, AnyOf, ConditionError, Inequality, Missing, Term, as_written, holds
-from app.domain.rules.condition import read_condition as read
 from app.domain.source import Action, Column, Kind, Rule, Source
 from app.rides.ride import RIDES
 

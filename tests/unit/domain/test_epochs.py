@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from app.domain.cleanliness.rule import Refusing
 from app.domain.errors import StateError
 from app.domain.event_time import NO_WATERMARK
 from app.domain.marker import BUILDING, BuildPosition, InputPosition, Marker, ViewPosition
+from app.domain.obeyed import giving_grace, lowest_seen_us, rules_of
 from app.domain.oracle.view_fold import is_late
 from app.domain.records import TopicPartition
 from app.domain.rules.epochs import GraceEpoch, Rules, SkewEpoch, epoch_at, seen_us, with_declared, with_grace
-from app.domain.rules.obeyed import giving_grace, lowest_seen_us, rules_of
-from app.domain.rules.rule import Refusing
 from app.domain.source import Action, Rule, Source
 from app.engine.core.definition import TaskDefinition
 from app.engine.core.restore import Restorer, new_state

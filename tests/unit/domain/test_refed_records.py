@@ -11,9 +11,9 @@ import pytest
 
 from app.codecs.avro.schema import WriterSchema
 from app.domain.catalogue import Catalogue, TaskGroup
-from app.domain.corrections.correction import Correction, Place
+from app.domain.corrections.correction import Correction
 from app.domain.corrections.refeed import Fed
-from app.domain.records import Record
+from app.domain.records import Place, Record
 from app.domain.rows import RowKey
 from app.domain.source import SourceTopic
 from app.domain.view import View

@@ -12,9 +12,8 @@ import pytest
 from app.base.setting_groups import KafkaSettings
 from app.base.settings import Settings
 from app.codecs.batches.carrying import Original, carried
-from app.domain.corrections.correction import Place
 from app.domain.errors import LayoutError
-from app.domain.records import Record, TopicPartition
+from app.domain.records import Place, Record, TopicPartition
 from app.edge.late import originals
 from app.edge.late import refused as refused_module
 from app.edge.late.mending import Mended, usable, values_of

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
+from app.domain.fingerprint import INT64_MAX, INT64_MIN
 from app.domain.measures.kinds import Count, First, Histogram, Last, Max, Min, Sum
-from app.domain.measures.parts import INT64_MAX, INT64_MIN
 from tests.support.material.trip_view import VIEW
 
 

@@ -11,7 +11,8 @@ from aiokafka.errors import KafkaConnectionError, MessageSizeTooLargeError
 
 from app.base.kafka.cluster import NotNow
 from app.engine.core.batch import Batch
-from app.engine.drive.watch.failures import Failures, Stood
+from app.engine.drive.standing import Stood
+from app.engine.drive.watch.failures import Failures
 from tests.support.material.histories import TOPIC_NAMES
 from tests.support.tasks.task_batches import PARTITION, batch_of
 

@@ -14,11 +14,11 @@ from prometheus_client import CollectorRegistry, generate_latest
 from app.base.kafka.cluster import ClusterError
 from app.domain.records import TopicPartition
 from app.engine.drive.ending import ExitCode, Stalled, waits_of
-from app.engine.drive.ownership.directory import GroupStanding
+from app.engine.drive.standing import Doing, GroupStanding, ProgressSample
 from app.engine.drive.watch import loop_watch
 from app.engine.drive.watch.liveness import Liveness
 from app.engine.drive.watch.loop_watch import HeldTime, LoopWatch
-from app.engine.drive.watch.progress import Cause, Doing, ProgressSample
+from app.engine.drive.watch.progress import Cause
 
 PLACE = TopicPartition("rides.yellow", 0)
 SOON = 0.06

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from app.domain.records import Place
 from tests.drills.world.confirmed import confirmed_records
-from tests.drills.world.load import Acked, Place, Unplaced
+from tests.drills.world.load import Acked, Unplaced
 
 A, B, C = (Acked(b"1", value, 0) for value in (b"a", b"b", b"c"))
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from app.domain.fingerprint import INT64_MAX, INT64_MIN
 from app.domain.measures.kinds import Count, First, Last, Max, Min, Sum
-from app.domain.measures.parts import INT64_MAX, INT64_MIN
 from app.domain.rows import RowKey
 from app.domain.view import Group, View
 from app.domain.windows.all_time import AllTime

@@ -20,7 +20,8 @@ from app.edge.http.query.rows_query import RowsQuery
 from app.edge.http.rows import answers, own_parts, page_rows
 from app.edge.http.rows.parts import encode_parts, part_of
 from app.engine.core.rows.state import ViewChange
-from app.engine.drive.ownership.directory import Directory, GroupStanding
+from app.engine.drive.ownership.directory import Directory
+from app.engine.drive.standing import GroupStanding
 from app.rides.ride import RIDES
 from app.rides.views import VENDOR_TRIPS, ZONE_DEMAND
 from tests.support.http import BY_BASE, NOON_US, PANE_US, Serve, server_of, zone_table

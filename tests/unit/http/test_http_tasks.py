@@ -21,7 +21,8 @@ from app.edge.cli.tables.status import command as status
 from app.edge.http.application import create_app
 from app.edge.http.context import ServedGroup
 from app.edge.local.ask import where_tasks_stand
-from app.engine.drive.ownership.directory import Directory, GroupStanding
+from app.engine.drive.ownership.directory import Directory
+from app.engine.drive.standing import GroupStanding
 from app.rides.lifecycle.sources import FARES, RIDE_EVENTS
 from app.rides.ride import RIDES
 from app.rides.views import VENDOR_TRIPS, ZONE_DEMAND

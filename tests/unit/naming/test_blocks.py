@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
-from app.domain.difference import ComparedRow, DifferenceKind, Fate, RowDifference, RowPlace, Witness
+from app.domain.difference import ComparedRow, DifferenceKind, Fate, RowPlace, Witness
 from app.domain.fingerprint import BLOCK_SIZE
 from app.domain.naming.accused import RowRecords
 from app.domain.naming.blocks import OffBlock
 from app.domain.naming.claims import NOTHING_FITS, TOO_MANY
 from app.domain.naming.named import name_rows
 from app.domain.naming.narrowed import BLOCKS_AGREE
+from app.domain.naming.row_difference import RowDifference
 from app.domain.records import Record
 from app.domain.rows import RowKey
 from app.rides.ride import RIDE_COLUMNS

@@ -7,12 +7,13 @@ from dataclasses import replace
 
 import pytest
 
-from app.domain.difference import ComparedRow, DifferenceKind, Fate, RowDifference, RowPlace, Witness, unequal
+from app.domain.difference import ComparedRow, DifferenceKind, Fate, RowPlace, Witness, unequal
 from app.domain.fingerprint import Origin, pack
 from app.domain.naming import claims
 from app.domain.naming.accused import RowRecords
 from app.domain.naming.claims import OUTLIVED, TOO_MANY, TOO_MANY_FOR_TWO, suspected
 from app.domain.naming.named import LISTED, NOT_CONFIRMED, name_rows
+from app.domain.naming.row_difference import RowDifference
 from app.domain.records import Record, Value
 from app.domain.rows import Cells, RowKey
 from app.rides.ride import RIDE_COLUMNS

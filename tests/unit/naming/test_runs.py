@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from app.domain.difference import ComparedRow, DifferenceKind, Fate, RowDifference, Witness
+from app.domain.difference import ComparedRow, DifferenceKind, Fate, Witness
 from app.domain.fingerprint import Origin, pack
 from app.domain.naming.gathered import gathered
+from app.domain.naming.row_difference import RowDifference
 from app.domain.naming.runs import runs_of
 from app.domain.records import Record
 from app.domain.rows import RowKey

@@ -13,7 +13,7 @@ from app.codecs.avro.encode import encode_frame
 from app.codecs.avro.schema import WriterSchema
 from app.codecs.avro.strict import StrictDecoder, Unreadable
 from app.definitions.registered import value_schemas
-from app.domain.records import out_of_bounds
+from app.domain.source import out_of_bounds
 from app.edge.cli.main import run
 from app.rides.closing import closing_watermark_us
 from app.rides.generator.demand import MAX_NUMBER

@@ -6,9 +6,10 @@ import polars as pl
 import pytest
 
 from app.domain.catalogue import TaskGroup
+from app.domain.event_time import YEAR_2000_US, YEAR_2100_US
 from app.rides.closing import CannotClose, closing_watermark_us, group_watermark_us
 from app.rides.pace import Pace
-from app.rides.ride import RIDES, YEAR_2000_US, YEAR_2100_US
+from app.rides.ride import RIDES
 from app.rides.views import VENDOR_TRIPS, VIEWS, ZONE_DEMAND
 
 MINUTE_MS = 60_000

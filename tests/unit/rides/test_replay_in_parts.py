@@ -17,10 +17,11 @@ import polars as pl
 import pytest
 
 from app.rides.frames import reported_at_us
+from app.rides.ride import DAY_US
 from app.rides.ride_id import hash_text, mix64
 from app.rides.tlc import order, published
 from app.rides.tlc.errors import NoRoom
-from app.rides.tlc.order import DAY_US, By, replay_order
+from app.rides.tlc.order import By, replay_order
 from app.rides.tlc.read import TlcFile, read_file
 from app.rides.tlc.spill import Spill
 

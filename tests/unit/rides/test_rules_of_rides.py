@@ -7,7 +7,8 @@ from dataclasses import replace
 import pytest
 
 from app.domain.contribution import contribution
-from app.domain.records import Record, Value, with_derived
+from app.domain.records import Record, Value
+from app.domain.source import with_derived
 from app.domain.view import View
 from app.rides.cleanliness import PARTS_OF_TOTAL
 from app.rides.ride import RIDE_COLUMNS, RIDES

@@ -9,9 +9,10 @@ import polars as pl
 import pytest
 
 from app.rides.frames import ride_columns
+from app.rides.ride import DAY_US
 from app.rides.ride_id import REPEATS, with_lanes
 from app.rides.tlc.identity import Period
-from app.rides.tlc.order import DAY_US, By, replay_order
+from app.rides.tlc.order import By, replay_order
 from app.rides.tlc.published import UNREADABLE_SCHEMA
 from app.rides.tlc.read import TlcFile
 from app.rides.tlc.spill import Spill

@@ -8,8 +8,8 @@ from dataclasses import replace
 import pytest
 
 from app.domain.records import TopicPartition
-from app.engine.drive.ownership.directory import GroupStanding
-from app.engine.drive.watch.progress import Cause, Doing, Ends, GroupProgress, ProgressSample, Stall, worst
+from app.engine.drive.standing import Doing, GroupStanding, ProgressSample
+from app.engine.drive.watch.progress import Cause, Ends, GroupProgress, Stall, worst
 
 GREEN, YELLOW = TopicPartition("rides.green", 0), TopicPartition("rides.yellow", 0)
 AT_WORK = ProgressSample("rides", GroupStanding.READY, 0, {YELLOW: 10, GREEN: 0})

@@ -122,7 +122,7 @@ async def test_a_batch_that_the_core_refuses_ends_the_loop(world: World) -> None
     def refuse(*_: object) -> None:
         raise ValueError("impossible")
 
-    world.core.plan_read = refuse  # type: ignore[assignment, method-assign]
+    world.core.plan = refuse  # type: ignore[assignment, method-assign]
     world.offer(yellow(0))
     await world.until("failed")
     assert isinstance(world.told[0][2], ValueError)

@@ -6,9 +6,9 @@ import asyncio
 
 import pytest
 
-from app.codecs.avro.encode import framing
+from app.codecs.avro.schema import framing
 from app.engine.drive.kafka import schemas as schemas_module
-from app.engine.drive.watch.progress import Doing
+from app.engine.drive.standing import Doing
 from tests.support.material.histories import SCHEMA, START_US
 from tests.support.tasks.runner_world import World, green
 from tests.support.tasks.runners import GREEN, HOLD_RECORDS, VALUE, YELLOW, yellow

@@ -13,6 +13,7 @@ from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Histogram,
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
+from app.domain.difference import Fate
 from app.domain.event_time import NO_WATERMARK
 from app.domain.measures.parts import Op, Take
 from app.domain.view import View
@@ -21,7 +22,8 @@ from app.edge.http.entry.nowhere import is_nowhere
 from app.edge.http.page.verdicts import UNREADABLE, read_verdicts
 from app.edge.http.problems import Handler
 from app.engine.core.task_state import TaskState
-from app.engine.drive.ownership.directory import Directory, GroupStanding
+from app.engine.drive.ownership.directory import Directory
+from app.engine.drive.standing import GroupStanding
 
 UNMATCHED = "unmatched"
 REGISTRY = web.AppKey("registry", CollectorRegistry)
@@ -131,7 +133,7 @@ def _ledgers(tasks: list[tuple[str, TaskState]]) -> Iterable[Metric]:
             inputs.add_metric([topic, partition, "lost"], state.lost_offsets)
         for view, position in task.marker.views.items():
             for topic, fates in position.fates.items():
-                for fate in ("applied", "late", "out_of_scope"):
+                for fate in Fate:
                     views.add_metric([view, topic, partition, fate], getattr(fates, fate))
     return inputs, views, transactions
 

@@ -13,10 +13,10 @@ import numpy.typing as npt
 
 from app.codecs.arrays import Int64s
 from app.codecs.compiled import compiled, inlined
-from app.domain.measures.parts import INT64_MAX, INT64_MIN
+from app.domain.fingerprint import INT64_MAX, INT64_MIN
 
 APPLIED, LATE, OUT_OF_SCOPE, DUPLICATE = 0, 1, 2, 3
-"""What becomes of a usable record in a view or join."""
+"""What becomes of a usable record in a view, join or alert; in a view it is no duplicate."""
 ADD, MIN, MAX, FIRST, LAST = range(5)
 ONE, VALUE, PRESENT, BIN, STAMPED = range(5)
 OPEN_LOW, OPEN_HIGH = INT64_MIN, INT64_MAX

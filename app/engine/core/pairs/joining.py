@@ -14,8 +14,7 @@ from app.codecs.avro.record import encode_record
 from app.codecs.batches.carrying import WAITING_BYTES, carried
 from app.codecs.stored.halves import StoredHalf, WaitingHalf
 from app.domain.errors import StateError
-from app.domain.fingerprint import signed
-from app.domain.measures.parts import INT64_MAX
+from app.domain.fingerprint import INT64_MAX, signed
 from app.domain.pairs.join import LEFT_ORIGIN, RIGHT_ORIGIN, Join, Side, proof_of
 from app.domain.records import Value
 from app.engine.core.batch import Batch, Output

@@ -12,7 +12,7 @@ from app.codecs.arrays import Int64s
 from app.codecs.batches.carrying import carried
 from app.codecs.batches.origin_headers import stood
 from app.domain.branch import Branch
-from app.domain.corrections.correction import Place
+from app.domain.records import Place
 from app.engine.core.batch import Batch, MadeOutputs, Output
 from app.engine.core.draft import Draft
 from app.engine.core.records.usable import Usable

@@ -8,7 +8,7 @@ from functools import reduce
 import numpy as np
 
 from app.codecs.avro.column_arrays import ColumnCells, Present
-from app.domain.rules.condition import COMPARISONS, AllOf, AnyOf, Condition, Inequality, Missing
+from app.domain.cleanliness.condition import COMPARISONS, AllOf, AnyOf, Condition, Inequality, Missing
 
 
 def held(condition: Condition, column: Callable[[str], ColumnCells]) -> Present:

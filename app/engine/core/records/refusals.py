@@ -8,8 +8,8 @@ from app.base import names
 from app.codecs.batches.carrying import carried
 from app.codecs.batches.origin_headers import JOIN, REASON, SIDE, VERSIONS, VIEWS, stood
 from app.codecs.stored.halves import StoredHalf
-from app.domain.corrections.correction import Place
 from app.domain.pairs.join import Join
+from app.domain.records import Place
 from app.engine.core.batch import Batch, MadeOutputs, Output
 from app.engine.core.definition import TaskDefinition
 

@@ -14,8 +14,8 @@ from app.codecs.arrays import Int64s
 from app.codecs.avro.column_arrays import ColumnArrays, ColumnCells, Layout, Present
 from app.codecs.avro.decode import BlockDecoder, Decoded
 from app.codecs.avro.schema import Schemas
+from app.domain.cleanliness.condition import columns_of
 from app.domain.records import Reason
-from app.domain.rules.condition import columns_of
 from app.domain.rules.epochs import SkewEpoch
 from app.domain.source import Kind, Source
 from app.engine.core.batch import Batch

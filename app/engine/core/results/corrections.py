@@ -17,8 +17,8 @@ from app.codecs.stored.row_keys import encode_keys
 from app.domain.corrections.corrected import Applied, fold_corrections
 from app.domain.corrections.correction import Correction, Refusal, adds_up, fits, why_not_applied
 from app.domain.marker import LIVE, OffsetRange
+from app.domain.obeyed import lowest_seen_us
 from app.domain.rows import Cells, RowKey
-from app.domain.rules.obeyed import lowest_seen_us
 from app.domain.view import View
 from app.engine.core.batch import Batch, Output
 from app.engine.core.completing import begun_again, built_so_far, is_built

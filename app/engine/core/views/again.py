@@ -8,9 +8,9 @@ import numpy as np
 
 from app.codecs.avro.column_arrays import ColumnArrays, ColumnCells, Layout
 from app.domain.fingerprint import Origin, pack
-from app.domain.records import Record, Value, with_derived
+from app.domain.records import Record, Value
 from app.domain.rows import Cells, merge_rows
-from app.domain.source import Kind
+from app.domain.source import Kind, with_derived
 from app.domain.view import View
 from app.engine.core.records.derived import made
 from app.engine.core.records.fingerprint import mix_all

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from app.domain.event_time import NO_WATERMARK
 from app.domain.marker import Marker
-from app.domain.rules.obeyed import lowest_seen_us
+from app.domain.obeyed import lowest_seen_us
 from app.domain.view import View
 from app.engine.core.kinds.contract import FoundRows
 from app.engine.core.kinds.kernels import kernel_of

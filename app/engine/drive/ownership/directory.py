@@ -9,21 +9,10 @@ import math
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from enum import StrEnum
 
 from app.domain.marker import InputPosition
 from app.engine.core.task_state import TaskState
-
-
-class GroupStanding(StrEnum):
-    """Whether answers from a task group can be trusted now."""
-
-    STARTING = "starting"  # no assignment yet
-    REBALANCING = "rebalancing"  # partitions are being handed over
-    RECOVERING = "recovering"  # reading changelogs
-    READY = "ready"
-    LOST = "lost"  # no accepted heartbeat within the session timeout
-    STOPPING = "stopping"
+from app.engine.drive.standing import GroupStanding
 
 
 @dataclass

@@ -6,7 +6,7 @@ import asyncio
 import logging
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from app.base import names
 from app.codecs.stored.changelog import view_of
@@ -16,7 +16,7 @@ from app.engine.core.begun import require_same
 from app.engine.core.definition import TaskDefinition
 from app.engine.core.restore import Restorer
 from app.engine.core.task_state import TaskState
-from app.engine.drive.callbacks import OnStep, Ready
+from app.engine.drive.callbacks import Ready
 from app.engine.drive.kafka.changelog_reader import read_to_end
 from app.engine.drive.kafka.connections import Connections
 from app.engine.drive.kafka.inputs import Input, inputs_of
@@ -36,6 +36,15 @@ class Progress(NamedTuple):
     partition: int
     done_offsets: int
     all_offsets: int
+
+
+class OnStep(Protocol):
+    """So much of a task's changelog has been read.
+
+    `StateReader` calls it on the loop, after every step of a partition. It must not block: it is kept for who asks.
+    """
+
+    def __call__(self, progress: Progress, /) -> None: ...
 
 
 class StateReader:

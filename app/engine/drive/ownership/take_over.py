@@ -6,19 +6,31 @@ import asyncio
 import logging
 import time
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Protocol
 
 from app.base import names
 from app.engine.core.definition import TaskDefinition
 from app.engine.core.task_state import TaskState
-from app.engine.drive.callbacks import Heartbeat, Start
+from app.engine.drive.callbacks import Heartbeat
 from app.engine.drive.kafka.connections import Connections
 from app.engine.drive.kafka.writer import TaskWriter
-from app.engine.drive.ownership.directory import Directory, GroupStanding
+from app.engine.drive.ownership.directory import Directory
 from app.engine.drive.ownership.state_reader import Progress, StateReader
+from app.engine.drive.standing import GroupStanding
 
 log = logging.getLogger(__name__)
 
 HEARTBEAT_AGAIN_SECONDS = 0.2
+
+
+class Start(Protocol):
+    """Starts a task that is whole: its state equals its log, and its writer has fenced all others.
+
+    `TakeOver` calls it on the loop, for each task as soon as its own changelog is read, while others are still being
+    read. It must not block: it makes a runner and starts its loop. From then on the writer is the runner's to stop.
+    """
+
+    def __call__(self, partition: int, state: TaskState, writer: TaskWriter) -> None: ...
 
 
 class TakeOver:

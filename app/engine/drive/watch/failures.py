@@ -7,27 +7,19 @@ import json
 import logging
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from aiokafka.errors import KafkaError
 
 from app.base.errors import RegistryUnavailable
 from app.base.kafka.cluster import ClusterError
 from app.engine.core.batch import Batch
+from app.engine.drive.standing import Stood
 
 log = logging.getLogger(__name__)
 
 LOUD_FROM = 3
 """Once may be chance, twice a slow recovery from it."""
-
-
-class Stood(NamedTuple):
-    """What a task was at when it failed: the batches that it was folding, none if it was at something else; of each
-    topic of which something waits, the next batch; and where it stands, by topic."""
-
-    folded: Sequence[Batch]
-    ahead: Sequence[Batch]
-    positions: Mapping[str, int]
 
 
 class Failures:

@@ -23,7 +23,8 @@ from app.engine.drive import background
 from app.engine.drive.callbacks import EndWorker
 from app.engine.drive.ending import Stalled
 from app.engine.drive.questions import AskProgress
-from app.engine.drive.watch.progress import Cause, Ends, GroupProgress, ProgressSample, Stall, worst
+from app.engine.drive.standing import ProgressSample
+from app.engine.drive.watch.progress import Cause, Ends, GroupProgress, Stall, worst
 
 log = logging.getLogger(__name__)
 

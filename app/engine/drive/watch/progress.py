@@ -6,20 +6,12 @@ and not moving for a while is a stall; its cause is the first thing on the way o
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from enum import StrEnum
 
 from app.domain.records import TopicPartition
-from app.engine.drive.ownership.directory import GroupStanding
-
-
-class Doing(StrEnum):
-    """What a task's runner is at."""
-
-    NOTHING = "nothing"
-    ASKING_REGISTRY = "asking_registry"
-    WRITING = "writing"
+from app.engine.drive.standing import Doing, GroupStanding, ProgressSample
 
 
 class Cause(StrEnum):
@@ -51,21 +43,6 @@ _BY_DOING = {
     Doing.WRITING: Cause.WRITING,
     Doing.NOTHING: Cause.NOT_FETCHED,
 }
-
-
-@dataclass(frozen=True, slots=True)
-class ProgressSample:
-    """A task group as it was seen once. `recovered` grows while changelogs are read.
-
-    `not_due`: where the next record must wait for records of other topics, which may not have been written yet.
-    """
-
-    group: str
-    standing: GroupStanding
-    recovered: int = 0
-    positions: Mapping[TopicPartition, int] = field(default_factory=dict)
-    doing: Mapping[TopicPartition, Doing] = field(default_factory=dict)
-    not_due: Collection[TopicPartition] = ()
 
 
 @dataclass(frozen=True, slots=True)

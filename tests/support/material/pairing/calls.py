@@ -206,7 +206,7 @@ def play(core: TaskCore, logs: Sequence[CallLog], draws: random.Random, most: in
             while draws.random() < 0.5 and commit(core.keep_up()):
                 pass
         until = min([log.end, at[log.topic] + draws.randint(1, most), *(a.at_offset for a in here[:1])])
-        commit(core.plan(log.batch(at[log.topic], until), SCHEMAS))
+        commit(core.plan(core.read([log.batch(at[log.topic], until)], SCHEMAS)))
         at[log.topic] = until
         while draws.random() < 0.5 and commit(core.keep_up()):
             pass

@@ -14,7 +14,8 @@ from app.domain.source import Source
 from app.domain.view import View
 from app.engine.core.rows.state import Rows, ViewState
 from app.engine.core.task_state import TaskState
-from app.engine.drive.ownership.directory import Directory, GroupStanding
+from app.engine.drive.ownership.directory import Directory
+from app.engine.drive.standing import GroupStanding
 
 TableRows = Mapping[RowKey, Cells]
 

@@ -14,7 +14,7 @@ from app.base.settings import known_variables
 from app.edge.cli.main import cli
 from app.edge.http.routes import ROUTES
 
-CHECKOUT = Path(__file__).parents[3]
+CHECKOUT = Path(__file__).parents[4]
 PAGES = [CHECKOUT / "README.md", CHECKOUT / "CONTRIBUTING.md", *sorted((CHECKOUT / "docs").glob("*.md"))]
 
 CODE = re.compile(r"^ {4}.+$|`([^`\n]+)`", re.MULTILINE)

@@ -10,9 +10,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property, lru_cache
 
-from app.domain.column import Column, Kind
-from app.domain.errors import StateError, did_you_mean
-from app.domain.rules.condition import (
+from app.domain.cleanliness.condition import (
     Condition,
     ConditionError,
     Missing,
@@ -21,6 +19,8 @@ from app.domain.rules.condition import (
     parts_of,
     read_condition,
 )
+from app.domain.column import Column, Kind
+from app.domain.errors import StateError, did_you_mean
 
 MOST = 1 << 62
 """What a rule compares stays below, so that no sum overflows 64 bits."""
@@ -36,7 +36,7 @@ class Action(StrEnum):
 
 @dataclass(frozen=True)
 class Rule:
-    """`when` says of which records it holds (`app.domain.rules.condition`); `name` is that of its column."""
+    """`when` says of which records it holds (`app.domain.cleanliness.condition`); `name` is that of its column."""
 
     name: str
     action: Action

@@ -13,7 +13,7 @@ from app.domain.windows.kinds import KINDS
 from app.rides.shipped import SOURCES
 from app.rides.views import CLEANLINESS
 
-CHECKOUT = Path(__file__).parents[3]
+CHECKOUT = Path(__file__).parents[4]
 CODE = [
     path
     for folder in ("app", "agents", "tables", "spark_batch", "tests", "scripts", "benchmarks")

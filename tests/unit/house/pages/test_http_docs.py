@@ -11,7 +11,7 @@ from app.edge.http.query.read_query import COMMON, FOLDED, FORMAT, WINDOWED
 from app.edge.http.route import ROWS
 from app.edge.http.routes import ROUTES
 
-PAGE = (Path(__file__).parents[3] / "docs" / "http.md").read_text("utf-8")
+PAGE = (Path(__file__).parents[4] / "docs" / "http.md").read_text("utf-8")
 
 
 def test_the_table_of_problems_is_the_one_in_the_code() -> None:

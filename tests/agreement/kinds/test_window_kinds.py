@@ -17,9 +17,10 @@ from app.base import names
 from app.domain.contribution import contribution
 from app.domain.event_time import NO_WATERMARK
 from app.domain.oracle.view_fold import by_window, fold
-from app.domain.records import Record, with_derived
+from app.domain.records import Record
 from app.domain.rows import Cells, RowKey, merge_rows
 from app.domain.rules.admission import refusal
+from app.domain.source import with_derived
 from app.domain.view import View
 from app.domain.windows.hopping import Hopping
 from app.engine.core.batch import Transaction
@@ -153,7 +154,7 @@ def merged_finals(
         mine = [output for output in sent if output.partition == core.state.partition]
         for base, until in random_splits(rng, len(mine)):
             batch = batch_of_outputs(topic, core.state.partition, base, mine[base:until])
-            finals += outputs(settle(core, core.plan(batch, SCHEMAS)), names.finals_topic(view.name))
+            finals += outputs(settle(core, core.plan(core.read([batch], SCHEMAS))), names.finals_topic(view.name))
     return [orjson.loads(final.value or b"") for final in finals]
 
 
@@ -163,5 +164,5 @@ def play(core: TaskCore, logs: Sequence[Log], rng: random.Random) -> list[Transa
         transaction
         for log in logs
         for base, until in random_splits(rng, log.next_offset)
-        for transaction in settle(core, core.plan(log.batch(base, until), SCHEMAS))
+        for transaction in settle(core, core.plan(core.read([log.batch(base, until)], SCHEMAS)))
     ]
