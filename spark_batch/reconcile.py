@@ -34,10 +34,10 @@ from spark_batch.findings.report import Report, ViewReport, new_run_id, write_re
 from spark_batch.folds.corrections import ToldCorrections, read_told
 from spark_batch.folds.recount import Recount, counted, epoch_floors, recount
 from spark_batch.run import Progressing, Reconciliation
-from spark_batch.source.compacted import require_records_kept
 from spark_batch.source.kafka_range import check_spans
 from spark_batch.source.watermark import with_watermark
 from spark_batch.stored.changelog import changelog_rows
+from spark_batch.stored.compacted import require_records_kept
 from spark_batch.stored.cut import TaskCut
 from spark_batch.stored.export_client import Export, live_rows
 from spark_batch.stored.ledgers import accepted_losses, entries, not_adding_up
