@@ -1,0 +1,80 @@
+"""A gate as a process in a checkout of its own, in which pytest's part is played by a program."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import psutil
+
+from tests.support.machine.waiting import patient, wait_for
+
+CHECKOUT = Path(__file__).parents[2]
+COLLECTED = {"event": "collected", "tests": 2}
+PLAYED = """\
+import json, pathlib, sys, time
+told = next(a.removeprefix("--told=") for a in sys.argv if a.startswith("--told="))
+base = next(a.removeprefix("--basetemp=") for a in sys.argv if a.startswith("--basetemp="))
+script = json.loads(pathlib.Path("script.json").read_text())[pathlib.Path(told).stem]
+pathlib.Path(told).write_text("".join(json.dumps(event) + "\\n" for event in script["told"]))
+pathlib.Path(base).mkdir(parents=True)
+(pathlib.Path(base) / "worker.log").write_text("a worker's last words")
+time.sleep(script["seconds"])
+sys.exit(script["code"])
+"""
+
+
+class Gate:
+    """A checkout with the gate in it, whose pytest does what a script says."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        shutil.copytree(CHECKOUT / "scripts", folder / "scripts", ignore=shutil.ignore_patterns("__pycache__"))
+        program = folder / ".venv" / "bin" / "pytest"
+        program.parent.mkdir(parents=True)
+        program.write_text(f"#!{sys.executable}\n{PLAYED}")
+        program.chmod(0o755)
+        self.started: list[subprocess.Popen[str]] = []
+
+    def plays(self, *told: dict[str, object], code: int, again: tuple[list[dict[str, object]], int] = ([], 0)) -> None:
+        first = {"told": told, "code": code, "seconds": 0}
+        self._write({"tests": first, "tests-again": {"told": again[0], "code": again[1], "seconds": 0}})
+
+    def plays_for_long(self) -> None:
+        told = [COLLECTED, {"test": "t::other", "event": "began"}]
+        self._write({"tests": {"told": told, "code": 0, "seconds": 600}})
+
+    def start(self) -> subprocess.Popen[str]:
+        command = [sys.executable, "-m", "scripts.gate", "tests"]
+        began = subprocess.Popen(
+            command,
+            cwd=self.folder,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            start_new_session=True,
+        )
+        self.started.append(began)
+        return began
+
+    def run(self) -> tuple[int, str]:
+        process = self.start()
+        said, _ = process.communicate(timeout=patient(60))
+        return process.returncode, said
+
+    def wait_for_tests(self) -> psutil.Process:
+        """Until its pytest has told something; that process."""
+        told = self.folder / "build" / "ci" / "tests.jsonl"
+        wait_for(lambda: told.exists() and bool(told.read_text()), "the tests have begun", seconds=30)
+        (child,) = psutil.Process(self.started[-1].pid).children()
+        return child
+
+    def kept(self) -> dict[str, object]:
+        found: dict[str, object] = json.loads((self.folder / "build" / "ci" / "gate.json").read_text())
+        return found
+
+    def _write(self, script: object) -> None:
+        (self.folder / "script.json").write_text(json.dumps(script))

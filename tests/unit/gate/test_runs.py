@@ -1,0 +1,94 @@
+"""The gate as a process: runs that break off, signals, a second gate."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+from tests.support.machine.waiting import patient
+from tests.support.played_gate import CHECKOUT, COLLECTED, Gate
+
+LATE = {"test": "t::late", "event": "failed", "phase": "call", "not_in_time": True, "error": "not within 5 s"}
+ENDED = [{"test": test, "event": "ended"} for test in ("t::late", "t::other")]
+PASSED = [{"test": "t::late", "event": "passed"}, {"test": "t::late", "event": "ended"}]
+
+
+@pytest.fixture
+def gate(tmp_path: Path) -> Iterator[Gate]:
+    made = Gate(tmp_path)
+    yield made
+    for process in made.started:
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
+
+
+def test_what_came_too_late_and_then_passes_is_green_and_flaky(gate: Gate) -> None:
+    gate.plays(COLLECTED, LATE, *ENDED, code=1, again=([{"event": "collected", "tests": 1}, *PASSED], 0))
+    code, said = gate.run()
+    assert (code, "FLAKY: t::late" in said) == (0, True)
+
+
+@pytest.mark.parametrize("code", [0, 1, 3, -15, -9])
+def test_a_run_that_broke_off_is_red_though_all_that_failed_came_too_late(gate: Gate, code: int) -> None:
+    gate.plays(COLLECTED, LATE, ENDED[0], code=code, again=(PASSED, 0))
+    told, said = gate.run()
+    assert (told, "1 of 2 tests ran to their end" in said) == (20, True)
+
+
+def test_what_is_skipped_the_second_time_is_red(gate: Gate) -> None:
+    gate.plays(COLLECTED, LATE, *ENDED, code=1, again=([{"test": "t::late", "event": "ended"}], 0))
+    assert gate.run()[0] == 20
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_gate_that_is_told_to_stop_says_where_it_was_and_keeps_the_logs(gate: Gate, number: signal.Signals) -> None:
+    gate.plays_for_long()
+    process = gate.start()
+    child = gate.wait_for_tests()
+    process.send_signal(number)
+    said, _ = process.communicate(timeout=patient(60))
+    assert process.returncode == 128 + number
+    assert "still running at the end: t::other" in said
+    assert gate.kept()["exit_code"] == 128 + number
+    assert [log.name for log in (gate.folder / "build" / "ci" / "logs").rglob("*.log")] == ["worker.log"]
+    assert not child.is_running()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="no other system ends a child with its parent")
+def test_tests_end_with_a_gate_that_is_killed(gate: Gate) -> None:
+    gate.plays_for_long()
+    process = gate.start()
+    child = gate.wait_for_tests()
+    process.kill()
+    psutil.wait_procs([child], timeout=patient(30))
+    assert not child.is_running()
+
+
+def test_two_gates_in_one_checkout_do_not_run_together(gate: Gate) -> None:
+    gate.plays_for_long()
+    gate.start()
+    gate.wait_for_tests()
+    code, said = gate.run()
+    assert (code, "another gate runs in this checkout" in said) == (17, True)
+
+
+def test_a_place_that_cannot_be_written_is_told_in_words(gate: Gate) -> None:
+    (gate.folder / "build").write_text("a file")
+    code, said = gate.run()
+    assert (code, "Traceback" in said, "RED in the machine" in said) == (16, False, True)
+
+
+def test_wrong_usage_is_told() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "scripts.gate", "everything"], cwd=CHECKOUT, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 2
+    assert "python3 -m scripts.gate" in done.stderr
