@@ -10,6 +10,9 @@ from pathlib import Path
 from scripts.gate.stages import Ran
 from scripts.gate.verdict import LINES
 
+MOST_LEFT = 3
+"""Processes that are told of; gate.json has them all."""
+
 
 @dataclass
 class Outcome:
@@ -26,7 +29,7 @@ class Outcome:
 
     def green(self, flaky: list[str]) -> int:
         self._keep("green", 0, flaky)
-        print("\n".join(["", self._times(), *flaky, "gate: green"]), flush=True)
+        print("\n".join(["", self._times(), *self._left(), *flaky, "gate: green"]), flush=True)
         return 0
 
     def red(self, where: str, code: int, lines: list[str]) -> int:
@@ -36,12 +39,16 @@ class Outcome:
             self._keep(where, code, lines)
         except OSError as error:
             told.append(f"  and gate.json could not be written: {error}")
-        print("\n".join(["", self._times(), *told][: LINES + 1]), flush=True)
+        print("\n".join(["", self._times(), *self._left(), *told][: LINES + 1]), flush=True)
         return code
 
     def _times(self) -> str:
         took = (f"{r.name} {r.wall_seconds:.0f} s ({r.processor_seconds:.0f} s cpu)" for r in self.ran)
         return "gate: " + ", ".join(took)
+
+    def _left(self) -> list[str]:
+        left = [line for ran in self.ran for line in ran.left_running]
+        return [f"gate: tests have left running, and the gate has ended: {line}" for line in left[:MOST_LEFT]]
 
     def _keep(self, verdict: str, code: int, lines: list[str]) -> None:
         summary = {

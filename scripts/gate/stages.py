@@ -58,6 +58,8 @@ class Ran:
     wall_seconds: float
     processor_seconds: float
     """Of the command and its descendants, as far as they were waited for."""
+    left_running: tuple[str, ...] = ()
+    """Processes that the command's end should have been the end of; the gate has ended them."""
 
 
 def run(stage: Stage, folder: Path, environment: Mapping[str, str] | None = None) -> Ran:

@@ -60,6 +60,7 @@ def test_a_gate_that_is_told_to_stop_says_where_it_was_and_keeps_the_logs(gate: 
     assert gate.kept()["exit_code"] == 128 + number
     assert [log.name for log in (gate.folder / "build" / "ci" / "logs").rglob("*.log")] == ["worker.log"]
     assert not child.is_running()
+    gate.wait_until_nothing_is_left()
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="no other system ends a child with its parent")
@@ -70,6 +71,16 @@ def test_tests_end_with_a_gate_that_is_killed(gate: Gate) -> None:
     process.kill()
     psutil.wait_procs([child], timeout=patient(30))
     assert not child.is_running()
+    gate.wait_until_nothing_is_left()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="no other system shows what a process has inherited")
+def test_what_the_tests_left_running_is_ended_and_told(gate: Gate) -> None:
+    gate.plays(COLLECTED, *ENDED, code=0, leaves=1)
+    code, said = gate.run()
+    gate.wait_until_nothing_is_left()
+    assert (code, " sleep 600" in said) == (0, True)
+    assert len(gate.kept()["stages"][0]["left_running"]) == 1
 
 
 def test_two_gates_in_one_checkout_do_not_run_together(gate: Gate) -> None:
