@@ -23,6 +23,7 @@ from types import FrameType
 
 from scripts.gate.machine import environment_of_stages, environment_of_tests, patience, strangers
 from scripts.gate.outcome import Outcome
+from scripts.gate.screen import say
 from scripts.gate.stages import BEFORE_TESTS, TESTS_EXIT_CODE, run
 from scripts.gate.tests_stage import TESTS, lanes, run_tests
 from scripts.gate.verdict import Told, read_told, red_lines
@@ -66,7 +67,7 @@ def main(arguments: list[str]) -> int:
 
 def _run(outcome: Outcome, for_pytest: list[str], *, tests_alone: bool) -> int:
     for stage in () if tests_alone else BEFORE_TESTS:
-        print(f"\ngate: {stage.name}", flush=True)
+        say("", f"gate: {stage.name}")
         environment = environment_of_stages(os.environ, asks_outside=stage.asks_outside)
         outcome.ran.append(run(stage, FOLDER, environment))
         if outcome.ran[-1].code:
@@ -79,7 +80,7 @@ def _run(outcome: Outcome, for_pytest: list[str], *, tests_alone: bool) -> int:
 def _tests(outcome: Outcome, for_pytest: list[str]) -> int:
     environment = environment_of_tests(os.environ, patience())
     waits = float(environment["FLAGFALL_TEST_PATIENCE"])
-    print(f"\ngate: tests, patience {waits}", flush=True)
+    say("", f"gate: tests, patience {waits}")
     first, told = run_tests(TESTS, FOLDER, environment, *lanes(for_pytest))
     outcome.ran.append(first)
     if first.code == 0 and told.is_whole:
@@ -88,7 +89,7 @@ def _tests(outcome: Outcome, for_pytest: list[str]) -> int:
     if not chances:
         lines = red_lines([*told.red, *(f for f in told.failures.values() if f.not_in_time)], waits)
         return outcome.red(TESTS, TESTS_EXIT_CODE, [*lines, *_broken_off(told, first.code)])
-    print(f"\ngate: {len(chances)} came too late and are tried once more, alone", flush=True)
+    say("", f"gate: {len(chances)} came too late and are tried once more, alone")
     again, told_again = run_tests(f"{TESTS}-again", FOLDER, environment, *(f.test for f in chances))
     outcome.ran.append(again)
     if again.code or not told_again.have_passed(chances):
@@ -105,6 +106,8 @@ def _broken_off(told: Told, code: int) -> list[str]:
         return []
     there = "?" if told.collected is None else told.collected
     lines = [f"  {len(told.ended)} of {there} tests ran to their end; pytest ended with {code}: build/ci/tests.log"]
+    if told.is_torn:
+        lines.append("  build/ci/tests.jsonl breaks off within a line: is the disk full?")
     return [*lines, *(f"  still running at the end: {test}" for test in told.running[:4])]
 
 

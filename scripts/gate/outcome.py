@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
+from scripts.gate.screen import say
 from scripts.gate.stages import Ran
 from scripts.gate.verdict import LINES
 
@@ -25,11 +26,11 @@ class Outcome:
     def tell_strangers(self) -> None:
         """At the beginning: they share the processors."""
         for stranger in self.strangers:
-            print(f"gate: runs here too: {stranger}", flush=True)
+            say(f"gate: runs here too: {stranger}")
 
     def green(self, flaky: list[str]) -> int:
         self._keep("green", 0, flaky)
-        print("\n".join(["", self._times(), *self._left(), *flaky, "gate: green"]), flush=True)
+        say("", self._times(), *self._left(), *flaky, "gate: green")
         return 0
 
     def red(self, where: str, code: int, lines: list[str]) -> int:
@@ -39,7 +40,7 @@ class Outcome:
             self._keep(where, code, lines)
         except OSError as error:
             told.append(f"  and gate.json could not be written: {error}")
-        print("\n".join(["", self._times(), *self._left(), *told][: LINES + 1]), flush=True)
+        say(*["", self._times(), *self._left(), *told][: LINES + 1])
         return code
 
     def _times(self) -> str:

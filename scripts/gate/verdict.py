@@ -31,11 +31,13 @@ class Told:
     passed: set[str] = field(default_factory=set)
     ended: set[str] = field(default_factory=set)
     collected: int | None = None
+    is_torn: bool = False
+    """Whether a line was not written to its end; nothing is known of what came after."""
 
     @property
     def is_whole(self) -> bool:
         """Whether every test that there is has run to its end."""
-        return self.collected == len(self.ended)
+        return self.collected == len(self.ended) and not self.is_torn
 
     @property
     def red(self) -> list[Failure]:
@@ -60,7 +62,11 @@ def read_told(lines: Iterable[str]) -> Told:
     """The facts of a run, from its JSON lines. A test's first failure counts, and red wins over not in time."""
     told = Told()
     for line in lines:
-        facts = json.loads(line)
+        try:
+            facts = json.loads(line)
+        except json.JSONDecodeError:
+            told.is_torn = True
+            break
         event, test = facts["event"], facts.get("test", "")
         if event == "collected":
             told.collected = facts["tests"]

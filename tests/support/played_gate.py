@@ -27,7 +27,7 @@ left = [subprocess.Popen(["sleep", "600"], start_new_session=True) for _ in rang
 for process in left[1:]:
     process.send_signal(signal.SIGSTOP)
 pathlib.Path("left.json").write_text(json.dumps({"pids": [p.pid for p in left], "folder": tempfile.gettempdir()}))
-pathlib.Path(told).write_text("".join(json.dumps(event) + "\\n" for event in script["told"]))
+pathlib.Path(told).write_text("".join(json.dumps(event) + "\\n" for event in script["told"]) + script.get("torn", ""))
 time.sleep(script["seconds"])
 sys.exit(script["code"])
 """
@@ -51,9 +51,13 @@ class Gate:
         code: int,
         again: tuple[list[dict[str, object]], int] = ([], 0),
         leaves: int = 0,
+        torn: str = "",
     ) -> None:
-        """`leaves`: processes in sessions of their own, stopped but for the first, that pytest does not end."""
-        first = {"told": told, "code": code, "seconds": 0, "leaves": leaves}
+        """`leaves`: processes in sessions of their own, stopped but for the first, that pytest does not end.
+
+        `torn`: the end of what it tells.
+        """
+        first = {"told": told, "code": code, "seconds": 0, "leaves": leaves, "torn": torn}
         self._write({"tests": first, "tests-again": {"told": again[0], "code": again[1], "seconds": 0}})
 
     def plays_for_long(self) -> None:

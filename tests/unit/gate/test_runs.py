@@ -97,6 +97,24 @@ def test_a_place_that_cannot_be_written_is_told_in_words(gate: Gate) -> None:
     assert (code, "Traceback" in said, "RED in the machine" in said) == (16, False, True)
 
 
+def test_a_run_that_could_not_write_to_its_end_what_came_of_it_is_red_in_words(gate: Gate) -> None:
+    gate.plays(COLLECTED, *ENDED, code=0, torn='{"test": "t::oth')
+    code, said = gate.run()
+    assert (code, "Traceback" in said) == (20, False)
+    assert "build/ci/tests.jsonl breaks off within a line: is the disk full?" in said
+
+
+@pytest.mark.parametrize("code", [0, 1])
+@pytest.mark.parametrize("screen", ["/dev/full", "closed", "nobody reads"])
+def test_a_screen_that_takes_nothing_changes_no_verdict(gate: Gate, code: int, screen: str) -> None:
+    gate.plays(COLLECTED, *([LATE | {"not_in_time": False}] if code else []), *ENDED, code=code)
+    to = {"/dev/full": ">/dev/full", "closed": ">&-", "nobody reads": "| true; exit ${PIPESTATUS[0]}"}[screen]
+    line = f"{sys.executable} -m scripts.gate tests {to}"
+    done = subprocess.run(["bash", "-c", line], cwd=gate.folder, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (20 * code, "")
+    assert gate.kept()["exit_code"] == 20 * code
+
+
 def test_wrong_usage_is_told() -> None:
     done = subprocess.run(
         [sys.executable, "-m", "scripts.gate", "everything"], cwd=CHECKOUT, capture_output=True, text=True, check=False

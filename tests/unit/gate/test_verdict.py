@@ -143,3 +143,12 @@ def test_the_last_words_of_a_red_run_fit_the_screen_and_name_the_command() -> No
         "    again: FLAGFALL_TEST_PATIENCE=2.0 .venv/bin/pytest 'tests/unit/test_x.py::test_0'",
     ]
     assert lines[-1].startswith("  and ")
+
+
+@pytest.mark.parametrize("torn", ['{"test": "c", "ev', '{"test": "c", "ev{"event": "collected", "tests": 2}', "\0\0"])
+def test_a_line_that_was_not_written_to_its_end_leaves_the_run_unwhole(torn: str) -> None:
+    """As a full disk has it: what stands before the line counts, and nothing is known of what came after."""
+    lines = whole(failed("a", not_in_time=True), failed("b", not_in_time=False))
+    found = read_told([*lines, torn, *told(failed("d", not_in_time=False))])
+    assert (found.is_torn, found.is_whole) == (True, False)
+    assert set(found.failures) == {"a", "b"}
