@@ -26,7 +26,7 @@ from scripts.gate.outcome import Outcome
 from scripts.gate.screen import say
 from scripts.gate.stages import BEFORE_TESTS, TESTS_EXIT_CODE, run
 from scripts.gate.tests_stage import TESTS, lanes, run_tests
-from scripts.gate.verdict import Told, read_told, red_lines
+from scripts.gate.verdict import Told, read_told, red_lines, skipped_lines
 
 FOLDER = Path("build/ci")
 LOCK = Path("build/ci.lock")
@@ -84,7 +84,7 @@ def _tests(outcome: Outcome, for_pytest: list[str]) -> int:
     first, told = run_tests(TESTS, FOLDER, environment, *lanes(for_pytest))
     outcome.ran.append(first)
     if first.code == 0 and told.is_whole:
-        return outcome.green([])
+        return outcome.green(skipped_lines(told))
     chances = told.second_chances
     if not chances:
         lines = red_lines([*told.red, *(f for f in told.failures.values() if f.not_in_time)], waits)
@@ -96,7 +96,10 @@ def _tests(outcome: Outcome, for_pytest: list[str]) -> int:
         failures = list(told_again.failures.values()) or chances
         return outcome.red("tests, the second time", TESTS_EXIT_CODE, red_lines(failures, waits))
     return outcome.green(
-        [f"FLAKY: {f.test}: {f.error.splitlines()[0]} (its logs: build/ci/logs/tests)" for f in chances]
+        [
+            *(f"FLAKY: {f.test}: {f.error.splitlines()[0]} (its logs: build/ci/logs/tests)" for f in chances),
+            *skipped_lines(told),
+        ]
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
@@ -30,6 +31,8 @@ class Told:
     """Begun and not ended, in this order: where a run that was ended hung."""
     passed: set[str] = field(default_factory=set)
     ended: set[str] = field(default_factory=set)
+    skipped: dict[str, str] = field(default_factory=dict)
+    """With the reason."""
     collected: int | None = None
     is_torn: bool = False
     """Whether a line was not written to its end; nothing is known of what came after."""
@@ -77,6 +80,8 @@ def read_told(lines: Iterable[str]) -> Told:
             told.running = [one for one in told.running if one != test]
         elif event == "passed":
             told.passed.add(test)
+        elif event == "skipped":
+            told.skipped[test] = facts["reason"]
         elif event == "failed":
             found = Failure(test, facts["error"], facts["not_in_time"], facts["phase"])
             known = told.failures.get(test)
@@ -99,3 +104,9 @@ def red_lines(failures: Sequence[Failure], patience: float) -> list[str]:
     ]
     more = len(failures) - len(shown)
     return [*lines, f"  and {more} more, in build/ci/tests.log"] if more else lines
+
+
+def skipped_lines(told: Told) -> list[str]:
+    """A line for each reason, the most frequent first."""
+    reasons = Counter(told.skipped.values()).most_common()
+    return [f"gate: {count} of {told.collected} tests were skipped: {reason}" for reason, count in reasons]

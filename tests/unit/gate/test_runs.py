@@ -15,6 +15,7 @@ import pytest
 from tests.support.machine.waiting import patient
 from tests.support.played_gate import CHECKOUT, COLLECTED, Gate
 
+CI_RUN = CHECKOUT / ".ci" / "run"
 LATE = {"test": "t::late", "event": "failed", "phase": "call", "not_in_time": True, "error": "not within 5 s"}
 ENDED = [{"test": test, "event": "ended"} for test in ("t::late", "t::other")]
 PASSED = [{"test": "t::late", "event": "passed"}, {"test": "t::late", "event": "ended"}]
@@ -34,6 +35,27 @@ def test_what_came_too_late_and_then_passes_is_green_and_flaky(gate: Gate) -> No
     gate.plays(COLLECTED, LATE, *ENDED, code=1, again=([{"event": "collected", "tests": 1}, *PASSED], 0))
     code, said = gate.run()
     assert (code, "FLAKY: t::late" in said) == (0, True)
+
+
+def test_a_green_gate_says_what_was_skipped(gate: Gate) -> None:
+    gate.plays(COLLECTED, {"test": "t::late", "event": "skipped", "reason": "no Chromium"}, *ENDED, code=0)
+    code, said = gate.run()
+    assert (code, said.splitlines()[-2:]) == (0, ["gate: 1 of 2 tests were skipped: no Chromium", "gate: green"])
+
+
+def test_what_ci_runs_tells_the_tests_that_it_is_ci(tmp_path: Path) -> None:
+    """So a Chromium that is missing is red there, not skipped."""
+    for name, program in (
+        ("bin/python3", 'echo "CI=$CI $@"'),
+        ("bin/chromium", "exit"),
+        ("ci/run", CI_RUN.read_text()),
+    ):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(f"#!/usr/bin/env bash\n{program}\n")
+        (tmp_path / name).chmod(0o755)
+    environment = {"PATH": f"{tmp_path}/bin:{os.environ['PATH']}"}
+    done = subprocess.run([tmp_path / "ci/run"], env=environment, capture_output=True, text=True, check=True)
+    assert done.stdout == "CI=true -m scripts.gate\n"
 
 
 @pytest.mark.parametrize("code", [0, 1, 3, -15, -9])

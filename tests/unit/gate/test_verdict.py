@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from app.base.services.errors import StartFailed
-from scripts.gate.verdict import LINES, Failure, read_told, red_lines
+from scripts.gate.verdict import LINES, Failure, read_told, red_lines, skipped_lines
 from tests.support.machine.waiting import NotInTime
 from tests.support.told import PATIENTLY, facts_of
 
@@ -152,3 +152,10 @@ def test_a_line_that_was_not_written_to_its_end_leaves_the_run_unwhole(torn: str
     found = read_told([*lines, torn, *told(failed("d", not_in_time=False))])
     assert (found.is_torn, found.is_whole) == (True, False)
     assert set(found.failures) == {"a", "b"}
+
+
+def test_skipped_tests_are_counted_by_their_reasons() -> None:
+    skipped = [{"test": name, "event": "skipped", "reason": reason} for name, reason in zip("abc", "xyx", strict=True)]
+    found = read_told(whole(*skipped, {"test": "d", "event": "passed"}))
+    assert found.is_whole
+    assert skipped_lines(found) == ["gate: 2 of 4 tests were skipped: x", "gate: 1 of 4 tests were skipped: y"]
