@@ -4,8 +4,9 @@
     python3 -m scripts.gate tests       the tests alone, in an environment that is set up (`make test`)
     python3 -m scripts.gate tests -- -m unit      the same with arguments for pytest
 
-Exit code 0: green. 10 setup, 11 lint, 12 types, 13 imports, 14 jars, 15 collection, 20 tests: red there. 130 or 143:
-it was told to stop. 16: the machine would not (a full disk). 17: another gate runs in this checkout.
+Exit code 0: green. 2: asked for what there is not. 10 setup, 11 lint, 12 types, 13 imports, 14 jars, 15 collection,
+20 tests: red there. 130 or 143: it was told to stop. 16: the machine would not (a full disk). 17: another gate runs in
+this checkout.
 Everything is in `build/ci`.
 """
 
@@ -21,7 +22,14 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import FrameType
 
-from scripts.gate.machine import environment_of_stages, environment_of_tests, patience, strangers
+from scripts.gate.machine import (
+    PATIENCE_VARIABLE,
+    environment_of_stages,
+    environment_of_tests,
+    patience,
+    patience_of,
+    strangers,
+)
 from scripts.gate.outcome import Outcome
 from scripts.gate.screen import say
 from scripts.gate.stages import BEFORE_TESTS, TESTS_EXIT_CODE, run
@@ -45,6 +53,11 @@ def main(arguments: list[str]) -> int:
     if given not in ([], ["tests"]):
         print(__doc__, file=sys.stderr)
         return 2
+    try:
+        asked = patience_of(os.environ.get(PATIENCE_VARIABLE))
+    except SystemExit as wrong:
+        print(f"gate: {wrong}", file=sys.stderr)
+        return 2
     os.chdir(Path(__file__).parents[2])
     outcome = Outcome(FOLDER, strangers())
     try:
@@ -57,7 +70,7 @@ def main(arguments: list[str]) -> int:
             shutil.rmtree(FOLDER, ignore_errors=True)
             FOLDER.mkdir()
             outcome.tell_strangers()
-            return _run(outcome, for_pytest, tests_alone=bool(given))
+            return _run(outcome, for_pytest, asked, tests_alone=bool(given))
     except _Stopped as stopped:
         (number,) = stopped.args
         return outcome.red(f"nothing: {signal.Signals(number).name} told it to stop", 128 + number, _unfinished())
@@ -65,7 +78,7 @@ def main(arguments: list[str]) -> int:
         return outcome.red(f"the machine: {error}", MACHINE_EXIT_CODE, _unfinished())
 
 
-def _run(outcome: Outcome, for_pytest: list[str], *, tests_alone: bool) -> int:
+def _run(outcome: Outcome, for_pytest: list[str], asked: float, *, tests_alone: bool) -> int:
     for stage in () if tests_alone else BEFORE_TESTS:
         say("", f"gate: {stage.name}")
         environment = environment_of_stages(os.environ, asks_outside=stage.asks_outside)
@@ -74,12 +87,11 @@ def _run(outcome: Outcome, for_pytest: list[str], *, tests_alone: bool) -> int:
             log = (FOLDER / f"{stage.name}.log").read_text(errors="replace").splitlines()
             again = f"  again: {' '.join(stage.command)}"
             return outcome.red(stage.name, stage.exit_code, [*log[-LOG_LINES:], again])
-    return _tests(outcome, for_pytest)
+    return _tests(outcome, for_pytest, max(patience(), asked))
 
 
-def _tests(outcome: Outcome, for_pytest: list[str]) -> int:
-    environment = environment_of_tests(os.environ, patience())
-    waits = float(environment["FLAGFALL_TEST_PATIENCE"])
+def _tests(outcome: Outcome, for_pytest: list[str], waits: float) -> int:
+    environment = environment_of_tests(os.environ, waits)
     say("", f"gate: tests, patience {waits}")
     first, told = run_tests(TESTS, FOLDER, environment, *lanes(for_pytest))
     outcome.ran.append(first)

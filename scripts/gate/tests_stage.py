@@ -23,7 +23,7 @@ def run_tests(name: str, folder: Path, environment: Mapping[str, str], *argument
     """One run of pytest, its logs kept if anything failed."""
     told = folder / f"{name}.jsonl"
     told.unlink(missing_ok=True)
-    waits = float(environment["FLAGFALL_TEST_PATIENCE"])
+    waits = float(environment[machine.PATIENCE_VARIABLE])
     with scratch() as own:
         command = (
             ".venv/bin/pytest",

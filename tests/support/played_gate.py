@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -64,11 +65,12 @@ class Gate:
         told = [COLLECTED, {"test": "t::other", "event": "began"}]
         self._write({"tests": {"told": told, "code": 0, "seconds": 600, "leaves": 2}})
 
-    def start(self) -> subprocess.Popen[str]:
+    def start(self, **variables: str) -> subprocess.Popen[str]:
         command = [sys.executable, "-m", "scripts.gate", "tests"]
         began = subprocess.Popen(
             command,
             cwd=self.folder,
+            env=os.environ | variables,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
@@ -77,8 +79,8 @@ class Gate:
         self.started.append(began)
         return began
 
-    def run(self) -> tuple[int, str]:
-        process = self.start()
+    def run(self, **variables: str) -> tuple[int, str]:
+        process = self.start(**variables)
         said, _ = process.communicate(timeout=patient(60))
         return process.returncode, said
 

@@ -12,8 +12,8 @@ from scripts.gate.machine import (
     environment_of_tests,
     lanes,
     patience,
+    patience_of,
 )
-from tests.support.machine.waiting import patience_of
 
 
 def test_variables_that_change_the_product_do_not_reach_the_tests() -> None:
@@ -37,8 +37,13 @@ def test_variables_that_change_the_product_do_not_reach_the_tests() -> None:
     assert environment_of_stages(environ, asks_outside=True) == left | {"https_proxy": "p"}
 
 
-def test_who_asks_for_more_patience_gets_it() -> None:
-    assert environment_of_tests({"FLAGFALL_TEST_PATIENCE": "6"}, 2.0)["FLAGFALL_TEST_PATIENCE"] == "6.0"
+def test_the_patience_of_the_gate_is_what_the_tests_get() -> None:
+    assert environment_of_tests({"FLAGFALL_TEST_PATIENCE": "1"}, 6.0)["FLAGFALL_TEST_PATIENCE"] == "6.0"
+
+
+@pytest.mark.parametrize("said", [None, ""])
+def test_no_patience_that_is_asked_for_is_that_of_an_idle_machine(said: str | None) -> None:
+    assert patience_of(said) == 1
 
 
 @pytest.mark.parametrize("said", ["0", "-1", "nan", "inf", "1e-9", "2,5", "much"])

@@ -137,6 +137,18 @@ def test_a_screen_that_takes_nothing_changes_no_verdict(gate: Gate, code: int, s
     assert gate.kept()["exit_code"] == 20 * code
 
 
+@pytest.mark.parametrize(("asked", "used"), [("6", "6.0"), ("", "")])
+def test_who_asks_for_more_patience_gets_it(gate: Gate, asked: str, used: str) -> None:
+    gate.plays(COLLECTED, *ENDED, code=0)
+    code, said = gate.run(FLAGFALL_TEST_PATIENCE=asked)
+    assert (code, f"gate: tests, patience {used}" in said) == (0, True)
+
+
+def test_a_patience_that_is_no_number_is_told_before_anything_runs(gate: Gate) -> None:
+    code, said = gate.run(FLAGFALL_TEST_PATIENCE="x")
+    assert (code, said) == (2, "gate: FLAGFALL_TEST_PATIENCE is 'x': a number from 0.1 is wanted\n")
+
+
 def test_wrong_usage_is_told() -> None:
     done = subprocess.run(
         [sys.executable, "-m", "scripts.gate", "everything"], cwd=CHECKOUT, capture_output=True, text=True, check=False
