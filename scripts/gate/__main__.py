@@ -34,11 +34,11 @@ from scripts.gate.outcome import Outcome
 from scripts.gate.screen import say
 from scripts.gate.stages import BEFORE_TESTS, TESTS_EXIT_CODE, run
 from scripts.gate.tests_stage import TESTS, lanes, run_tests
-from scripts.gate.verdict import Told, read_told, red_lines, skipped_lines
+from scripts.gate.verdict import read_told
+from scripts.gate.words import broken_off, excerpt, red_lines, skipped_lines
 
 FOLDER = Path("build/ci")
 LOCK = Path("build/ci.lock")
-LOG_LINES = 15
 MACHINE_EXIT_CODE = 16
 ANOTHER_EXIT_CODE = 17
 
@@ -84,9 +84,8 @@ def _run(outcome: Outcome, for_pytest: list[str], asked: float, *, tests_alone: 
         environment = environment_of_stages(os.environ, asks_outside=stage.asks_outside)
         outcome.ran.append(run(stage, FOLDER, environment))
         if outcome.ran[-1].code:
-            log = (FOLDER / f"{stage.name}.log").read_text(errors="replace").splitlines()
             again = f"  again: {' '.join(stage.command)}"
-            return outcome.red(stage.name, stage.exit_code, [*log[-LOG_LINES:], again])
+            return outcome.red(stage.name, stage.exit_code, [*excerpt(FOLDER / f"{stage.name}.log"), again])
     return _tests(outcome, for_pytest, max(patience(), asked))
 
 
@@ -100,7 +99,7 @@ def _tests(outcome: Outcome, for_pytest: list[str], waits: float) -> int:
     chances = told.second_chances
     if not chances:
         lines = red_lines([*told.red, *(f for f in told.failures.values() if f.not_in_time)], waits)
-        return outcome.red(TESTS, TESTS_EXIT_CODE, [*lines, *_broken_off(told, first.code)])
+        return outcome.red(TESTS, TESTS_EXIT_CODE, [*lines, *broken_off(told, first.code)])
     say("", f"gate: {len(chances)} came too late and are tried once more, alone")
     again, told_again = run_tests(f"{TESTS}-again", FOLDER, environment, *(f.test for f in chances))
     outcome.ran.append(again)
@@ -115,22 +114,11 @@ def _tests(outcome: Outcome, for_pytest: list[str], waits: float) -> int:
     )
 
 
-def _broken_off(told: Told, code: int) -> list[str]:
-    """How far the tests came, if not to their end."""
-    if told.is_whole and told.failures:
-        return []
-    there = "?" if told.collected is None else told.collected
-    lines = [f"  {len(told.ended)} of {there} tests ran to their end; pytest ended with {code}: build/ci/tests.log"]
-    if told.is_torn:
-        lines.append("  build/ci/tests.jsonl breaks off within a line: is the disk full?")
-    return [*lines, *(f"  still running at the end: {test}" for test in told.running[:4])]
-
-
 def _unfinished() -> list[str]:
     """What the tests were at when the gate was stopped; nothing before they began."""
     with suppress(OSError):
         told = read_told((FOLDER / f"{TESTS}.jsonl").read_text().splitlines())
-        return [*red_lines(list(told.failures.values()), patience()), *_broken_off(told, 0)]
+        return [*red_lines(list(told.failures.values()), patience()), *broken_off(told, 0)]
     return []
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from scripts.gate.screen import say
 from scripts.gate.stages import Ran
-from scripts.gate.verdict import LINES
+from scripts.gate.words import LINES
 
 MOST_LEFT = 3
 """Processes that are told of; gate.json has them all."""

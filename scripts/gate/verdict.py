@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 MOST_SECOND_CHANCES = 3
-LINES = 30
-"""Of the last words of a red gate."""
 
 
 @dataclass(frozen=True)
@@ -88,25 +85,3 @@ def read_told(lines: Iterable[str]) -> Told:
             if known is None or (known.not_in_time and not found.not_in_time):
                 told.failures[test] = found
     return told
-
-
-def red_lines(failures: Sequence[Failure], patience: float) -> list[str]:
-    """The first of them in three lines each: which, why, and the command that repeats it."""
-    shown = failures[: (LINES - 10) // 3]
-    lines = [
-        line
-        for failure in shown
-        for line in (
-            f"  {failure.test}",
-            f"    {failure.error.splitlines()[0] if failure.error else 'without words'}",
-            f"    again: FLAGFALL_TEST_PATIENCE={patience} .venv/bin/pytest '{failure.test}'",
-        )
-    ]
-    more = len(failures) - len(shown)
-    return [*lines, f"  and {more} more, in build/ci/tests.log"] if more else lines
-
-
-def skipped_lines(told: Told) -> list[str]:
-    """A line for each reason, the most frequent first."""
-    reasons = Counter(told.skipped.values()).most_common()
-    return [f"gate: {count} of {told.collected} tests were skipped: {reason}" for reason, count in reasons]

@@ -1,4 +1,4 @@
-"""What a run of tests came to: what makes it red, what gets a second chance, and what is said of it."""
+"""What a run of tests came to: what makes it red, and what gets a second chance."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from app.base.services.errors import StartFailed
-from scripts.gate.verdict import LINES, Failure, read_told, red_lines, skipped_lines
+from scripts.gate.verdict import Failure, read_told
 from tests.support.machine.waiting import NotInTime
 from tests.support.told import PATIENTLY, facts_of
 
@@ -133,18 +133,6 @@ def test_a_difference_is_not_forgiven_for_what_was_raised_over_it(error: BaseExc
     assert facts_of("end_to_end", error, "said")["not_in_time"] is expected
 
 
-def test_the_last_words_of_a_red_run_fit_the_screen_and_name_the_command() -> None:
-    failures = [Failure(f"tests/unit/test_x.py::test_{i}", "first line\nsecond line", False) for i in range(50)]
-    lines = red_lines(failures, 2.0)
-    assert len(lines) <= LINES
-    assert lines[:3] == [
-        "  tests/unit/test_x.py::test_0",
-        "    first line",
-        "    again: FLAGFALL_TEST_PATIENCE=2.0 .venv/bin/pytest 'tests/unit/test_x.py::test_0'",
-    ]
-    assert lines[-1].startswith("  and ")
-
-
 @pytest.mark.parametrize("torn", ['{"test": "c", "ev', '{"test": "c", "ev{"event": "collected", "tests": 2}', "\0\0"])
 def test_a_line_that_was_not_written_to_its_end_leaves_the_run_unwhole(torn: str) -> None:
     """As a full disk has it: what stands before the line counts, and nothing is known of what came after."""
@@ -152,10 +140,3 @@ def test_a_line_that_was_not_written_to_its_end_leaves_the_run_unwhole(torn: str
     found = read_told([*lines, torn, *told(failed("d", not_in_time=False))])
     assert (found.is_torn, found.is_whole) == (True, False)
     assert set(found.failures) == {"a", "b"}
-
-
-def test_skipped_tests_are_counted_by_their_reasons() -> None:
-    skipped = [{"test": name, "event": "skipped", "reason": reason} for name, reason in zip("abc", "xyx", strict=True)]
-    found = read_told(whole(*skipped, {"test": "d", "event": "passed"}))
-    assert found.is_whole
-    assert skipped_lines(found) == ["gate: 2 of 4 tests were skipped: x", "gate: 1 of 4 tests were skipped: y"]
