@@ -31,14 +31,14 @@ from scripts.gate.machine import (
     strangers,
 )
 from scripts.gate.outcome import Outcome
-from scripts.gate.screen import say
 from scripts.gate.stages import BEFORE_TESTS, TESTS_EXIT_CODE, run
 from scripts.gate.tests_stage import TESTS, lanes, run_tests
 from scripts.gate.verdict import read_told
-from scripts.gate.words import broken_off, excerpt, red_lines, skipped_lines
+from scripts.gate.words import broken_off, excerpt, nothing_ran, red_lines, skipped_lines
 
 FOLDER = Path("build/ci")
 LOCK = Path("build/ci.lock")
+AGAIN = f"{TESTS}-again"
 MACHINE_EXIT_CODE = 16
 ANOTHER_EXIT_CODE = 17
 
@@ -73,14 +73,14 @@ def main(arguments: list[str]) -> int:
             return _run(outcome, for_pytest, asked, tests_alone=bool(given))
     except _Stopped as stopped:
         (number,) = stopped.args
-        return outcome.red(f"nothing: {signal.Signals(number).name} told it to stop", 128 + number, _unfinished())
+        return outcome.stopped(signal.Signals(number).name, 128 + number, _unfinished())
     except OSError as error:
         return outcome.red(f"the machine: {error}", MACHINE_EXIT_CODE, _unfinished())
 
 
 def _run(outcome: Outcome, for_pytest: list[str], asked: float, *, tests_alone: bool) -> int:
     for stage in () if tests_alone else BEFORE_TESTS:
-        say("", f"gate: {stage.name}")
+        outcome.begin(stage.name)
         environment = environment_of_stages(os.environ, asks_outside=stage.asks_outside)
         outcome.ran.append(run(stage, FOLDER, environment))
         if outcome.ran[-1].code:
@@ -91,7 +91,7 @@ def _run(outcome: Outcome, for_pytest: list[str], asked: float, *, tests_alone: 
 
 def _tests(outcome: Outcome, for_pytest: list[str], waits: float) -> int:
     environment = environment_of_tests(os.environ, waits)
-    say("", f"gate: tests, patience {waits}")
+    outcome.begin(TESTS, f", patience {waits}")
     first, told = run_tests(TESTS, FOLDER, environment, *lanes(for_pytest))
     outcome.ran.append(first)
     if first.code == 0 and told.is_whole:
@@ -99,9 +99,10 @@ def _tests(outcome: Outcome, for_pytest: list[str], waits: float) -> int:
     chances = told.second_chances
     if not chances:
         lines = red_lines([*told.red, *(f for f in told.failures.values() if f.not_in_time)], waits)
-        return outcome.red(TESTS, TESTS_EXIT_CODE, [*lines, *broken_off(told, first.code)])
-    say("", f"gate: {len(chances)} came too late and are tried once more, alone")
-    again, told_again = run_tests(f"{TESTS}-again", FOLDER, environment, *(f.test for f in chances))
+        lines += [*broken_off(told, first.code, FOLDER), *nothing_ran(told, for_pytest)]
+        return outcome.red(TESTS, TESTS_EXIT_CODE, lines)
+    outcome.begin(AGAIN, f": {len(chances)} came too late and are tried once more, alone")
+    again, told_again = run_tests(AGAIN, FOLDER, environment, *(f.test for f in chances))
     outcome.ran.append(again)
     if again.code or not told_again.have_passed(chances):
         failures = list(told_again.failures.values()) or chances
@@ -118,7 +119,7 @@ def _unfinished() -> list[str]:
     """What the tests were at when the gate was stopped; nothing before they began."""
     with suppress(OSError):
         told = read_told((FOLDER / f"{TESTS}.jsonl").read_text().splitlines())
-        return [*red_lines(list(told.failures.values()), patience()), *broken_off(told, 0)]
+        return [*red_lines(list(told.failures.values()), patience()), *broken_off(told, None, FOLDER)]
     return []
 
 

@@ -16,6 +16,8 @@ from scripts.gate.verdict import Told, read_told
 TESTS = "tests"
 TEST_LIMIT_SECONDS = 600
 """Of one test's body on an idle machine: for what hangs."""
+MOST_NEW_PROCESSES = 1
+"""For those that tests took with them: the next one begins with the same test, and with new services."""
 MOST_LOG_BYTES = 5_000_000
 
 
@@ -53,6 +55,7 @@ def lanes(arguments: Sequence[str]) -> tuple[str, ...]:
         "--dist",
         "loadfile",
         "--no-loadscope-reorder",
+        f"--max-worker-restart={MOST_NEW_PROCESSES}",
         *arguments,
     )
 

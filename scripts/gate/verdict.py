@@ -7,6 +7,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 MOST_SECOND_CHANCES = 3
+CRASHED = "???"
+"""What xdist calls the phase of a test that took its process with it. Such a test is begun again in the next one."""
 
 
 @dataclass(frozen=True)
@@ -71,17 +73,23 @@ def read_told(lines: Iterable[str]) -> Told:
         if event == "collected":
             told.collected = facts["tests"]
         elif event == "began":
-            told.running.append(test)
+            told.running = [*_without(test, told.running), test]
         elif event == "ended":
             told.ended.add(test)
-            told.running = [one for one in told.running if one != test]
+            told.running = _without(test, told.running)
         elif event == "passed":
             told.passed.add(test)
         elif event == "skipped":
             told.skipped[test] = facts["reason"]
         elif event == "failed":
             found = Failure(test, facts["error"], facts["not_in_time"], facts["phase"])
+            if found.phase == CRASHED:
+                told.running = _without(test, told.running)
             known = told.failures.get(test)
             if known is None or (known.not_in_time and not found.not_in_time):
                 told.failures[test] = found
     return told
+
+
+def _without(test: str, running: Iterable[str]) -> list[str]:
+    return [one for one in running if one != test]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -23,15 +24,23 @@ def excerpt(log: Path) -> list[str]:
     return [*lines, f"  all of it: {log}"]
 
 
-def broken_off(told: Told, code: int) -> list[str]:
-    """How far the tests came, if not to their end."""
+def broken_off(told: Told, code: int | None, folder: Path) -> list[str]:
+    """How far the tests came, if not to their end. `code`: pytest's, unless the gate was stopped."""
     if told.is_whole and told.failures:
         return []
     there = "?" if told.collected is None else told.collected
-    lines = [f"  {len(told.ended)} of {there} tests ran to their end; pytest ended with {code}: build/ci/tests.log"]
+    ended = "" if code is None else f"; pytest ended with {code}"
+    lines = [f"  {len(told.ended)} of {there} tests ran to their end{ended}"]
     if told.is_torn:
-        lines.append("  build/ci/tests.jsonl breaks off within a line: is the disk full?")
-    return [*lines, *(f"  still running at the end: {test}" for test in told.running[:4])]
+        lines.append(f"  {folder}/tests.jsonl breaks off within a line: is the disk full?")
+    lines += [f"  still running at the end: {test}" for test in told.running[:4]]
+    return lines if code is None or told.failures else [*lines, *excerpt(folder / "tests.log")]
+
+
+def nothing_ran(told: Told, arguments: Sequence[str]) -> list[str]:
+    """The command that says why no test ran: a lane keeps to itself what it has against its arguments."""
+    asked = shlex.join(("--collect-only", "-qq", *arguments))
+    return [] if told.ended or told.failures else [f"  why nothing ran: .venv/bin/pytest {asked}"]
 
 
 def red_lines(failures: Sequence[Failure], patience: float) -> list[str]:

@@ -29,6 +29,7 @@ for process in left[1:]:
     process.send_signal(signal.SIGSTOP)
 pathlib.Path("left.json").write_text(json.dumps({"pids": [p.pid for p in left], "folder": tempfile.gettempdir()}))
 pathlib.Path(told).write_text("".join(json.dumps(event) + "\\n" for event in script["told"]) + script.get("torn", ""))
+print(script.get("says", ""), flush=True)
 time.sleep(script["seconds"])
 sys.exit(script["code"])
 """
@@ -53,12 +54,13 @@ class Gate:
         again: tuple[list[dict[str, object]], int] = ([], 0),
         leaves: int = 0,
         torn: str = "",
+        says: str = "",
     ) -> None:
         """`leaves`: processes in sessions of their own, stopped but for the first, that pytest does not end.
 
-        `torn`: the end of what it tells.
+        `torn`: the end of what it tells. `says`: what it prints.
         """
-        first = {"told": told, "code": code, "seconds": 0, "leaves": leaves, "torn": torn}
+        first = {"told": told, "code": code, "seconds": 0, "leaves": leaves, "torn": torn, "says": says}
         self._write({"tests": first, "tests-again": {"told": again[0], "code": again[1], "seconds": 0}})
 
     def plays_for_long(self) -> None:

@@ -37,6 +37,12 @@ def test_what_came_too_late_and_then_passes_is_green_and_flaky(gate: Gate) -> No
     assert (code, "FLAKY: t::late" in said) == (0, True)
 
 
+def test_a_run_that_ran_nothing_shows_what_pytest_said(gate: Gate) -> None:
+    gate.plays(code=5, says="no tests ran in 0.01s")
+    code, said = gate.run()
+    assert (code, "no tests ran in 0.01s" in said[said.index("RED in tests") :]) == (20, True)
+
+
 def test_a_green_gate_says_what_was_skipped(gate: Gate) -> None:
     gate.plays(COLLECTED, {"test": "t::late", "event": "skipped", "reason": "no Chromium"}, *ENDED, code=0)
     code, said = gate.run()
@@ -78,7 +84,13 @@ def test_a_gate_that_is_told_to_stop_says_where_it_was_and_keeps_the_logs(gate: 
     process.send_signal(number)
     said, _ = process.communicate(timeout=patient(60))
     assert process.returncode == 128 + number
-    assert "still running at the end: t::other" in said
+    closing = said[said.rindex("gate: stopped") :].splitlines()
+    assert closing == [
+        f"gate: stopped by {number.name} in tests, exit code {128 + number}; everything is in build/ci",
+        "  0 of 2 tests ran to their end",
+        "  still running at the end: t::other",
+    ]
+    assert "gate: \n" not in said
     assert gate.kept()["exit_code"] == 128 + number
     assert [log.name for log in (gate.folder / "build" / "ci" / "logs").rglob("*.log")] == ["worker.log"]
     assert not child.is_running()

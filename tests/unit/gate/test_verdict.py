@@ -140,3 +140,14 @@ def test_a_line_that_was_not_written_to_its_end_leaves_the_run_unwhole(torn: str
     found = read_told([*lines, torn, *told(failed("d", not_in_time=False))])
     assert (found.is_torn, found.is_whole) == (True, False)
     assert set(found.failures) == {"a", "b"}
+
+
+def test_what_is_run_again_in_a_new_process_runs_once() -> None:
+    began = {"test": "a", "event": "began"}
+    assert read_told(told(began, began)).running == ["a"]
+
+
+def test_a_test_that_took_its_process_with_it_failed_and_runs_no_more() -> None:
+    crashed = failed("a", not_in_time=False) | {"phase": "???", "error": "worker 'gw0' crashed"}
+    found = read_told(told({"test": "a", "event": "began"}, crashed))
+    assert (found.running, [failure.test for failure in found.red]) == ([], ["a"])

@@ -6,7 +6,16 @@ import json
 from pathlib import Path
 
 from scripts.gate.verdict import Failure, read_told
-from scripts.gate.words import FIRST_LINES, LAST_LINES, LINES, excerpt, red_lines, skipped_lines
+from scripts.gate.words import (
+    FIRST_LINES,
+    LAST_LINES,
+    LINES,
+    broken_off,
+    excerpt,
+    nothing_ran,
+    red_lines,
+    skipped_lines,
+)
 
 
 def test_the_last_words_of_a_red_run_fit_the_screen_and_name_the_command() -> None:
@@ -40,3 +49,26 @@ def test_a_short_log_is_shown_as_it_is(tmp_path: Path) -> None:
     log = tmp_path / "lint.log"
     log.write_text("".join(f"line {i}\n" for i in range(FIRST_LINES + LAST_LINES)))
     assert excerpt(log) == [*log.read_text().splitlines(), f"  all of it: {log}"]
+
+
+def test_where_no_test_failed_the_log_says_why_the_run_is_red(tmp_path: Path) -> None:
+    (tmp_path / "tests.log").write_text("ERROR: file or directory not found: tests/nowhere\n")
+    lines = broken_off(read_told([]), 4, tmp_path)
+    assert lines[0] == "  0 of ? tests ran to their end; pytest ended with 4"
+    assert "ERROR: file or directory not found: tests/nowhere" in lines
+
+
+def test_of_a_run_that_was_stopped_nobody_says_how_it_ended(tmp_path: Path) -> None:
+    told = read_told(
+        json.dumps(event) for event in ({"event": "collected", "tests": 2}, {"event": "began", "test": "t"})
+    )
+    assert broken_off(told, None, tmp_path) == ["  0 of 2 tests ran to their end", "  still running at the end: t"]
+
+
+def test_where_nothing_ran_the_command_that_says_why_is_named() -> None:
+    """In lanes pytest does not: a path that is not there is "0 items"."""
+    assert nothing_ran(read_told([]), ["-m", "no such"]) == [
+        "  why nothing ran: .venv/bin/pytest --collect-only -qq -m 'no such'"
+    ]
+    ended = read_told([json.dumps({"event": "ended", "test": "t"})])
+    assert nothing_ran(ended, []) == []
