@@ -48,13 +48,14 @@ down: setup  ## stop what `make up` started
 	@exec env FLAGFALL_DATA_DIR="$${FLAGFALL_DATA_DIR:-$(UP_DIR)}" $(BIN)/flagfall down
 
 test-fast: setup  ## three minutes on two cores, no Java: units, laws, agreement without Spark, tasks over a log
-	$(BIN)/pytest -q -n auto --dist loadfile -m "(unit or laws or agreement or streaming) and not spark"
+	$(BIN)/pytest -n auto --dist loadfile -m "(unit or laws or agreement or streaming) and not spark"
 
 test: setup jars  ## every test, on real services, in lanes side by side; what it found is in build/ci (ARGS= for pytest)
 	$(PYTHON) -m scripts.gate tests -- $(ARGS)
 
 laws: setup  ## laws, agreement and simulation with seeds that are drawn (SEEDS= how many, SEED= again with one)
-	for seed in $(or $(SEED),$$(shuf -i 1-4294967295 -n $(or $(SEEDS),5))); do
+	@for seed in $(or $(SEED),$$(shuf -i 1-4294967295 -n $(or $(SEEDS),5))); do
+	  echo "seed $$seed; again: make laws SEED=$$seed"
 	  $(BIN)/pytest -q -m "(laws or agreement or streaming) and not spark" --hypothesis-seed=$$seed
 	done
 

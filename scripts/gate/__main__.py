@@ -4,8 +4,9 @@
     python3 -m scripts.gate tests       the tests alone, in an environment that is set up (`make test`)
     python3 -m scripts.gate tests -- -m unit      the same with arguments for pytest
 
-Exit code 0: green. 10 setup, 11 lint, 12 types, 13 imports, 14 jars, 15 collection, 20 tests: red there. 130 or 143:
-it was told to stop. 16: the machine would not (a full disk). 17: another gate runs in this checkout.
+Exit code 0: green. 2: asked for what there is not. 10 setup, 11 lint, 12 types, 13 imports, 14 jars, 15 collection,
+20 tests: red there. 130 or 143: it was told to stop. 16: the machine would not (a full disk). 17: another gate runs in
+this checkout.
 Everything is in `build/ci`.
 """
 
@@ -21,15 +22,23 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import FrameType
 
-from scripts.gate.machine import environment_of_stages, environment_of_tests, patience, strangers
+from scripts.gate.machine import (
+    PATIENCE_VARIABLE,
+    environment_of_stages,
+    environment_of_tests,
+    patience,
+    patience_of,
+    strangers,
+)
 from scripts.gate.outcome import Outcome
 from scripts.gate.stages import BEFORE_TESTS, TESTS_EXIT_CODE, run
 from scripts.gate.tests_stage import TESTS, lanes, run_tests
-from scripts.gate.verdict import Told, read_told, red_lines
+from scripts.gate.verdict import read_told
+from scripts.gate.words import broken_off, excerpt, nothing_ran, red_lines, skipped_lines
 
 FOLDER = Path("build/ci")
 LOCK = Path("build/ci.lock")
-LOG_LINES = 15
+AGAIN = f"{TESTS}-again"
 MACHINE_EXIT_CODE = 16
 ANOTHER_EXIT_CODE = 17
 
@@ -44,6 +53,11 @@ def main(arguments: list[str]) -> int:
     if given not in ([], ["tests"]):
         print(__doc__, file=sys.stderr)
         return 2
+    try:
+        asked = patience_of(os.environ.get(PATIENCE_VARIABLE))
+    except SystemExit as wrong:
+        print(f"gate: {wrong}", file=sys.stderr)
+        return 2
     os.chdir(Path(__file__).parents[2])
     outcome = Outcome(FOLDER, strangers())
     try:
@@ -56,63 +70,56 @@ def main(arguments: list[str]) -> int:
             shutil.rmtree(FOLDER, ignore_errors=True)
             FOLDER.mkdir()
             outcome.tell_strangers()
-            return _run(outcome, for_pytest, tests_alone=bool(given))
+            return _run(outcome, for_pytest, asked, tests_alone=bool(given))
     except _Stopped as stopped:
         (number,) = stopped.args
-        return outcome.red(f"nothing: {signal.Signals(number).name} told it to stop", 128 + number, _unfinished())
+        return outcome.stopped(signal.Signals(number).name, 128 + number, _unfinished())
     except OSError as error:
         return outcome.red(f"the machine: {error}", MACHINE_EXIT_CODE, _unfinished())
 
 
-def _run(outcome: Outcome, for_pytest: list[str], *, tests_alone: bool) -> int:
+def _run(outcome: Outcome, for_pytest: list[str], asked: float, *, tests_alone: bool) -> int:
     for stage in () if tests_alone else BEFORE_TESTS:
-        print(f"\ngate: {stage.name}", flush=True)
+        outcome.begin(stage.name)
         environment = environment_of_stages(os.environ, asks_outside=stage.asks_outside)
         outcome.ran.append(run(stage, FOLDER, environment))
         if outcome.ran[-1].code:
-            log = (FOLDER / f"{stage.name}.log").read_text(errors="replace").splitlines()
             again = f"  again: {' '.join(stage.command)}"
-            return outcome.red(stage.name, stage.exit_code, [*log[-LOG_LINES:], again])
-    return _tests(outcome, for_pytest)
+            return outcome.red(stage.name, stage.exit_code, [*excerpt(FOLDER / f"{stage.name}.log"), again])
+    return _tests(outcome, for_pytest, max(patience(), asked))
 
 
-def _tests(outcome: Outcome, for_pytest: list[str]) -> int:
-    environment = environment_of_tests(os.environ, patience())
-    waits = float(environment["FLAGFALL_TEST_PATIENCE"])
-    print(f"\ngate: tests, patience {waits}", flush=True)
+def _tests(outcome: Outcome, for_pytest: list[str], waits: float) -> int:
+    environment = environment_of_tests(os.environ, waits)
+    outcome.begin(TESTS, f", patience {waits}")
     first, told = run_tests(TESTS, FOLDER, environment, *lanes(for_pytest))
     outcome.ran.append(first)
     if first.code == 0 and told.is_whole:
-        return outcome.green([])
+        return outcome.green(skipped_lines(told))
     chances = told.second_chances
     if not chances:
         lines = red_lines([*told.red, *(f for f in told.failures.values() if f.not_in_time)], waits)
-        return outcome.red(TESTS, TESTS_EXIT_CODE, [*lines, *_broken_off(told, first.code)])
-    print(f"\ngate: {len(chances)} came too late and are tried once more, alone", flush=True)
-    again, told_again = run_tests(f"{TESTS}-again", FOLDER, environment, *(f.test for f in chances))
+        lines += [*broken_off(told, first.code, FOLDER), *nothing_ran(told, for_pytest)]
+        return outcome.red(TESTS, TESTS_EXIT_CODE, lines)
+    outcome.begin(AGAIN, f": {len(chances)} came too late and are tried once more, alone")
+    again, told_again = run_tests(AGAIN, FOLDER, environment, *(f.test for f in chances))
     outcome.ran.append(again)
     if again.code or not told_again.have_passed(chances):
         failures = list(told_again.failures.values()) or chances
         return outcome.red("tests, the second time", TESTS_EXIT_CODE, red_lines(failures, waits))
     return outcome.green(
-        [f"FLAKY: {f.test}: {f.error.splitlines()[0]} (its logs: build/ci/logs/tests)" for f in chances]
+        [
+            *(f"FLAKY: {f.test}: {f.error.splitlines()[0]} (its logs: build/ci/logs/tests)" for f in chances),
+            *skipped_lines(told),
+        ]
     )
-
-
-def _broken_off(told: Told, code: int) -> list[str]:
-    """How far the tests came, if not to their end."""
-    if told.is_whole and told.failures:
-        return []
-    there = "?" if told.collected is None else told.collected
-    lines = [f"  {len(told.ended)} of {there} tests ran to their end; pytest ended with {code}: build/ci/tests.log"]
-    return [*lines, *(f"  still running at the end: {test}" for test in told.running[:4])]
 
 
 def _unfinished() -> list[str]:
     """What the tests were at when the gate was stopped; nothing before they began."""
     with suppress(OSError):
         told = read_told((FOLDER / f"{TESTS}.jsonl").read_text().splitlines())
-        return [*red_lines(list(told.failures.values()), patience()), *_broken_off(told, 0)]
+        return [*red_lines(list(told.failures.values()), patience()), *broken_off(told, None, FOLDER)]
     return []
 
 

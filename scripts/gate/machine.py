@@ -5,12 +5,15 @@ Tests clean their own environment by the same rule (`tests/conftest.py`).
 
 from __future__ import annotations
 
+import math
 import os
 import re
 import subprocess
 import time
 from collections.abc import Mapping
 
+PATIENCE_VARIABLE = "FLAGFALL_TEST_PATIENCE"
+LEAST_ASKED = 0.1
 LEAST_PATIENCE = 2.0
 MOST_PATIENCE = 8.0
 USUAL_LOOP_SECONDS = 0.1
@@ -40,6 +43,17 @@ def patience() -> float:
     return round(min(MOST_PATIENCE, max(LEAST_PATIENCE, LEAST_PATIENCE * slowness)), 1)
 
 
+def patience_of(told: str | None) -> float:
+    """The factor that the variable's text says. SystemExit in words if it says none."""
+    try:
+        factor = float(told or 1)
+    except ValueError:
+        factor = math.nan
+    if not (math.isfinite(factor) and factor >= LEAST_ASKED):
+        raise SystemExit(f"{PATIENCE_VARIABLE} is {told!r}: a number from {LEAST_ASKED} is wanted")
+    return factor
+
+
 def lanes(memory_bytes: int | None = None) -> int:
     """How many processes the tests are spread over, each with services of its own: as many as memory holds."""
     held = memory_bytes or os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
@@ -52,9 +66,8 @@ def environment_of_stages(environ: Mapping[str, str], *, asks_outside: bool) -> 
 
 
 def environment_of_tests(environ: Mapping[str, str], patience: float) -> dict[str, str]:
-    """The same, with the patience that they get: what the machine needs, or more where more is asked for."""
-    asked = max(patience, float(environ.get("FLAGFALL_TEST_PATIENCE", "0")))
-    return environment_of_stages(environ, asks_outside=False) | {"FLAGFALL_TEST_PATIENCE": str(asked)}
+    """The same, with the patience that they get."""
+    return environment_of_stages(environ, asks_outside=False) | {PATIENCE_VARIABLE: str(patience)}
 
 
 def strangers() -> list[str]:

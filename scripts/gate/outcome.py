@@ -7,8 +7,12 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
+from scripts.gate.screen import say
 from scripts.gate.stages import Ran
-from scripts.gate.verdict import LINES
+from scripts.gate.words import LINES
+
+MOST_LEFT = 3
+"""Processes that are told of; gate.json has them all."""
 
 
 @dataclass
@@ -18,30 +22,49 @@ class Outcome:
     folder: Path
     strangers: Sequence[str]
     ran: list[Ran] = field(default_factory=list)
+    at: str = ""
+    """The stage that it is at."""
 
     def tell_strangers(self) -> None:
         """At the beginning: they share the processors."""
         for stranger in self.strangers:
-            print(f"gate: runs here too: {stranger}", flush=True)
+            say(f"gate: runs here too: {stranger}")
 
-    def green(self, flaky: list[str]) -> int:
-        self._keep("green", 0, flaky)
-        print("\n".join(["", self._times(), *flaky, "gate: green"]), flush=True)
+    def begin(self, stage: str, how: str = "") -> None:
+        """The stage runs from now on."""
+        self.at = stage
+        say("", f"gate: {stage}{how}")
+
+    def green(self, lines: list[str]) -> int:
+        """`lines`: what is to be known though nothing is red."""
+        self._keep("green", 0, lines)
+        say("", *self._times(), *self._left(), *lines, "gate: green")
         return 0
 
     def red(self, where: str, code: int, lines: list[str]) -> int:
         """Gives the code. `lines`: what it was, the most important first."""
-        told = [f"gate: RED in {where}, exit code {code}; everything is in {self.folder}", *lines]
+        return self._end(f"RED in {where}", where, code, lines)
+
+    def stopped(self, by: str, code: int, lines: list[str]) -> int:
+        """The same for a gate that was told to stop."""
+        return self._end(f"stopped by {by}" + (f" in {self.at}" if self.at else ""), f"stopped by {by}", code, lines)
+
+    def _end(self, how: str, verdict: str, code: int, lines: list[str]) -> int:
+        told = [f"gate: {how}, exit code {code}; everything is in {self.folder}", *lines]
         try:
-            self._keep(where, code, lines)
+            self._keep(verdict, code, lines)
         except OSError as error:
             told.append(f"  and gate.json could not be written: {error}")
-        print("\n".join(["", self._times(), *told][: LINES + 1]), flush=True)
+        say(*["", *self._times(), *self._left(), *told][: LINES + 1])
         return code
 
-    def _times(self) -> str:
-        took = (f"{r.name} {r.wall_seconds:.0f} s ({r.processor_seconds:.0f} s cpu)" for r in self.ran)
-        return "gate: " + ", ".join(took)
+    def _times(self) -> list[str]:
+        took = [f"{r.name} {r.wall_seconds:.0f} s ({r.processor_seconds:.0f} s cpu)" for r in self.ran]
+        return [f"gate: {', '.join(took)}"] if took else []
+
+    def _left(self) -> list[str]:
+        left = [line for ran in self.ran for line in ran.left_running]
+        return [f"gate: tests have left running, and the gate has ended: {line}" for line in left[:MOST_LEFT]]
 
     def _keep(self, verdict: str, code: int, lines: list[str]) -> None:
         summary = {

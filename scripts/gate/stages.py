@@ -8,12 +8,12 @@ import os
 import resource
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO
+
+from scripts.gate.screen import show
 
 STOP_SECONDS = 30.0
 PR_SET_PDEATHSIG = 1
@@ -58,6 +58,8 @@ class Ran:
     wall_seconds: float
     processor_seconds: float
     """Of the command and its descendants, as far as they were waited for."""
+    left_running: tuple[str, ...] = ()
+    """Processes that the command's end should have been the end of; the gate has ended them."""
 
 
 def run(stage: Stage, folder: Path, environment: Mapping[str, str] | None = None) -> Ran:
@@ -90,17 +92,12 @@ def _run(command: Sequence[str], deadline: float, log: Path, environment: Mappin
                 if time.monotonic() > deadline:
                     _end(process)
                 time.sleep(LOOK_SECONDS)
-                _show(shown)
+                show(shown.read())
         except BaseException:
             _end(process)
             raise
-        _show(shown)
+        show(shown.read())
     return process.returncode
-
-
-def _show(log: BinaryIO) -> None:
-    sys.stdout.buffer.write(log.read())
-    sys.stdout.buffer.flush()
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import os
 import shutil
-import tempfile
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from scripts.gate import machine
+from scripts.gate.scratch import environment_in, scratch, settled
 from scripts.gate.stages import TESTS_EXIT_CODE, TESTS_LIMIT_SECONDS, Ran, Stage, run
 from scripts.gate.verdict import Told, read_told
 
 TESTS = "tests"
 TEST_LIMIT_SECONDS = 600
 """Of one test's body on an idle machine: for what hangs."""
+MOST_NEW_PROCESSES = 1
+"""For those that tests took with them: the next one begins with the same test, and with new services."""
 MOST_LOG_BYTES = 5_000_000
 
 
@@ -22,23 +25,25 @@ def run_tests(name: str, folder: Path, environment: Mapping[str, str], *argument
     """One run of pytest, its logs kept if anything failed."""
     told = folder / f"{name}.jsonl"
     told.unlink(missing_ok=True)
-    waits = float(environment["FLAGFALL_TEST_PATIENCE"])
-    with tempfile.TemporaryDirectory(prefix="flagfall-tests-", ignore_cleanup_errors=True) as scratch:
+    waits = float(environment[machine.PATIENCE_VARIABLE])
+    with scratch() as own:
         command = (
             ".venv/bin/pytest",
             *arguments,
             f"--told={told}",
             f"--junitxml={folder / name}.xml",
-            f"--basetemp={scratch}/t",
+            f"--basetemp={own}/t",
             f"--timeout={TEST_LIMIT_SECONDS * waits:.0f}",
             "--durations=20",
         )
+        stage = Stage(name, TESTS_EXIT_CODE, command, TESTS_LIMIT_SECONDS * waits)
         ran = None
         try:
-            ran = run(Stage(name, TESTS_EXIT_CODE, command, TESTS_LIMIT_SECONDS * waits), folder, environment)
+            ran = run(stage, folder, {**environment, **environment_in(own)})
         finally:  # also of a run that was stopped
             if ran is None or ran.code:
-                keep_logs(Path(scratch), folder / "logs" / name)
+                keep_logs(own, folder / "logs" / name)
+        ran = replace(ran, left_running=tuple(settled(own)))
     return ran, read_told(told.read_text().splitlines() if told.exists() else ())
 
 
@@ -50,6 +55,7 @@ def lanes(arguments: Sequence[str]) -> tuple[str, ...]:
         "--dist",
         "loadfile",
         "--no-loadscope-reorder",
+        f"--max-worker-restart={MOST_NEW_PROCESSES}",
         *arguments,
     )
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 MOST_SECOND_CHANCES = 3
-LINES = 30
-"""Of the last words of a red gate."""
+CRASHED = "???"
+"""What xdist calls the phase of a test that took its process with it. Such a test is begun again in the next one."""
 
 
 @dataclass(frozen=True)
@@ -30,12 +30,16 @@ class Told:
     """Begun and not ended, in this order: where a run that was ended hung."""
     passed: set[str] = field(default_factory=set)
     ended: set[str] = field(default_factory=set)
+    skipped: dict[str, str] = field(default_factory=dict)
+    """With the reason."""
     collected: int | None = None
+    is_torn: bool = False
+    """Whether a line was not written to its end; nothing is known of what came after."""
 
     @property
     def is_whole(self) -> bool:
         """Whether every test that there is has run to its end."""
-        return self.collected == len(self.ended)
+        return self.collected == len(self.ended) and not self.is_torn
 
     @property
     def red(self) -> list[Failure]:
@@ -60,36 +64,32 @@ def read_told(lines: Iterable[str]) -> Told:
     """The facts of a run, from its JSON lines. A test's first failure counts, and red wins over not in time."""
     told = Told()
     for line in lines:
-        facts = json.loads(line)
+        try:
+            facts = json.loads(line)
+        except json.JSONDecodeError:
+            told.is_torn = True
+            break
         event, test = facts["event"], facts.get("test", "")
         if event == "collected":
             told.collected = facts["tests"]
         elif event == "began":
-            told.running.append(test)
+            told.running = [*_without(test, told.running), test]
         elif event == "ended":
             told.ended.add(test)
-            told.running = [one for one in told.running if one != test]
+            told.running = _without(test, told.running)
         elif event == "passed":
             told.passed.add(test)
+        elif event == "skipped":
+            told.skipped[test] = facts["reason"]
         elif event == "failed":
             found = Failure(test, facts["error"], facts["not_in_time"], facts["phase"])
+            if found.phase == CRASHED:
+                told.running = _without(test, told.running)
             known = told.failures.get(test)
             if known is None or (known.not_in_time and not found.not_in_time):
                 told.failures[test] = found
     return told
 
 
-def red_lines(failures: Sequence[Failure], patience: float) -> list[str]:
-    """The first of them in three lines each: which, why, and the command that repeats it."""
-    shown = failures[: (LINES - 10) // 3]
-    lines = [
-        line
-        for failure in shown
-        for line in (
-            f"  {failure.test}",
-            f"    {failure.error.splitlines()[0] if failure.error else 'without words'}",
-            f"    again: FLAGFALL_TEST_PATIENCE={patience} .venv/bin/pytest '{failure.test}'",
-        )
-    ]
-    more = len(failures) - len(shown)
-    return [*lines, f"  and {more} more, in build/ci/tests.log"] if more else lines
+def _without(test: str, running: Iterable[str]) -> list[str]:
+    return [one for one in running if one != test]

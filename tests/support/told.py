@@ -1,5 +1,5 @@
 """What a run of tests tells the gate, as JSON lines in a file: how many tests there are, each one's beginning, its
-failures and seconds, that it passed.
+failures and seconds, that it passed or was skipped.
 
 The file is whole at every moment, so a run that hangs or is ended has told what it was at.
 """
@@ -55,6 +55,8 @@ class Teller:
         if report.failed:
             crashed = {"not_in_time": False, "error": str(report.longrepr)[-LONGEST_WORDS:]}
             self._tell(test=report.nodeid, event="failed", phase=report.when, **(facts or crashed))
+        if report.skipped:
+            self._tell(test=report.nodeid, event="skipped", reason=_reason(report))
         if report.when == "call" and report.passed:
             self._tell(test=report.nodeid, event="passed")
         if report.when == "teardown":
@@ -74,3 +76,9 @@ class Teller:
 
     def _tell(self, **facts: object) -> None:
         self._file.write(json.dumps(facts) + "\n")
+
+
+def _reason(report: pytest.TestReport) -> str:
+    """Why a test was skipped."""
+    told = report.longrepr[2] if isinstance(report.longrepr, tuple) else ""
+    return told.removeprefix("Skipped: ")[:LONGEST_WORDS]

@@ -6,16 +6,15 @@ cores, the gate sets 2 and more (`scripts/gate`). Nothing is asserted about how 
 
 from __future__ import annotations
 
-import math
 import os
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Protocol
 
-PATIENCE_VARIABLE = "FLAGFALL_TEST_PATIENCE"
+from scripts.gate.machine import PATIENCE_VARIABLE, patience_of
+
 WAIT_SECONDS = 120.0
-LEAST_PATIENCE = 0.1
 ASK_AGAIN_SECONDS = 0.05
 LAST_WORDS = 3_000
 
@@ -34,17 +33,6 @@ class Started(Protocol):
 
     def broke(self) -> str:
         """How it ended, if nobody has told it to; else nothing."""
-
-
-def patience_of(told: str | None) -> float:
-    """The factor that the variable's text says. SystemExit in words if it says none."""
-    try:
-        factor = float(told or 1)
-    except ValueError:
-        factor = math.nan
-    if not (math.isfinite(factor) and factor >= LEAST_PATIENCE):
-        raise SystemExit(f"{PATIENCE_VARIABLE} is {told!r}: a number from {LEAST_PATIENCE} is wanted")
-    return factor
 
 
 PATIENCE = patience_of(os.environ.get(PATIENCE_VARIABLE))

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
+from pathlib import Path
 
 SCRIPT = """
 import asyncio, os
@@ -16,7 +18,10 @@ command.main(["--http-port", "18082", "--log-level", "warn"], standalone_mode=Fa
 """
 
 
-def test_a_worker_runs_on_uvloop_with_what_it_was_told() -> None:
+def test_a_worker_runs_on_uvloop_with_what_it_was_told(tmp_path: Path) -> None:
     """Faust reads its own `--loop` only from the arguments that the process began with."""
-    ran = subprocess.run([sys.executable, "-c", SCRIPT], capture_output=True, text=True, check=True, timeout=60)
+    environment = os.environ | {"FLAGFALL_DATA_DIR": str(tmp_path)}  # a home may be read-only
+    ran = subprocess.run(
+        [sys.executable, "-c", SCRIPT], env=environment, capture_output=True, text=True, check=True, timeout=60
+    )
     assert ran.stdout.split() == ["uvloop", "18082", "-A", "app.edge.worker", "--quiet", "worker", "-l", "warn"]

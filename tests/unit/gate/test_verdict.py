@@ -1,32 +1,16 @@
-"""The gate: what makes it red, what gets a second chance, and what it says."""
+"""What a run of tests came to: what makes it red, and what gets a second chance."""
 
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
 from app.base.services.errors import StartFailed
-from scripts.gate.machine import (
-    LEAST_PATIENCE,
-    MOST_LANES,
-    MOST_PATIENCE,
-    environment_of_stages,
-    environment_of_tests,
-    lanes,
-    patience,
-)
-from scripts.gate.stages import Stage, run
-from scripts.gate.tests_stage import keep_logs
-from scripts.gate.verdict import LINES, Failure, read_told, red_lines
-from tests.support.machine.waiting import NotInTime, patience_of
+from scripts.gate.verdict import Failure, read_told
+from tests.support.machine.waiting import NotInTime
 from tests.support.told import PATIENTLY, facts_of
-
-CHECKOUT = Path(__file__).parents[3]
 
 
 def told(*events: dict[str, object]) -> list[str]:
@@ -149,86 +133,21 @@ def test_a_difference_is_not_forgiven_for_what_was_raised_over_it(error: BaseExc
     assert facts_of("end_to_end", error, "said")["not_in_time"] is expected
 
 
-def test_the_last_words_of_a_red_run_fit_the_screen_and_name_the_command() -> None:
-    failures = [Failure(f"tests/unit/test_x.py::test_{i}", "first line\nsecond line", False) for i in range(50)]
-    lines = red_lines(failures, 2.0)
-    assert len(lines) <= LINES
-    assert lines[:3] == [
-        "  tests/unit/test_x.py::test_0",
-        "    first line",
-        "    again: FLAGFALL_TEST_PATIENCE=2.0 .venv/bin/pytest 'tests/unit/test_x.py::test_0'",
-    ]
-    assert lines[-1].startswith("  and ")
+@pytest.mark.parametrize("torn", ['{"test": "c", "ev', '{"test": "c", "ev{"event": "collected", "tests": 2}', "\0\0"])
+def test_a_line_that_was_not_written_to_its_end_leaves_the_run_unwhole(torn: str) -> None:
+    """As a full disk has it: what stands before the line counts, and nothing is known of what came after."""
+    lines = whole(failed("a", not_in_time=True), failed("b", not_in_time=False))
+    found = read_told([*lines, torn, *told(failed("d", not_in_time=False))])
+    assert (found.is_torn, found.is_whole) == (True, False)
+    assert set(found.failures) == {"a", "b"}
 
 
-def test_variables_that_change_the_product_do_not_reach_the_tests() -> None:
-    environ = {
-        "PATH": "/bin",
-        "FLAGFALL_DATA_DIR": "/tmp",
-        "FLAGFALL_TEST_TLC_DATA": "/data",
-        "FLAGFALL_TEST_FAILPOINT": "commit",
-        "OPENBLAS_CORETYPE": "Haswell",
-        "https_proxy": "p",
-        "PYTEST_ADDOPTS": "-x",
-        "PYTHONOPTIMIZE": "1",
-        "MAKEFLAGS": "i",
-        "JAVA_TOOL_OPTIONS": "-Xmx1m",
-        "JAVA_HOME": "/java",
-        "FORCE_COLOR": "1",
-        "TERM": "dumb",
-    }
-    left = {"PATH": "/bin", "FLAGFALL_TEST_TLC_DATA": "/data", "OPENBLAS_CORETYPE": "Haswell", "JAVA_HOME": "/java"}
-    assert environment_of_tests(environ, 3.0) == left | {"FLAGFALL_TEST_PATIENCE": "3.0"}
-    assert environment_of_stages(environ, asks_outside=True) == left | {"https_proxy": "p"}
+def test_what_is_run_again_in_a_new_process_runs_once() -> None:
+    began = {"test": "a", "event": "began"}
+    assert read_told(told(began, began)).running == ["a"]
 
 
-def test_who_asks_for_more_patience_gets_it() -> None:
-    assert environment_of_tests({"FLAGFALL_TEST_PATIENCE": "6"}, 2.0)["FLAGFALL_TEST_PATIENCE"] == "6.0"
-
-
-@pytest.mark.parametrize("said", ["0", "-1", "nan", "inf", "1e-9", "2,5", "much"])
-def test_a_patience_that_is_none_is_told_in_words(said: str) -> None:
-    with pytest.raises(SystemExit, match="FLAGFALL_TEST_PATIENCE is"):
-        patience_of(said)
-
-
-def test_patience_is_bounded() -> None:
-    assert LEAST_PATIENCE <= patience() <= MOST_PATIENCE
-
-
-@pytest.mark.parametrize(("gigabytes", "expected"), [(2, 1), (8, 2), (11, 2), (16, MOST_LANES), (512, MOST_LANES)])
-def test_lanes_are_as_many_as_memory_holds(gigabytes: int, expected: int) -> None:
-    assert lanes(gigabytes * 1_000_000_000) == expected
-
-
-def test_a_stage_is_tried_as_often_as_it_may_be(tmp_path: Path) -> None:
-    flag = tmp_path / "flag"
-    program = f"from pathlib import Path; p = Path({str(flag)!r}); there = p.exists(); p.touch(); exit(not there)"
-    once = Stage("once", 1, (sys.executable, "-c", program))
-    assert run(once, tmp_path).code == 1
-    flag.unlink()
-    assert run(Stage("twice", 1, once.command, attempts=2), tmp_path).code == 0
-
-
-def test_a_stage_that_hangs_is_ended_though_its_children_hold_its_output(tmp_path: Path) -> None:
-    program = "import subprocess, sys; print('began', flush=True); subprocess.run(['sleep', '600'])"
-    ran = run(Stage("hangs", 1, (sys.executable, "-c", program), limit_seconds=1.0), tmp_path)
-    assert ran.code < 0
-    assert (tmp_path / "hangs.log").read_text() == "began\n"
-
-
-def test_logs_are_kept_and_the_brokers_data_is_not(tmp_path: Path) -> None:
-    for name in ("t/services0/logs/kafka.log", "t/test_a0/worker-1.log", "t/services0/kafka/data/rides.yellow-0/0.log"):
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).write_text(name)
-    keep_logs(tmp_path / "t", tmp_path / "kept")
-    kept = {path.relative_to(tmp_path / "kept").as_posix() for path in (tmp_path / "kept").rglob("*.log")}
-    assert kept == {"services0/logs/kafka.log", "test_a0/worker-1.log"}
-
-
-def test_wrong_usage_is_told() -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "scripts.gate", "everything"], cwd=CHECKOUT, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 2
-    assert "python3 -m scripts.gate" in done.stderr
+def test_a_test_that_took_its_process_with_it_failed_and_runs_no_more() -> None:
+    crashed = failed("a", not_in_time=False) | {"phase": "???", "error": "worker 'gw0' crashed"}
+    found = read_told(told({"test": "a", "event": "began"}, crashed))
+    assert (found.running, [failure.test for failure in found.red]) == ([], ["a"])
