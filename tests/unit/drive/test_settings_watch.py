@@ -77,3 +77,14 @@ async def test_a_silent_cluster_changes_nothing(caplog: pytest.LogCaptureFixture
     async with watched(FakeCluster((COMPACTED,), None)) as differing:
         assert differing() == 1
     assert len(told(caplog, "WARNING")) == 1
+
+
+async def test_a_worker_that_ends_asks_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It ends for a topic that it has told of already, or beside a cluster that answers nobody."""
+    monkeypatch.setattr(settings_watch, "LOOK_SECONDS", 600.0)
+    cluster = FakeCluster((COMPACTED,))
+    watch = SettingsWatch(cluster.states, CollectorRegistry())
+    await watch.start()
+    await asyncio.sleep(0)  # the watch begins to wait
+    await watch.stop()
+    assert cluster.asked == 0

@@ -53,12 +53,13 @@ class InputWatch(mode.Service):
         self.add_future(self._watch())
 
     async def _watch(self) -> None:
-        while not self.should_stop:
-            await self.sleep(LOOK_SECONDS)
+        await self.sleep(LOOK_SECONDS)
+        while not self.should_stop:  # a worker that ends asks nobody
             error = await self._look()
             if error is not None:
                 await self._end(error)
                 return
+            await self.sleep(LOOK_SECONDS)
 
     async def _look(self) -> FlagfallError | None:
         try:

@@ -38,9 +38,10 @@ class SettingsWatch(mode.Service):
         self.add_future(self._watch())
 
     async def _watch(self) -> None:
-        while not self.should_stop:
-            await self.sleep(LOOK_SECONDS)
+        await self.sleep(LOOK_SECONDS)
+        while not self.should_stop:  # a worker that ends asks nobody
             await self._look()
+            await self.sleep(LOOK_SECONDS)
 
     async def _look(self) -> None:
         try:
