@@ -26,6 +26,8 @@ from benchmarks.stream.views import GRACE_SECONDS, PANE_SECONDS
 ROOT = Path(__file__).parents[2]
 PEERS = ROOT / "benchmarks" / "peers"
 BUILT = ROOT / "build" / "bench-stream"
+COMPILED = "__pycache__"
+"""Where Python keeps compiled modules, and Numba its kernels, beside their sources."""
 
 Finished = Callable[[], float | None]
 """Asked again and again: when the last commit was (Unix time), None while more is to come."""
@@ -82,7 +84,10 @@ class Kept:
 
 
 def digest(*parts: Path | str) -> str:
-    """Twelve hex digits over the contents of files and of all files below folders, and over texts."""
+    """Twelve hex digits over the contents of files and of all files below folders, and over texts.
+
+    What a run leaves there itself, compiled modules and kernels, is not counted.
+    """
     sum_of_all = hashlib.sha256()
     for part in parts:
         if isinstance(part, str):
@@ -90,7 +95,7 @@ def digest(*parts: Path | str) -> str:
             continue
         files = sorted(part.rglob("*")) if part.is_dir() else [part]
         for file in files:
-            if file.is_file() and file.suffix != ".pyc":
+            if file.is_file() and COMPILED not in file.parts:
                 sum_of_all.update(file.read_bytes())
     return sum_of_all.hexdigest()[:12]
 

@@ -125,6 +125,17 @@ def test_a_changed_program_has_another_version(tmp_path: Path) -> None:
     assert digest(tmp_path, "memory") != before
 
 
+def test_what_a_run_compiles_beside_the_sources_makes_no_other_version(tmp_path: Path) -> None:
+    (tmp_path / "module.py").write_text("1")
+    before = digest(tmp_path)
+    compiled = tmp_path / "__pycache__"
+    compiled.mkdir()
+    for name in ("module.cpython-311.pyc", "module.kernel-1.py311.1.nbc", "module.kernel-1.py311.nbi"):
+        (compiled / name).write_text("2")
+
+    assert digest(tmp_path) == before
+
+
 def test_signals_are_read_line_by_line_and_the_first_of_a_name_counts(tmp_path: Path) -> None:
     """A half-written line is left until it is whole; what else a program prints is passed over."""
     path = tmp_path / "system.log"
