@@ -25,7 +25,12 @@ SETTLE_SECONDS = 3.0
 """For what ends by itself a moment after the tests: a Java's watcher, say."""
 END_SECONDS = 10.0
 LOOK_SECONDS = 0.05
+BEGIN_SECONDS = 1.0
+"""For what has just begun to show its environment; it takes microseconds."""
 LONGEST_COMMAND = 120
+PROCESSES = Path("/proc")
+START_OF_CODE = 23
+"""Where ``stat`` has the address of a process's program, counted from what follows its name; proc(5): field 26."""
 
 
 @contextmanager
@@ -75,16 +80,34 @@ def end_all(folder: Path) -> None:
 def _started_in(folder: Path) -> list[int]:
     inherited = f"\0{TEMPORARY}={folder}/".encode()
     found = []
-    for environment in Path("/proc").glob("[0-9]*/environ"):
+    for process in PROCESSES.glob("[0-9]*"):
         with suppress(OSError):  # it has ended, or is somebody else's
-            if inherited in b"\0" + environment.read_bytes():
-                found.append(int(environment.parent.name))
+            if inherited in b"\0" + _environment(process):
+                found.append(int(process.name))
     return sorted(found)
+
+
+def _environment(process: Path) -> bytes:
+    """Its variables, as it was started with them; looked at again while it is only just beginning."""
+    deadline = time.monotonic() + BEGIN_SECONDS
+    while not (variables := (process / "environ").read_bytes()) and time.monotonic() < deadline:
+        if _has_begun(process):
+            return (process / "environ").read_bytes()
+        time.sleep(LOOK_SECONDS)
+    return variables
+
+
+def _has_begun(process: Path) -> bool:
+    """Whether its program is laid out in memory: not so for a moment amidst ``exec``, when whoever started it goes on
+    already; variables are laid out just before. Kernel threads and the dead have no program (an OSError)."""
+    (process / "exe").readlink()
+    after_name = (process / "stat").read_text(errors="replace").rpartition(")")[2].split()
+    return after_name[START_OF_CODE] != "0"
 
 
 def _command(pid: int) -> str:
     with suppress(OSError):
-        return Path(f"/proc/{pid}/cmdline").read_text(errors="replace").replace("\0", " ").strip()[:LONGEST_COMMAND]
+        return (PROCESSES / f"{pid}/cmdline").read_text(errors="replace").replace("\0", " ").strip()[:LONGEST_COMMAND]
     return ""
 
 

@@ -6,12 +6,14 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import psutil
 import pytest
 
+from scripts.gate import scratch
 from scripts.gate.scratch import end_all, left_running
 from tests.support.machine.waiting import wait_for
 
@@ -55,3 +57,39 @@ def test_what_is_stopped_is_ended_too(start: Start, tmp_path: Path) -> None:
     end_all(tmp_path)
     assert stopped.wait() == -signal.SIGKILL
     assert left_running(tmp_path) == []
+
+
+def test_a_process_amidst_its_start_is_looked_at_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    process = _amidst_its_start(tmp_path / "proc/17")
+
+    def started_meanwhile(_: float) -> None:
+        (process / "environ").write_bytes(f"HOME=/\0TMPDIR={tmp_path}/tmp\0".encode())
+        (process / "cmdline").write_bytes(b"sleep\x00600\0")
+        (process / "stat").write_text(_stat(start_of_code=4096))
+
+    monkeypatch.setattr(scratch, "PROCESSES", tmp_path / "proc")
+    monkeypatch.setattr(time, "sleep", started_meanwhile)
+    assert left_running(tmp_path) == ["17 sleep 600"]
+
+
+def test_a_process_that_never_shows_its_start_holds_nothing_up_for_long(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _amidst_its_start(tmp_path / "proc/17")
+    monkeypatch.setattr(scratch, "PROCESSES", tmp_path / "proc")
+    monkeypatch.setattr(scratch, "BEGIN_SECONDS", 0.0)
+    assert left_running(tmp_path) == []
+
+
+def _amidst_its_start(process: Path) -> Path:
+    """What the system shows of a process between its program's loading and its variables' being laid out."""
+    process.mkdir(parents=True)
+    (process / "exe").symlink_to("/bin/sleep")
+    (process / "cmdline").touch()
+    (process / "environ").touch()
+    (process / "stat").write_text(_stat(start_of_code=0))
+    return process
+
+
+def _stat(start_of_code: int) -> str:
+    return f"17 (a name) with) S {'1 ' * 22}{start_of_code} 0 0\n"
