@@ -99,7 +99,7 @@ class WorkerSettings(SettingsGroup):
     fetch_min_bytes: int = Field(default=250_000, ge=1, le=1 << 30)
     """Bytes for which the broker answers at once: 50,000 rides a second and more; then batches are large anyway."""
     hold_records: int = Field(default=40_000, ge=1, le=10_000_000)
-    """Records in the largest batch. More is no faster, and holds back queries and rebalances."""
+    """Records in the largest batch. More is no faster, and holds back rebalances."""
     transactions_per_second: float = Field(default=100.0, ge=0, le=1e6)
     """So many at most, all tasks of the worker together, unless they are large: many quiet tasks share them. 0: any."""
     idle_after_seconds: WaitSecondsOrNever = 0.0

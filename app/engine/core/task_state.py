@@ -1,7 +1,8 @@
 """The committed state of a task: all that its changelog says, at one marker.
 
-Everything here is read and changed on one event loop, between awaits: whoever reads between two awaits sees
-exactly one marker's state. What a transaction does is built aside as effects, and swapped in after its commit.
+Everything that queries see is changed on one event loop, between awaits: whoever reads between two awaits sees exactly
+one marker's state. What a transaction does is built aside as effects, in a thread that reads this state, and swapped in
+on the loop after its commit. What only saves looking twice is the planning thread's own.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What the tasks of a worker share: its event loop, and how many transactions it begins in a second.
+"""How many transactions the tasks of a worker begin in a second.
 
 A transaction costs worker and broker about the same whether it holds one record or a thousand. Many quiet tasks would
 spend a core on small ones; so they take turns, and what comes to a task while it waits goes along with its next one.
@@ -8,16 +8,11 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 
 BURST_SECONDS = 0.1
 """Turns that nobody took in this time are not lost: tasks whose records come at once need not wait for each other."""
 GATHER_SECONDS = 0.003
 """Shortest wait for a turn: what was fetched together comes to a task one topic after the other, within 2 ms."""
-
-LET_GO_TIMES = 3
-"""Turns of the event loop between two steps: a timer that is due, or a query, needs more than one."""
 
 
 class TransactionBudget:
@@ -26,7 +21,6 @@ class TransactionBudget:
     def __init__(self, per_second: float) -> None:
         self._interval_seconds = 1 / per_second if per_second else 0.0
         self._last_turn = float("-inf")
-        self._at_work = asyncio.Lock()
 
     def reserve(self, now_seconds: float) -> float:
         """Take the next turn; gives the seconds until it comes."""
@@ -37,14 +31,3 @@ class TransactionBudget:
     async def turn(self) -> None:
         """Take the next turn, and wait for it, and for what is on its way."""
         await asyncio.sleep(max(GATHER_SECONDS, self.reserve(time.monotonic())))
-
-    @asynccontextmanager
-    async def step(self) -> AsyncIterator[None]:
-        """Hold the event loop for a while, and let all others have it before the next task does.
-
-        Else the steps of several tasks that are ready at once run one behind the other, and a query waits for all.
-        """
-        async with self._at_work:
-            yield
-            for _ in range(LET_GO_TIMES):
-                await asyncio.sleep(0)

@@ -14,10 +14,11 @@ from app.engine.core.task import TaskCore
 from app.engine.drive import background, failpoints
 from app.engine.drive.budget import TransactionBudget
 from app.engine.drive.callbacks import AskLogEnds, BackPressure, Done, OnGap, Reread
+from app.engine.drive.folding_threads import FoldingThreads
 from app.engine.drive.kafka.schemas import SchemaCache
 from app.engine.drive.kafka.writer import TaskWriter
 from app.engine.drive.standing import Doing, Stood
-from app.engine.drive.waiting import TakenBatch, WaitingBatches
+from app.engine.drive.waiting import TakenBatch, TakenParts, WaitingBatches
 from app.engine.drive.withheld import Withheld, schema_ids
 
 log = logging.getLogger(__name__)
@@ -41,7 +42,7 @@ class TaskRunner:
     """One task's loop: take a batch, plan, write, commit; and what the core has to do of its own in between.
 
     `on_failure` is told what ended the loop (a fence, a refused batch, a lost broker); the state must then be
-    dropped, for the log may hold more than it. `budget` is shared by the worker's tasks.
+    dropped, for the log may hold more than it. `budget` and `threads` are shared by the worker's tasks.
     """
 
     def __init__(
@@ -53,6 +54,7 @@ class TaskRunner:
         reread: Reread,
         ask_log_ends: AskLogEnds,
         budget: TransactionBudget,
+        threads: FoldingThreads,
         hold_records: int,
         full: BackPressure,
         drained: BackPressure,
@@ -61,7 +63,7 @@ class TaskRunner:
     ) -> None:
         self.core, self.writer = core, writer
         self._schemas, self._reread, self._ask_log_ends, self._budget = schemas, reread, ask_log_ends, budget
-        self._on_gap, self._on_failure = on_gap, on_failure
+        self._threads, self._on_gap, self._on_failure = threads, on_gap, on_failure
         self._expected = dict(core.state.marker.next_offsets)
         self._wakeup = asyncio.Event()
         self._withheld = Withheld(schemas, self._wakeup.set)
@@ -139,7 +141,7 @@ class TaskRunner:
                 worked = await self._fold_next()
                 folded = folded + 1 if worked and self._waiting.is_full else FOLDS_BEFORE_UPKEEP
                 if folded >= FOLDS_BEFORE_UPKEEP:
-                    kept_up = await self._write(self.core.keep_up())
+                    kept_up = await self._write(await self._threads.run(self.core.keep_up))
                     folded = FOLDS_BEFORE_UPKEEP if kept_up else 0  # there may be more of it
                     worked |= kept_up
                 worked |= await self._build_next()
@@ -171,7 +173,10 @@ class TaskRunner:
             return False
         if not self._waiting.is_full:  # whoever has enough for a large transaction costs nothing by going on
             await self._budget.turn()
-        readable, schemas = self._withheld.readable(self._waiting.take_due())
+        due = self._waiting.take_due()
+        self._folding = [part for one in due for part in one.parts]
+        readable, schemas = self._withheld.readable(await self._threads.run(_merged, due))
+        self._folding = ()
         if readable:
             await self._fold(readable, schemas)
         return True
@@ -189,7 +194,7 @@ class TaskRunner:
         self._asking = True
         schemas = await self._schemas.having(schema_ids(batch))
         self._asking = False
-        written = await self._write(self.core.build(batch, advances, schemas))
+        written = await self._write(await self._threads.run(self.core.build, batch, advances, schemas))
         for view in building.keys() - self.core.build_progress().keys():
             log.info("%s: %s is built, and answers", self._name, view)
         return written
@@ -213,15 +218,21 @@ class TaskRunner:
         self._writing = False
         return True
 
+    def _planned(self, batches: Sequence[Batch], schemas: Schemas) -> Transaction | None:
+        return self.core.plan(self.core.read(batches, schemas))
+
     async def _fold(self, taken: Sequence[TakenBatch], schemas: Schemas) -> None:
         self._folding = [batch for batch, _ in taken]
         failpoints.reached(failpoints.BATCH_TAKEN)
-        async with self._budget.step():
-            reads = self.core.read(self._folding, schemas)
-        async with self._budget.step():
-            transaction = self.core.plan(reads)
-        await self._write(transaction)
+        await self._write(await self._threads.run(self._planned, self._folding, schemas))
         self._folding = ()
         failpoints.reached(failpoints.BATCH_APPLIED)
         for done in (done for _, dones in taken for done in dones):
             done()
+
+
+def _merged(due: Sequence[TakenParts]) -> list[TakenBatch]:
+    taken = [one.merged() for one in due]
+    for batch, _ in taken:
+        schema_ids(batch)  # looked through here, where it holds nobody up; the batch keeps them
+    return taken

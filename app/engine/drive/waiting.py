@@ -21,6 +21,16 @@ class TakenBatch(NamedTuple):
     dones: list[Done]
 
 
+class TakenParts(NamedTuple):
+    """The same before it is merged, which copies all of it."""
+
+    parts: list[Batch]
+    dones: list[Done]
+
+    def merged(self) -> TakenBatch:
+        return TakenBatch(Batch.joined(self.parts), self.dones)
+
+
 class WaitingBatches:
     """Batches by topic, the topics in the order of their turns.
 
@@ -81,12 +91,12 @@ class WaitingBatches:
                 chosen.append(topic)
         return chosen
 
-    def take_due(self) -> list[TakenBatch]:
-        """One batch of each topic whose turn it is."""
+    def take_due(self) -> list[TakenParts]:
+        """What makes one batch, of each topic whose turn it is."""
         return [self._take(topic) for topic in self.due()]
 
-    def _take(self, topic: str) -> TakenBatch:
-        """What waits of a topic, merged or cut to the largest batch; the topic goes to the end of the line."""
+    def _take(self, topic: str) -> TakenParts:
+        """What waits of a topic, up to the largest batch; the topic goes to the end of the line."""
         waiting, largest = self._batches.pop(topic), self._largest(topic)
         used, records, size = 1, len(waiting[0][0]), waiting[0][0].held_bytes
         for (before, _), (batch, _) in pairwise(waiting):
@@ -95,18 +105,22 @@ class WaitingBatches:
             if records >= largest or size > HOLD_BYTES or not follows:
                 break
             used, records = used + 1, records + len(batch)
-        merged = Batch.joined([batch for batch, _ in waiting[:used]])
-        dones, rest = [done for _, done in waiting[:used]], waiting[used:]
-        if len(merged) > largest:
-            offset = int(merged.offsets[largest])
-            rest.insert(0, (merged.since(offset), dones.pop()))
-            merged = merged.until(offset)
+        parts, dones, rest = (
+            [batch for batch, _ in waiting[:used]],
+            [done for _, done in waiting[:used]],
+            waiting[used:],
+        )
+        if records > largest:
+            last = parts.pop()
+            offset = int(last.offsets[largest - records])
+            parts.append(last.until(offset))
+            rest.insert(0, (last.since(offset), dones.pop()))
         if rest:
             self._batches[topic] = rest
         elif topic in self._blocked:
             self._blocked.discard(topic)
             self._drained(topic)
-        return TakenBatch(merged, dones)
+        return TakenParts(parts, dones)
 
     def _first(self) -> Iterator[tuple[str, Batch]]:
         """The next batch of each topic that may have its turn."""

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Callable
 
 from app.engine.core.batch import Batch
+from app.engine.drive.folding_threads import FoldingThreads
 from app.engine.drive.kafka.schemas import SchemaCache
 from app.engine.drive.runner import TaskRunner
 from tests.support.material.histories import SCHEMA
@@ -31,6 +32,7 @@ class World:
     def __init__(self) -> None:
         self.writer, self.registry, self.told = FakeWriter(), Registry(), list[tuple[object, ...]]()
         self.news, self.budget, self.log_ends = asyncio.Event(), Turns(), LogEndsAsked()
+        self.threads = FoldingThreads()
         self.core = new_core(PARTITION, KNOWN_VIEWS)
         self.schemas = SchemaCache(self.registry.look_up, RegistryDownError)
         self.runner = TaskRunner(
@@ -40,6 +42,7 @@ class World:
             reread=never,
             ask_log_ends=self.log_ends,
             budget=self.budget,
+            threads=self.threads,
             hold_records=HOLD_RECORDS,
             full=lambda topic: self.tell("full", topic),
             drained=lambda topic: self.tell("drained", topic),

@@ -10,6 +10,7 @@ import pytest
 
 from app.engine.core.restore import Restorer
 from app.engine.core.task import TaskCore
+from app.engine.drive.folding_threads import FoldingThreads
 from app.engine.drive.kafka.schemas import SchemaCache
 from app.engine.drive.runner import TaskRunner
 from tests.support.tasks.cores import new_core
@@ -38,7 +39,8 @@ def no_garbage_collection() -> Iterator[None]:
 async def test_a_runner_that_was_stopped_leaves_its_state_to_nobody() -> None:
     writer, core = FakeWriter(), new_core(PARTITION)
     schemas = SchemaCache(Registry().look_up, RegistryDownError)
-    runner = _runner(core, writer, schemas)
+    threads = FoldingThreads(1)
+    runner = _runner(core, writer, schemas, threads)
     runner.start()
     runner.offer(yellow(0), lambda: None)
     await writer.begun.acquire()
@@ -46,6 +48,7 @@ async def test_a_runner_that_was_stopped_leaves_its_state_to_nobody() -> None:
     assert await runner.stop(1.0)
     assert writer.written
     del runner, core
+    await threads.run(int)  # the thread has let go what it did before
     assert state() is None
 
 
@@ -59,7 +62,7 @@ def test_a_restorer_that_is_given_up_leaves_its_state_to_nobody() -> None:
     assert state() is None
 
 
-def _runner(core: TaskCore, writer: FakeWriter, schemas: SchemaCache) -> TaskRunner:
+def _runner(core: TaskCore, writer: FakeWriter, schemas: SchemaCache, threads: FoldingThreads) -> TaskRunner:
     """One that nobody listens to."""
     return TaskRunner(
         core,
@@ -68,6 +71,7 @@ def _runner(core: TaskCore, writer: FakeWriter, schemas: SchemaCache) -> TaskRun
         reread=never,
         ask_log_ends=LogEndsAsked(),
         budget=Turns(),
+        threads=threads,
         hold_records=HOLD_RECORDS,
         full=lambda _: None,
         drained=lambda _: None,

@@ -55,19 +55,6 @@ async def test_a_fetch_of_many_records_is_written_in_parts(world: World) -> None
     assert [told for told in world.told if told[0] == "done"] == [("done", YELLOW, 0, 10)]
 
 
-async def test_tasks_that_share_a_worker_let_its_loop_go_between_their_steps() -> None:
-    """Two steps that are ready at once: whatever else waits for the loop runs between them."""
-    budget, seen = TransactionBudget(per_second=0), list[str]()
-
-    async def step(name: str) -> None:
-        async with budget.step():
-            asyncio.get_running_loop().call_soon(seen.append, "others")
-            seen.append(name)
-
-    await asyncio.gather(step("one"), step("another"))
-    assert seen == ["one", "others", "another", "others"]
-
-
 async def test_what_waits_of_several_topics_shares_a_transaction(world: World) -> None:
     """written: |y0|   meanwhile offered: g0, y1, g1   written: |g0 g1 y1|"""
     world.writer.hold()
@@ -131,15 +118,19 @@ async def test_while_there_is_enough_to_fold_upkeep_comes_after_several_batches(
 ) -> None:
     """written: |y0|   meanwhile offered: nine times what fits: upkeep after every fourth, and when no more waits"""
     await world.learn()
-    kept_up = list[int]()
-    monkeypatch.setattr(world.core, "keep_up", lambda: kept_up.append(len(world.writer.written)))
+    loop = asyncio.get_running_loop()
+
+    def keep_up() -> None:
+        loop.call_soon_threadsafe(world.tell, "kept up", len(world.writer.written))
+
+    monkeypatch.setattr(world.core, "keep_up", keep_up)
     world.writer.hold()
     world.offer(yellow(0))
     await world.until_writing()
     world.offer(yellow(1, 9 * HOLD_RECORDS))
     world.writer.let_go(10)
-    await world.until("done", YELLOW, 1)
-    assert kept_up[:3] == [4, 8, 10]
+    await world.until("kept up", 10)
+    assert [told for told in world.told if told[0] == "kept up"] == [("kept up", 4), ("kept up", 8), ("kept up", 10)]
 
 
 async def test_what_was_fetched_together_is_waited_for() -> None:

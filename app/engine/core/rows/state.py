@@ -1,7 +1,8 @@
 """The committed rows of one view in one task, found by key or scanned by column.
 
-They are read and changed on one event loop, between awaits: whoever reads between two awaits sees the rows of
-exactly one marker. A batch's changes are built aside and swapped in after their transaction has been committed.
+They are changed on one event loop, between awaits: whoever reads between two awaits sees the rows of exactly one
+marker. A batch's changes are built aside, in a thread that only reads these rows, and swapped in on the loop after
+their transaction has been committed: nothing is swapped in while a plan is being made.
 """
 
 from __future__ import annotations

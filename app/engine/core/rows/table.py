@@ -1,6 +1,6 @@
 """Rows in two arrays, keys and cells, by slot: grown and shrunk in place, slots of removed rows used again.
 
-All is one event loop's. No view of an array ever leaves this module: they are moved when they grow.
+All is changed on one event loop. No view of an array ever leaves this module: they are moved when they grow.
 """
 
 from __future__ import annotations

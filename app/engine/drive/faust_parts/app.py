@@ -22,6 +22,7 @@ from app.engine.drive.faust_parts.groups import TaskGroups
 from app.engine.drive.faust_parts.options import faust_options, worker_options
 from app.engine.drive.faust_parts.recovery import TakeOverTableManager
 from app.engine.drive.faust_parts.source_table import SourceTable
+from app.engine.drive.folding_threads import FoldingThreads
 from app.engine.drive.kafka.connections import Connections
 from app.engine.drive.logs import settle
 from app.engine.drive.ownership.directory import Directory, Membership
@@ -97,7 +98,7 @@ class FlagfallApp(faust.App):
         )
         self.worker_settings, self._url = worker, str(self.conf.canonical_url).rstrip("/")  # as the group is told it
         self._kafka = settings.kafka
-        self._budget = TransactionBudget(worker.transactions_per_second)
+        self._budget, self._threads = TransactionBudget(worker.transactions_per_second), FoldingThreads()
         self._failures = Failures(settings.data_dir / "failures", settings.app_id)
         self.groups = TaskGroups(Membership(worker.session_timeout_seconds))
         self.ending = Ending(worker.stop_timeout_seconds)
@@ -133,6 +134,7 @@ class FlagfallApp(faust.App):
             Directory(self._url, self.conf.topic_partitions, membership=self.groups.membership),
             connections,
             self._budget,
+            self._threads,
             failures=self._failures,
             hold_records=worker.hold_records,
             grace_seconds=worker.session_timeout_seconds,

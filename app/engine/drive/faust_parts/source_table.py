@@ -22,6 +22,7 @@ from app.engine.drive import background
 from app.engine.drive.budget import TransactionBudget
 from app.engine.drive.callbacks import BackPressure
 from app.engine.drive.faust_parts.store import NoStore
+from app.engine.drive.folding_threads import FoldingThreads
 from app.engine.drive.kafka.connections import Connections
 from app.engine.drive.kafka.refetch import Refetch
 from app.engine.drive.kafka.rereading import Rereader
@@ -51,6 +52,7 @@ class SourceTable(faust.Table):
         directory: Directory,
         connections: Connections,
         budget: TransactionBudget,
+        threads: FoldingThreads,
         *,
         failures: Failures,
         hold_records: int,
@@ -66,7 +68,7 @@ class SourceTable(faust.Table):
             help=f"views over {definition.name}: {views}",
         )
         self.definition, self.directory = definition, directory
-        self._connections, self._budget = connections, budget
+        self._connections, self._budget, self._threads = connections, budget, threads
         self._taking = TakeOver(definition, directory, connections, self._heartbeat)
         self._retaking = Retaking(definition.name, self._retake, app.fail)
         self._rereader = Rereader(definition.application, connections)
@@ -170,6 +172,7 @@ class SourceTable(faust.Table):
             reread=self._rereader.read,
             ask_log_ends=lambda: self._log_ends(partition),
             budget=self._budget,
+            threads=self._threads,
             hold_records=self._hold_records,
             full=_at(partition, self.app.consumer.on_buffer_full),
             drained=_at(partition, self.app.consumer.on_buffer_drop),
