@@ -4,23 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from pydantic import Field
 
 from app.definitions.shapes import Problems, Seconds, Shape, fitted, tables, tagged
 from app.definitions.sources import ReadSource
+from app.domain.catalogue import NumberAndName
 from app.domain.errors import DefinitionError, did_you_mean
+from app.domain.figures.kinds import FIGURES
 from app.domain.measures.kinds import MEASURES
 from app.domain.source import Source
-from app.domain.view import Group, NumberAndName, View
+from app.domain.view import Group, View
 from app.domain.windows.all_time import AllTime
 from app.domain.windows.contract import Window
 from app.domain.windows.kinds import KINDS
 
+TABLES = ("window", "measures", "figures")
+Made = TypeVar("Made")
+
 
 class ViewShape(Shape):
-    """`[views.<name>]`, without its window and measures, which are read one by one."""
+    """`[views.<name>]`, without the tables in it, which are read one by one."""
 
     number: int
     source: str
@@ -43,15 +48,16 @@ def read_view(name: str, given: Any, sources: Mapping[str, ReadSource], place: s
     """The view of that name over one of these sources; its mistakes are noted."""
     before = len(problems)
     table = tables(given, place, problems)
-    head = fitted(ViewShape, {k: v for k, v in table.items() if k not in ("window", "measures")}, place, problems)
+    head = fitted(ViewShape, {k: v for k, v in table.items() if k not in TABLES}, place, problems)
     if "window" not in table:
         problems.note(f"{place}.window", "is missing")
     window = tagged(KINDS, table["window"], f"{place}.window", problems) if "window" in table else None
     by_name = tables(table.get("measures", {}), f"{place}.measures", problems)
     if not by_name:
         problems.note(f"{place}.measures", 'there are none; { kind = "count" } is one')
-    found = (tagged(MEASURES, one, f"{place}.measures.{n}", problems, name=n) for n, one in by_name.items())
-    measures = tuple(measure for measure in found if measure is not None)
+    measures = _tagged_all(MEASURES, by_name, f"{place}.measures", problems)
+    by_name = tables(table.get("figures", {}), f"{place}.figures", problems)
+    figures = _tagged_all(FIGURES, by_name, f"{place}.figures", problems)
     times = _times(head, table, window, place, problems)
     source = _source(head.get("source"), sources, place, problems)
     number = head.get("number")
@@ -60,11 +66,20 @@ def read_view(name: str, given: Any, sources: Mapping[str, ReadSource], place: s
         groups = tuple(Group(group, column) for group, column in head.get("groups", {}).items())
         try:
             known = 1 if number is None else number
-            rest = {key: head[key] for key in ("help", "leaves_out") if key in head}
+            rest: dict[str, Any] = {key: head[key] for key in ("help", "leaves_out") if key in head}
+            rest |= {"figures": figures}
             view = View(known, name, source, groups, window or AllTime(), measures, *times, **{"help": "", **rest})
         except DefinitionError as error:
             problems.note(place, *error.problems)
     return ReadView(view if len(problems) == before else None, None if number is None else (number, name))
+
+
+def _tagged_all(
+    kinds: Mapping[str, type[Made]], by_name: Mapping[str, Any], place: str, problems: Problems
+) -> tuple[Made, ...]:
+    """Those that are right."""
+    found = (tagged(kinds, one, f"{place}.{name}", problems, name=name) for name, one in by_name.items())
+    return tuple(one for one in found if one is not None)
 
 
 def _times(

@@ -16,9 +16,11 @@ from app.domain.pairs.alert import Alert
 from app.domain.pairs.join import Join
 from app.domain.pairs.pairing import Pairing
 from app.domain.source import Source
-from app.domain.view import NumberAndName, View, taken_twice
+from app.domain.view import View
 
 Named = TypeVar("Named", "View", "TaskGroup")
+NumberAndName = tuple[int, str]
+"""By either of which something stored is found again."""
 
 
 @dataclass(frozen=True)
@@ -98,6 +100,16 @@ class Catalogue:
         if lost := [f"view {v.name!r} is over source {v.source.name!r}" for v in views if v.source not in known]:
             raise DefinitionError("there are views over sources that are not there", lost)
         return Catalogue(tuple(_with_views(group, views) for group in groups))
+
+
+def taken_twice(given: Iterable[NumberAndName]) -> Iterable[str]:
+    """What is wrong with numbers and names that are used twice: both stand for stored rows."""
+    seen: dict[object, str] = {}
+    for number, name in given:
+        for one in (number, name):
+            if one in seen:
+                yield f"{name} and {seen[one]} are both {one!r}: numbers and names are never shared"
+            seen[one] = name
 
 
 def clashes(sources: Sequence[Source], views: Iterable[NumberAndName]) -> Iterable[str]:

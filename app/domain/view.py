@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
 
 from app.domain.errors import DefinitionError, did_you_mean
+from app.domain.figures.contract import Figure, FigureValue, figure_problems
 from app.domain.measures.contract import Measure, Shown
 from app.domain.measures.parts import COUNT, FINGERPRINT, Part, merge_part
 from app.domain.source import NAME, Action, Column, Kind, Source, no_column
@@ -17,10 +18,6 @@ from app.domain.windows.contract import Window
 
 WINDOW_NAME = "window_start_us"
 """What a stored row's window is called beside its groups and cells."""
-
-
-NumberAndName = tuple[int, str]
-"""By either of which something stored is found again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +40,8 @@ class View:
     window still takes records, in the time of their topic-partition's watermark. `retention_seconds`:
     how long after closing a row stays in the table. `revisable_seconds`: how long after closing a final that
     was published is remembered, to be published again when its row is corrected. `leaves_out` names rules of the
-    source that mark: of what they hold is out of the view's scope.
+    source that mark: of what they hold is out of the view's scope. `figures` are made of the measures when they are
+    shown.
     """
 
     number: int
@@ -57,6 +55,7 @@ class View:
     help: str
     revisable_seconds: int = 0
     leaves_out: tuple[str, ...] = ()
+    figures: tuple[Figure, ...] = ()
 
     def __post_init__(self) -> None:
         problems = list(_problems(self))
@@ -167,6 +166,15 @@ class View:
             for name, at, unless_zero in self._places
         }
 
+    def figured(self, presented: Mapping[str, Any], count: int) -> dict[str, FigureValue]:
+        """The figures of a row by name: of what `present` gives of it, and its count."""
+        held = {COUNT.name: count, **presented}
+        return {figure.name: figure.value(self._measures, held) for figure in self.figures}
+
+    @cached_property
+    def _measures(self) -> dict[str, Measure]:
+        return {measure.name: measure for measure in self.measures}
+
     @cached_property
     def shown(self) -> tuple[Shown, ...]:
         """What users see of the measures, in order."""
@@ -192,16 +200,6 @@ def _meaning(column: Column) -> dict[str, Any]:
     return {name: said for name, said in asdict(column).items() if name != "help"}
 
 
-def taken_twice(given: Iterable[NumberAndName]) -> Iterable[str]:
-    """What is wrong with numbers and names that are used twice: both stand for stored rows."""
-    seen: dict[object, str] = {}
-    for number, name in given:
-        for one in (number, name):
-            if one in seen:
-                yield f"{name} and {seen[one]} are both {one!r}: numbers and names are never shared"
-            seen[one] = name
-
-
 def _problems(view: View) -> Iterable[str]:
     known = view.source.by_name
     if not NAME.fullmatch(view.name):
@@ -220,6 +218,7 @@ def _problems(view: View) -> Iterable[str]:
     yield from view.window.problems(view.source)
     for measure in view.measures:
         yield from measure.problems(view.source)
+    yield from figure_problems(view.figures, view.measures, view.shown)
     yield from _leaving_problems(view)
     yield from _name_problems(view)
 
@@ -237,7 +236,7 @@ def _name_problems(view: View) -> Iterable[str]:
     """Names that would hide one another, where rows are shown or where they are stored (docs/formats.md)."""
     own = [COUNT.name, FINGERPRINT.name, *(part.name for part in view.window.parts)]
     own += [FIRST_WINDOW.name] if view.window.overlap else []
-    groups, shown, stored = [g.name for g in view.groups], [], own
+    groups, shown, stored = [g.name for g in view.groups], [figure.name for figure in view.figures], own
     for measure in view.measures:
         shown += [one.name for one in measure.shown(view.source)]
         stored += [cell for part in measure.parts(view.source) for cell in part.cells]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from app.domain.figures.kinds import Mean, Quantile, Ratio
 from app.domain.measures.kinds import Count, Histogram, Max, Sum
 from app.domain.view import Group, View
 from app.domain.windows.all_time import AllTime
@@ -35,6 +36,13 @@ ZONE_DEMAND = View(
     grace_seconds=3 * 3600,
     retention_seconds=400 * DAY_SECONDS,
     help="Rides begun per pick-up zone in panes of 5 minutes.",
+    figures=(
+        Mean("mean_total_cents", "total_cents", "mean total of a ride"),
+        Ratio("fare_per_mile_cents", "fare_cents", "distance_hundredth_miles", 100, "fares for each mile driven"),
+        Ratio("tip_share", "tip_cents", "fare_cents", help="card tips for each cent of fare"),
+        Quantile("median_duration_us", "duration_minutes", 50, "in which bin the median duration is"),
+        Quantile("p95_duration_us", "duration_minutes", 95, "below the end of which 95 % of the durations are"),
+    ),
 )
 
 VENDOR_TRIPS = View(

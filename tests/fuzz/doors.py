@@ -29,7 +29,8 @@ from app.domain.advance import Advance, AdvanceRequest, refusal_of_request
 from app.domain.errors import DefinitionError
 from app.domain.event_time import YEAR_2100_US
 from app.edge.http.problems import Problem
-from app.edge.http.query.read_query import RESERVED, read_query
+from app.edge.http.query.parameters import RESERVED
+from app.edge.http.query.read_query import read_query
 from app.rides.ride import RIDES, avro_schema
 from app.rides.shipped import SHIPPED
 from app.rides.views import VIEWS

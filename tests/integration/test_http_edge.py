@@ -96,7 +96,10 @@ async def test_the_api_document_is_valid_and_holds_every_route(serve: Serve) -> 
     served = {resource.canonical for resource in client.app.router.resources()} if client.app else set()
     assert served - {"/{path}"} == {route.path for route in ROUTES}  # that one takes what is nowhere
     names = [p["name"] for p in document["paths"]["/v1/views/by_base/rows"]["get"]["parameters"]]
-    assert names == ["base", "zone", "from", "to", "window", "last", "limit", "cursor", "order", "partial", "format"]
+    assert names == [
+        *("base", "zone", "from", "to", "window", "last", "group_by", "top", "by", "among", "measures"),
+        *("limit", "cursor", "order", "partial", "format"),
+    ]
 
 
 async def test_answers_follow_their_schema(serve: Serve) -> None:

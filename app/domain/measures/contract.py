@@ -6,7 +6,7 @@ A kind is a frozen dataclass; its fields, without its name, are the keys of its 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any, ClassVar, NamedTuple
 
@@ -64,6 +64,20 @@ class Measure(ABC):
     def typical(self, totals: Mapping[str, int]) -> Typical | None:
         """Of all records whose cells come to these totals; None if none had a value. ValueError unless it adds up."""
         raise ValueError(f"{self.key} {self.name!r} does not add up")
+
+    @property
+    def bins(self) -> tuple[Bin, ...]:
+        """What its values are counted by, in rising order; none where it holds no counts by value."""
+        return ()
+
+    def quantile(self, counts: Sequence[int], percent: int) -> Bin | None:
+        """The first bin by which so many percent of the values are reached; None without values, or without bins."""
+        seen = 0
+        for held, count in zip(self.bins, counts, strict=True):
+            seen += count
+            if count and 100 * seen >= percent * sum(counts):
+                return held
+        return None
 
     def own_problems(self, source: Source) -> Iterable[str]:
         """What is wrong with what only this kind has, over a column that there is."""

@@ -144,13 +144,7 @@ class Histogram(Measure):
 
     def typical(self, totals: Mapping[str, int]) -> Bin | None:
         """The bin of the median."""
-        counts = [totals[f"{self.name}_{i}"] for i in range(len(self.bins))]
-        seen = 0
-        for held, count in zip(self.bins, counts, strict=True):
-            seen += count
-            if count and 2 * seen >= sum(counts):
-                return held
-        return None
+        return self.quantile([totals[f"{self.name}_{i}"] for i in range(len(self.bins))], 50)
 
     def own_problems(self, source: Source) -> Iterable[str]:
         if not self.edges or list(self.edges) != sorted(set(self.edges)):

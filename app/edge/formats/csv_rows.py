@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from app.edge.formats.format import Document
@@ -24,14 +24,20 @@ def encode(rows: Iterable[Document], _meta: Document) -> bytes:
 
 
 def flat(row: Document) -> Document:
-    """A row as one level of columns: window, groups, measures, state."""
+    """A row as one level of columns: rank, window, groups, measures, figures, state."""
     window = {f"window_{end}": row["window"][end] for end in ("start", "end")} if row["window"] else {}
-    measures = {name: _text(value) for name, value in row["measures"].items()}
-    return {**window, **row["group"], **measures, "state": row["state"], "fingerprint": row["fingerprint"]}
+    told = {**row["measures"], **row.get("figures", {})}
+    values = (value for name, held in told.items() for value in _flat(name, held))
+    rank = {"rank": row["rank"]} if "rank" in row else {}
+    return {**rank, **window, **row["group"], **dict(values), "state": row["state"], "fingerprint": row["fingerprint"]}
 
 
-def _text(value: Any) -> Any:
-    return " ".join(map(str, value)) if isinstance(value, list) else value
+def _flat(name: str, value: Any) -> Iterator[tuple[str, Any]]:
+    """A value as columns: a list in one, a bin in two."""
+    if isinstance(value, dict):
+        yield from ((f"{name}_{end}", limit) for end, limit in value.items())
+    else:
+        yield name, " ".join(map(str, value)) if isinstance(value, list) else value
 
 
 def _unharmed(value: Any) -> Any:

@@ -9,12 +9,13 @@ from functools import cached_property
 
 from app.base import names
 from app.domain.branch import Branch
+from app.domain.catalogue import taken_twice
 from app.domain.errors import DefinitionError
 from app.domain.pairs.alert import Alert
 from app.domain.pairs.join import Join, Side
 from app.domain.pairs.pairing import Pairing
 from app.domain.source import Source
-from app.domain.view import View, taken_twice
+from app.domain.view import View
 
 
 class Role(StrEnum):

@@ -18,6 +18,7 @@ from app.definitions.sources import ColumnShape, SourceShape
 from app.definitions.views import ViewShape
 from app.domain.catalogue import Catalogue
 from app.domain.errors import DefinitionError
+from app.domain.figures.kinds import FIGURES, Mean, Quantile, Ratio
 from app.domain.measures.kinds import MEASURES, Count, Histogram, Max, Sum
 from app.domain.source import Action, Column, Difference, Kind, Rule
 from app.domain.view import Group
@@ -72,6 +73,11 @@ def test_the_views_of_the_example_are_as_they_are_written(catalogue: Catalogue) 
     )
     assert starts.measures[3] == Max("longest_us", "duration_us")
     assert starts.measures[4] == Histogram("minutes", "duration_us", (0, 600_000_000, 1_800_000_000, 3_600_000_000))
+    assert starts.figures == (
+        Mean("mean_price_cents", "price_cents"),
+        Ratio("cents_per_km", "price_cents", "distance_m", 1_000),
+        Quantile("median_us", "minutes", 50),
+    )
     assert catalogue.view("bike_members").window == AllTime()
 
 
@@ -110,17 +116,18 @@ def test_the_page_explains_every_key_and_kind() -> None:
         ColumnShape,
         RuleShape,
         ViewShape,
-        *(shape_of(made, ("name",)) for made in MEASURES.values()),
+        *(shape_of(made, ("name",)) for made in (*MEASURES.values(), *FIGURES.values())),
     )
     keys = {key for shape in shapes for key in shape.model_fields} | {
         "window",
         "measures",
+        "figures",
         "difference",
         "coalesce",
         "rules",
     }
     windows = {key for made in KINDS.values() for key in shape_of(made, ()).model_fields}
-    assert keys | windows | set(KINDS) | set(MEASURES) | set(Kind) | set(Action) <= told_as_code(page)
+    assert keys | windows | set(KINDS) | set(MEASURES) | set(FIGURES) | set(Kind) | set(Action) <= told_as_code(page)
 
 
 def test_the_page_tells_how_long_definitions_are() -> None:

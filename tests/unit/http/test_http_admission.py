@@ -18,7 +18,8 @@ from app.domain.rows import RowKey
 from app.domain.view import View
 from app.edge.http.problems import MEDIA_TYPE, Problem
 from app.edge.http.query.instants import instant_range, to_iso, to_us
-from app.edge.http.query.read_query import RESERVED, read_query
+from app.edge.http.query.parameters import RESERVED
+from app.edge.http.query.read_query import read_query
 from app.edge.http.route import Route
 from app.edge.http.routes import ROUTES
 from app.rides.views import VENDOR_TRIPS, ZONE_DEMAND

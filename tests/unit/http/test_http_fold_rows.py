@@ -41,7 +41,7 @@ def tables(view: View) -> st.SearchStrategy[list[dict[RowKey, tuple[int, ...]]]]
 
 
 def fold(view: View, tasks: list[Any], window_us: int | None) -> Any:
-    return merged(view, concatenated(view, [state_of(view, rows).select() for rows in tasks]), window_us)
+    return merged(view, concatenated([state_of(view, rows).select() for rows in tasks]), window_us)
 
 
 def as_dict(rows: Any) -> dict[RowKey, tuple[int, ...]]:

@@ -108,7 +108,7 @@ def test_parts_travel_between_workers_unchanged() -> None:
     rows = {RowKey(NOON_US, (base, zone)): cells_of(BY_BASE, 1) for base in (None, "Ω") for zone in (None, 7)}
     task = task_of(3, {BY_BASE: rows}, watermark_us=NOON_US)
     part = part_of(ready_directory([task]), task, RowsQuery(BY_BASE, window_us=PANE_US))
-    (read,) = decode_parts(BY_BASE, encode_parts([part]))
+    (read,) = decode_parts(RowsQuery(BY_BASE), encode_parts([part]))
     assert (read.partition, read.inputs, read.row_count) == (3, part.inputs, 4)
     assert [key_at(read.rows, at) for at in range(4)] == [key_at(part.rows, at) for at in range(4)]
     assert read.rows.cells.tolist() == part.rows.cells.tolist()
@@ -117,7 +117,7 @@ def test_parts_travel_between_workers_unchanged() -> None:
 @pytest.mark.parametrize("body", [b"", b"{}", b"[1]", b'[{"partition": 0}]', b"null"])
 def test_what_is_no_part_is_refused(body: bytes) -> None:
     if body == b"{}":
-        assert decode_parts(ZONE_DEMAND, body) == []
+        assert decode_parts(RowsQuery(ZONE_DEMAND), body) == []
         return
     with pytest.raises((ValueError, KeyError, TypeError)):
-        decode_parts(ZONE_DEMAND, body)
+        decode_parts(RowsQuery(ZONE_DEMAND), body)

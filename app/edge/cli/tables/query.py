@@ -41,6 +41,11 @@ def _format_options(command: Command) -> Command:
 @click.option("--to", metavar="INSTANT", help="Windows that start before this.")
 @click.option("--window", metavar="LENGTH", help="Fold the panes into longer windows, as 15m or 1h.")
 @click.option("--last", metavar="LENGTH", help="One window: the last 15m, say, before --to or the lowest watermark.")
+@click.option("--group-by", "group_by", multiple=True, metavar="NAME", help="Keep this group, or `none`; repeatable.")
+@click.option("--top", type=int, help="So many rows, the highest first.")
+@click.option("--by", metavar="NAME", help="With --top: the measure or figure that decides. Default: count.")
+@click.option("--among", metavar="window|all", help="With --top: of each window, or of all rows. Default: window.")
+@click.option("--measure", "measures", multiple=True, metavar="NAME", help="Only this measure or figure; repeatable.")
 @click.option("--limit", type=int, help="Rows to show. Default: 100.")
 @click.option("--cursor", help="Go on where the answer before ended.")
 @click.option("--newest", is_flag=True, help="Newest windows first.")
@@ -52,6 +57,8 @@ def command(
     view: str,
     zones: tuple[str, ...],
     groups: tuple[str, ...],
+    group_by: tuple[str, ...],
+    measures: tuple[str, ...],
     from_: str | None,
     newest: bool,
     partial: bool,
@@ -62,13 +69,15 @@ def command(
 
     \b
     flagfall query zone_demand --zone 132 --window 1h
-    flagfall query zone_demand --last 15m
+    flagfall query zone_demand --last 15m --top 10 --by rides
+    flagfall query zone_demand --window 1h --group-by none --measure tip_cents
     flagfall query vendor_trips --csv
     """
     formats = [written for written in FORMATS if asked.pop(f"as_{written.name}")]
     if len(formats) > 1:
         raise click.UsageError(f"{' and '.join(f'--{written.name}' for written in formats)}: choose one")
     parameters = [("zone", zone) for zone in zones] + [_pair(group) for group in groups]
+    parameters += [("group_by", name) for name in group_by] + [("measures", name) for name in measures]
     told = {
         "from": from_,
         "order": "desc" if newest else None,
@@ -131,7 +140,13 @@ def _seen(row: dict[str, Any]) -> dict[str, Any]:
     lists = {name for name, value in row["measures"].items() if isinstance(value, list)}
     left_out = {"fingerprint", "window_end", *lists}
     seen = {k: v for k, v in flat(row).items() if k not in left_out and not k.endswith("_values")}
-    return {k: printable(v) if isinstance(v, str) else v for k, v in seen.items()}
+    return {k: _short(v) for k, v in seen.items()}
+
+
+def _short(value: Any) -> Any:
+    if isinstance(value, float):
+        return round(value, 4)
+    return printable(value) if isinstance(value, str) else value
 
 
 def _width(lines: list[dict[str, Any]]) -> int:
@@ -158,7 +173,7 @@ def _print_table(view: str, answer: dict[str, Any]) -> None:
     title = f"{view} as of {meta['as_of'] or 'no common watermark yet'}"
     table = Table(title=title, title_justify="left")
     for name in lines[0] if lines else ():
-        numbers = all(line[name] is None or isinstance(line[name], int) for line in lines)
+        numbers = all(line[name] is None or isinstance(line[name], int | float) for line in lines)
         table.add_column(name, justify="right" if numbers else "left")
     for line in lines:
         table.add_row(*("–" if value is None else str(value) for value in line.values()))

@@ -11,6 +11,7 @@ import click
 from app.edge.cli.common import echo_json, echo_table, json_option, load_catalogue, load_settings
 
 if TYPE_CHECKING:
+    from app.domain.figures.contract import Figure
     from app.domain.view import View
 
 
@@ -99,11 +100,19 @@ def describe(view: str, as_json: bool) -> None:
     measures = [(m.name, m.key, getattr(m, "column", ""), m.help) for m in found.measures]
     echo_table(("MEASURE", "KIND", "COLUMN", "WHAT"), measures)
     click.echo()
+    if found.figures:
+        told_figures = [(f.name, f.key, _made_of(f), f.help) for f in found.figures]
+        echo_table(("FIGURE", "KIND", "MADE OF", "WHAT"), told_figures)
+        click.echo()
     if rules := found.source.rules_in(found.columns):
         told = [(r.name, "leaves out" if r.name in found.leaves_out else r.action, r.meaning) for r in rules]
         echo_table(("RULE", "ACTION", "HOLDS WHERE"), told)
         click.echo()
     echo_table(("CELL", "NAME"), enumerate(found.cells))
+
+
+def _made_of(figure: Figure) -> str:
+    return ", ".join(f"{name} {said}" for name, said in figure.document().items())
 
 
 def _facts(view: View) -> dict[str, Any]:
@@ -118,6 +127,7 @@ def _facts(view: View) -> dict[str, Any]:
         "retention_seconds": view.retention_seconds,
         "groups": [asdict(group) for group in view.groups],
         "measures": [{"kind": m.key, **m.fields()} for m in view.measures],
+        "figures": [{"kind": f.key, **f.fields()} for f in view.figures],
         "cells": list(view.cells),
         "rules": [asdict(rule) for rule in view.source.rules_in(view.columns)],
         "leaves_out": list(view.leaves_out),

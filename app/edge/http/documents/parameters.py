@@ -6,7 +6,9 @@ from app.domain.source import Kind
 from app.domain.view import Group, View
 from app.domain.windows.durations import to_duration
 from app.edge.formats import table
-from app.edge.http.query.read_query import FORMAT, MAX_LIMIT, integer_range
+from app.edge.http.query.arrangement import ALL, MAX_TOP, NO_GROUP, WINDOW, ranking_names, shown_names
+from app.edge.http.query.parameters import FORMAT
+from app.edge.http.query.read_query import MAX_LIMIT, integer_range
 from app.edge.http.query.rows_query import DEFAULT_LIMIT
 from app.edge.http.route import ApiDocument
 
@@ -42,7 +44,7 @@ def of_file(view: View | None) -> list[ApiDocument]:
 def _of_query(view: View | None) -> list[ApiDocument]:
     if view is None:
         return []
-    return [*(_group(view, group) for group in view.groups), *of_window(view), *_COMMON]
+    return [*(_group(view, group) for group in view.groups), *of_window(view), *_of_arrangement(view), *_COMMON]
 
 
 def _group(view: View, group: Group) -> ApiDocument:
@@ -73,6 +75,36 @@ def of_window(view: View) -> list[ApiDocument]:
         _parameter("window", duration | {"default": pane}, f"Length of the windows, a multiple of the pane, {pane}."),
         _parameter("last", duration, f"One window: as much before `to`, or before meta.as_of; a multiple of {pane}."),
     ]
+
+
+def _of_arrangement(view: View) -> list[ApiDocument]:
+    kept = [*(group.name for group in view.groups), NO_GROUP]
+    return [
+        _parameter(
+            "group_by",
+            _some_of(kept),
+            f"Groups that rows keep, the others are merged; repeatable; {NO_GROUP}: no group.",
+        ),
+        _parameter("top", {"type": "integer", "minimum": 1, "maximum": MAX_TOP}, "So many rows, the highest first."),
+        _parameter("by", _one_of(ranking_names(view)), "With top: which value decides."),
+        _parameter(
+            "among",
+            _one_of([WINDOW, ALL]),
+            "With top: the highest of each window, or of all rows.",
+        ),
+        _parameter(
+            "measures", _some_of(shown_names(view)), "Measures and figures to tell; repeatable; all without it."
+        ),
+    ]
+
+
+def _one_of(words: list[str]) -> ApiDocument:
+    """The first where none is given."""
+    return {"type": "string", "enum": words, "default": words[0]}
+
+
+def _some_of(words: list[str]) -> ApiDocument:
+    return {"type": "array", "items": {"type": "string", "enum": words}}
 
 
 def _format() -> ApiDocument:

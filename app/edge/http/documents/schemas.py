@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from app.domain.figures.contract import Figure
 from app.domain.measures.contract import Shown
 from app.domain.source import Kind
 from app.domain.view import View
@@ -13,6 +14,7 @@ from app.rides.zones import ZONE_COLUMNS
 Schema = dict[str, Any]
 INTEGER: Schema = {"type": "integer"}
 TEXT: Schema = {"type": "string"}
+WANTED = "Those that the parameter measures names, all without it."
 INSTANT: Schema = {"type": "string", "format": "date-time"}
 
 
@@ -33,17 +35,32 @@ def row(view: View) -> Schema:
     return record(
         {
             "window": window if view.window.ends else {"type": "null"},
-            "group": record(_group(view)),
-            "measures": record({shown.name: _shown(shown) for shown in view.shown}),
+            "rank": INTEGER | {"minimum": 1, "description": "Where top is asked for."},
+            "group": _some(_group(view), "Those that group_by keeps, all without it."),
+            "measures": _some({shown.name: _shown(shown) for shown in view.shown}, WANTED),
+            "figures": _some({figure.name: _figure(figure) for figure in view.figures}, WANTED),
             "count": INTEGER | {"description": "Records applied."},
             "fingerprint": {"type": "string", "pattern": "^[0-9a-f]{16}$"},
             "state": {"enum": ["open", "closed"]},
             "final": {
                 "type": "boolean",
-                "description": "Closed, and stored as it is shown: never of folded panes.",
+                "description": "Closed, and stored as it is shown: never of folded panes or merged groups.",
             },
-        }
+        },
+        optional=("rank", *(() if view.figures else ("figures",))),
     ) | {"description": view.help}
+
+
+def _some(properties: Schema, which: str) -> Schema:
+    """An object with some of these members."""
+    return record(properties, optional=tuple(properties)) | {"description": which, "additionalProperties": False}
+
+
+def _figure(figure: Figure) -> Schema:
+    told = {"description": figure.help}
+    if figure.is_number:
+        return nullable({"type": "number"}) | told
+    return nullable(record({"from": nullable(INTEGER), "to": nullable(INTEGER)})) | told
 
 
 def _group(view: View) -> Schema:
@@ -168,6 +185,7 @@ SHARED: Schema = {
             "grace_seconds": INTEGER,
             "retention_seconds": INTEGER,
             "measures": {"type": "array", "items": {"type": "object"}},
+            "figures": {"type": "array", "items": {"type": "object"}},
             "rules": {"type": "array", "items": {"type": "object"}},
             "links": {"type": "object"},
         }

@@ -19,8 +19,7 @@ from app.edge.http.page import figures
 from app.edge.http.page.verdicts import NONE_YET, card
 from app.edge.http.problems import RETRY_AFTER_SECONDS, Problem
 from app.edge.http.query.rows_query import RowsQuery
-from app.edge.http.rows.answers import row_document, whole_page
-from app.edge.http.rows.fold_rows import key_at
+from app.edge.http.rows.answers import whole_page
 from app.edge.http.rows.gather import Gathered, gather
 from app.edge.http.tasks.gather_tasks import gather_tasks
 from app.edge.http.tasks.standing import TaskStanding
@@ -88,13 +87,13 @@ async def _panel(edge: Edge, view: View) -> Panel:
         partial_allowed=True,
     )
     gathered = await gather(edge, query)
-    rows = whole_page(query, gathered)
-    shown, to_us = range(min(len(rows), NEWEST_ROWS)), gathered.closed_to_us
+    found = whole_page(query, gathered)
+    shown, to_us = range(min(len(found.rows), NEWEST_ROWS)), gathered.closed_to_us
     return Panel(
         view,
         view.window.title,
         [figures.heading(measure.name) for measure in view.measures],
-        [_row(view, row_document(query, key_at(rows, at), rows.cells[at].tolist(), to_us, edge.names)) for at in shown],
+        [_row(view, found.document(query, at, to_us, edge.names)) for at in shown],
         gathered,
     )
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from app.edge.formats import table
 from app.edge.formats.format import Format
 from app.edge.http.problems import Problem
-from app.edge.http.query.read_query import FORMAT, Parameters, choice
+from app.edge.http.query.parameters import FORMAT, Parameters, choice
 
 
 def asked_format(parameters: Parameters, accept: Sequence[str]) -> Format:

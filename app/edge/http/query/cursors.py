@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import binascii
 from base64 import urlsafe_b64decode, urlsafe_b64encode
-from typing import Any
+from typing import Any, NamedTuple
 
 import orjson
 
 from app.domain.rows import RowKey
-from app.domain.source import Kind
 from app.domain.view import View
 from app.edge.http.problems import Problem
 from app.edge.http.query.instants import instant_range
@@ -22,13 +21,21 @@ LAYOUT = 1
 _INT64 = range(-(1 << 63), 1 << 63)
 
 
+class KeyShape(NamedTuple):
+    """What the keys of an answer are: whether they have a window, and which of the values behind it are texts."""
+
+    view: View
+    windowed: bool
+    texts: tuple[bool, ...]
+
+
 def encode(filters_hash: str, key: RowKey) -> str:
     """The cursor after a key."""
     told = orjson.dumps([LAYOUT, filters_hash, key.window_start_us, list(key.group)])
     return urlsafe_b64encode(told).decode().rstrip("=")
 
 
-def decode(view: View, filters_hash: str, cursor: str) -> RowKey:
+def decode(shape: KeyShape, filters_hash: str, cursor: str) -> RowKey:
     """The key a cursor stands after; a problem if it is none of ours or was made for another request."""
     try:
         told: Any = orjson.loads(urlsafe_b64decode(cursor.encode() + b"=" * (-len(cursor) % 4)))
@@ -38,23 +45,22 @@ def decode(view: View, filters_hash: str, cursor: str) -> RowKey:
     if layout != LAYOUT or made_for != filters_hash:
         detail = "The cursor was made for another view, version, order or filter; start again without a cursor."
         raise Problem("bad-cursor", detail)
-    if not _fits(view, window, group):
-        raise Problem("bad-cursor", f"The cursor's key is not one of {view.name}; start again without a cursor.")
+    if not _fits(shape, window, group):
+        raise Problem("bad-cursor", f"The cursor's key is not one of {shape.view.name}; start again without a cursor.")
     return RowKey(window, tuple(group))
 
 
-def _fits(view: View, window: Any, group: Any) -> bool:
-    if not _fits_window(view, window) or not isinstance(group, list) or len(group) != len(view.groups):
+def _fits(shape: KeyShape, window: Any, group: Any) -> bool:
+    if not _fits_window(shape, window) or not isinstance(group, list) or len(group) != len(shape.texts):
         return False
-    texts = [view.source.by_name[g.column].kind is Kind.TEXT for g in view.groups]
     return all(
         value is None or (isinstance(value, str) if text else type(value) is int and value in _INT64)
-        for value, text in zip(group, texts, strict=True)
+        for value, text in zip(group, shape.texts, strict=True)
     )
 
 
-def _fits_window(view: View, window: Any) -> bool:
-    if not view.window.ends or type(window) is not int:
-        return not view.window.ends and window is None
-    first_us, last_us = instant_range(view)
+def _fits_window(shape: KeyShape, window: Any) -> bool:
+    if not shape.windowed or type(window) is not int:
+        return not shape.windowed and window is None
+    first_us, last_us = instant_range(shape.view)
     return first_us <= window <= last_us

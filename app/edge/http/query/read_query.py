@@ -5,9 +5,7 @@ Every mistake is a problem that names the parameter, what it said and what it ma
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
-from typing import Protocol
 
 from aiohttp import web
 
@@ -19,21 +17,22 @@ from app.domain.windows.durations import DURATION_EXAMPLE, duration_us, to_durat
 from app.domain.windows.panes import Panes
 from app.edge.http.problems import Problem, bad_parameter
 from app.edge.http.query import cursors
+from app.edge.http.query.arrangement import NO_GROUP, read_arrangement
 from app.edge.http.query.instants import INSTANT_EXAMPLE, MAX_WINDOW_US, instant_range, to_iso, to_us
+from app.edge.http.query.parameters import (
+    ARRANGED,
+    COMMON,
+    FOLDED,
+    RESERVED,
+    WINDOWED,
+    Parameters,
+    choice,
+    one,
+    whole_number,
+)
 from app.edge.http.query.rows_query import DEFAULT_LIMIT, NULL, RowsQuery
 
 MAX_LIMIT = 10_000
-COMMON = ("limit", "cursor", "order", "partial")
-WINDOWED, FOLDED = ("from", "to"), ("window", "last")
-FORMAT = "format"
-RESERVED = frozenset({*COMMON, *WINDOWED, *FOLDED, FORMAT, "partition"})
-
-
-class Parameters(Protocol):
-    """The part of aiohttp's multi-dict that is used here."""
-
-    def getall(self, name: str, default: list[str], /) -> list[str]: ...
-    def __iter__(self) -> Iterator[str]: ...
 
 
 def read_no_parameters(request: web.Request) -> None:
@@ -44,7 +43,8 @@ def read_no_parameters(request: web.Request) -> None:
 
 def check_parameter_names(view: View) -> None:
     """DefinitionError if a group's name is that of a parameter, so that it could not be asked for."""
-    taken = [f"group {g.name!r}: a query parameter has that name" for g in view.groups if g.name in RESERVED]
+    reserved = {*RESERVED, NO_GROUP}
+    taken = [f"group {g.name!r}: a query parameter has that name" for g in view.groups if g.name in reserved]
     if taken:
         raise DefinitionError(f"view {view.name!r} cannot be served", taken)
 
@@ -55,24 +55,25 @@ def read_query(view: View, parameters: Parameters, *, also: tuple[str, ...] = ()
         raise Problem("not-offered", f"Rows of {view.name} are sessions: take them by /v1/views/{view.name}/export.")
     of_windows = WINDOWED if view.window.ends else ()
     of_panes = FOLDED if view.window.panes else ()
-    known = (*(g.name for g in view.groups), *of_windows, *of_panes, *COMMON, *also)
+    known = (*(g.name for g in view.groups), *of_windows, *of_panes, *ARRANGED, *COMMON, *also)
     for name in parameters:
         if name not in known:
             why = f"unknown; {view.name} takes {', '.join(known)}"
             why += ", and has no panes of one length to fold" if name in FOLDED else ""
-            raise bad_parameter(name, _one(parameters, name) or "", why)
+            raise bad_parameter(name, one(parameters, name) or "", why)
     query = RowsQuery(
         view=view,
         from_us=_instant(view, parameters, "from"),
         until_us=_instant(view, parameters, "to"),
         window_us=_window(view, parameters),
         groups=_groups(view, parameters),
-        limit=_limit(parameters),
+        limit=whole_number(parameters, "limit", MAX_LIMIT) or DEFAULT_LIMIT,
         newest_first=choice(parameters, "order", ("asc", "desc")) == "desc",
         partial_allowed=is_partial_allowed(parameters),
         last_us=_last(view, parameters),
+        arrangement=read_arrangement(view, parameters),
     )
-    cursor = _one(parameters, "cursor")
+    cursor = one(parameters, "cursor")
     if query.last_us is not None:
         if query.until_us is not None:
             query = query.until(query.until_us)
@@ -80,14 +81,14 @@ def read_query(view: View, parameters: Parameters, *, also: tuple[str, ...] = ()
             raise bad_parameter("cursor", cursor, "with last, give `to` as well: the window's end on the page before")
     if cursor is None:
         return query
-    return replace(query, after=cursors.decode(view, query.filters_hash, cursor))
+    return replace(query, after=cursors.decode(query.key_shape, query.filters_hash, cursor))
 
 
 def read_partial(parameters: Parameters) -> bool:
     """Whether a partial answer is allowed, for requests that take no other parameter."""
     for name in parameters:
         if name != "partial":
-            raise bad_parameter(name, _one(parameters, name) or "", "unknown; there is: partial")
+            raise bad_parameter(name, one(parameters, name) or "", "unknown; there is: partial")
     return is_partial_allowed(parameters)
 
 
@@ -96,15 +97,8 @@ def is_partial_allowed(parameters: Parameters) -> bool:
     return choice(parameters, "partial", ("refuse", "allow")) == "allow"
 
 
-def _one(parameters: Parameters, name: str) -> str | None:
-    values = parameters.getall(name, [])
-    if len(values) > 1 and name in RESERVED:
-        raise bad_parameter(name, ", ".join(values), "may be given once")
-    return values[0] if values else None
-
-
 def _instant(view: View, parameters: Parameters, name: str) -> int | None:
-    text = _one(parameters, name)
+    text = one(parameters, name)
     if text is None:
         return None
     first_us, last_us = instant_range(view)
@@ -124,15 +118,15 @@ def _window(view: View, parameters: Parameters) -> int | None:
     last_us = _last(view, parameters)
     if last_us is not None:
         for name in ("window", "from"):
-            if (given := _one(parameters, name)) is not None:
+            if (given := one(parameters, name)) is not None:
                 raise bad_parameter(name, given, "not with last, which is one window of that length before `to`")
         return last_us
-    text = _one(parameters, "window")
+    text = one(parameters, "window")
     return panes.size_us if text is None else _panes(panes, "window", text)
 
 
 def _last(view: View, parameters: Parameters) -> int | None:
-    panes, text = view.window.panes, _one(parameters, "last")
+    panes, text = view.window.panes, one(parameters, "last")
     return None if panes is None or text is None else _panes(panes, "last", text)
 
 
@@ -147,23 +141,6 @@ def _panes(panes: Panes, name: str, text: str) -> int:
     if window_us % panes.size_us or window_us > MAX_WINDOW_US:
         raise bad_parameter(name, text, allowed)
     return window_us
-
-
-def _limit(parameters: Parameters) -> int:
-    text = _one(parameters, "limit")
-    if text is None:
-        return DEFAULT_LIMIT
-    if not (text.isascii() and text.isdigit() and len(text) <= 6 and 1 <= int(text) <= MAX_LIMIT):
-        raise bad_parameter("limit", text, f"1 to {MAX_LIMIT}")
-    return int(text)
-
-
-def choice(parameters: Parameters, name: str, allowed: tuple[str, ...]) -> str:
-    """One of the allowed words; the first where none is given."""
-    text = _one(parameters, name)
-    if text is not None and text not in allowed:
-        raise bad_parameter(name, text, f"one of {', '.join(allowed)}")
-    return text or allowed[0]
 
 
 def _groups(view: View, parameters: Parameters) -> dict[str, tuple[Value, ...]]:

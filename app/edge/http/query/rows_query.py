@@ -8,9 +8,11 @@ from dataclasses import dataclass, field, replace
 
 from app.domain.records import Value
 from app.domain.rows import RowKey
+from app.domain.source import Kind
 from app.domain.view import View
 from app.domain.windows.durations import to_duration
 from app.edge.http.query import cursors
+from app.edge.http.query.arrangement import AS_STORED, Arrangement
 from app.edge.http.query.instants import to_iso
 
 DEFAULT_LIMIT = 100
@@ -23,7 +25,8 @@ class RowsQuery:
 
     Windows start in `[from_us, until_us)`, None is open. `window_us` is a multiple of a tumbling view's pane; None
     where windows are as the view says. With `last_us` there is one window, of that length, which ends at `until_us`;
-    None is the lowest watermark. `after` is the last key of the page before this one, in the order asked for.
+    None is the lowest watermark. `after` is the last key of the page before this one, in the order asked for; of ranked
+    rows the key is window and rank.
     """
 
     view: View
@@ -36,6 +39,7 @@ class RowsQuery:
     after: RowKey | None = None
     partial_allowed: bool = False
     last_us: int | None = None
+    arrangement: Arrangement = AS_STORED
 
     @property
     def is_folded(self) -> bool:
@@ -57,6 +61,15 @@ class RowsQuery:
         return replace(self, from_us=until_us - self.last_us, until_us=until_us)
 
     @property
+    def key_shape(self) -> cursors.KeyShape:
+        """What cursors hold."""
+        if (ranking := self.arrangement.ranking) is not None:
+            return cursors.KeyShape(self.view, self.view.window.ends and not ranking.among_all, (False,))
+        columns, groups = self.view.source.by_name, self.arrangement.groups_of(self.view)
+        texts = tuple(columns[group.column].kind is Kind.TEXT for group in groups)
+        return cursors.KeyShape(self.view, self.view.window.ends, texts)
+
+    @property
     def filters_hash(self) -> str:
         """What a cursor belongs to: all that decides which rows there are and in which order."""
         told = [
@@ -67,6 +80,7 @@ class RowsQuery:
             self.window_us,
             self.newest_first,
             *([] if self.last_us is None else [self.last_us]),
+            *self.arrangement.parameters(),
         ]
         text = json.dumps([*told, sorted((n, sorted(map(repr, v))) for n, v in self.groups.items())])
         return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
@@ -88,8 +102,9 @@ class RowsQuery:
             told.append(("window", to_duration(self.window_us)))
         if self.after is not None:
             told.append(("cursor", self.cursor_after(self.after)))
-        told.append(("order", "desc" if self.newest_first else "asc"))
-        return [*told, ("limit", str(self.limit))]
+        if not ((ranking := self.arrangement.ranking) and ranking.among_all):
+            told.append(("order", "desc" if self.newest_first else "asc"))
+        return [*told, *self.arrangement.parameters(), ("limit", str(self.limit))]
 
 
 def no_rows_query(view: View, *, partial_allowed: bool) -> RowsQuery:

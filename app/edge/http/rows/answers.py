@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
+from app.domain.figures.contract import FigureValue
 from app.domain.fingerprint import as_hex
 from app.domain.records import Value
-from app.domain.rows import RowKey
-from app.domain.view import View
+from app.domain.rows import COUNT_AT, RowKey
+from app.domain.view import Group, View
 from app.edge.formats.format import Format
 from app.edge.http.context import Edge
 from app.edge.http.long_work import MANY_DOCUMENTS, MANY_ROWS
@@ -16,12 +18,32 @@ from app.edge.http.query.instants import to_iso, watermark_text
 from app.edge.http.query.rows_query import RowsQuery
 from app.edge.http.rows.fold_rows import concatenated, key_at, merged, page
 from app.edge.http.rows.gather import Gathered
+from app.edge.http.rows.ranked_rows import ranked
 from app.edge.http.zone_names import Names, name_columns, names_document
 from app.engine.core.rows.state import Rows, ViewState
 from app.rides.zones import ZONE_COLUMNS
 
 HELD_BACK_SHOWN = 10
 """As `watermark` tells all of them."""
+
+
+class Page(NamedTuple):
+    """Rows of a page and one more, if there is one; and the rank of each, where they are ranked."""
+
+    rows: Rows
+    ranks: list[int] | None = None
+
+    def document(self, query: RowsQuery, at: int, closed_to_us: int, names: Names) -> dict[str, Any]:
+        """One of the rows as users read it."""
+        told = row_document(query, key_at(self.rows, at), self.rows.cells[at].tolist(), closed_to_us, names)
+        return told if self.ranks is None else {"rank": self.ranks[at], **told}
+
+    def key(self, query: RowsQuery, at: int) -> RowKey:
+        """The key that a cursor behind one of the rows holds."""
+        key = key_at(self.rows, at)
+        if self.ranks is None:
+            return key
+        return RowKey(key.window_start_us if query.key_shape.windowed else None, (self.ranks[at],))
 
 
 async def rows_answer(
@@ -35,15 +57,16 @@ async def rows_answer(
     if as_of_us is not None:
         meta["as_of"] = watermark_text(as_of_us)
     rows = sum(len(part.rows) for part in gathered.parts.values())
-    is_long = rows > MANY_ROWS or min(rows, query.limit) > MANY_DOCUMENTS
+    documents = rows if query.arrangement.ranking else min(rows, query.limit)  # all have figures that may rank them
+    is_long = rows > MANY_ROWS or documents > MANY_DOCUMENTS
     return await edge.long_work.run(is_long, _page, query, gathered, edge.names, meta, written)
 
 
 def _page(query: RowsQuery, gathered: Gathered, names: Names, meta: dict[str, Any], written: Format) -> bytes:
-    rows = whole_page(query, gathered)
-    shown, to_us = range(min(len(rows), query.limit)), gathered.closed_to_us
-    told = (row_document(query, key_at(rows, at), rows.cells[at].tolist(), to_us, names) for at in shown)
-    next_cursor = query.cursor_after(key_at(rows, shown[-1])) if len(rows) > query.limit else None
+    found = whole_page(query, gathered)
+    shown, to_us = range(min(len(found.rows), query.limit)), gathered.closed_to_us
+    told = (found.document(query, at, to_us, names) for at in shown)
+    next_cursor = query.cursor_after(found.key(query, shown[-1])) if len(found.rows) > query.limit else None
     return written.encode(told, meta | {"next_cursor": next_cursor})
 
 
@@ -76,32 +99,51 @@ def row_document(query: RowsQuery, key: RowKey, cells: list[int], closed_to_us: 
     closed = end_us is not None and end_us <= closed_to_us
     return {
         "window": _window_document(query, key),
-        "group": group_document(view, key, names),
-        "measures": view.present(cells),
+        "group": group_document(query.arrangement.groups_of(view), key, names),
+        **_shown(query, cells),
         "count": stored["count"],
         "fingerprint": as_hex(stored["fingerprint"]),
         "state": "closed" if closed else "open",
-        "final": closed and not query.is_folded,
+        "final": closed and not query.is_folded and query.arrangement.kept is None,
     }
 
 
-def group_document(view: View, key: RowKey, names: Names) -> dict[str, Value]:
-    """The group's values; where one is a zone, its name and borough beside it."""
+def _shown(query: RowsQuery, cells: list[int]) -> dict[str, Any]:
+    """Those measures and figures that are asked for; figures where the view has some."""
+    view, wanted = query.view, query.arrangement.shown
+    told: dict[str, Any] = {"measures": view.present(cells)}
+    if view.figures:
+        figures = view.figured(told["measures"], cells[COUNT_AT])
+        told["figures"] = {name: figure_document(value) for name, value in figures.items()}
+    if not wanted:
+        return told
+    return {kind: {name: held[name] for name in wanted if name in held} for kind, held in told.items()}
+
+
+def figure_document(value: FigureValue) -> Any:
+    """A number, or a bin by its ends, of which an open one is null."""
+    return {"from": value[0], "to": value[1]} if isinstance(value, tuple) else value
+
+
+def group_document(groups: Sequence[Group], key: RowKey, names: Names) -> dict[str, Value]:
+    """The groups' values; where one is a zone, its name and borough beside it."""
     told: dict[str, Value] = {}
-    for group, value in zip(view.groups, key.group, strict=True):
+    for group, value in zip(groups, key.group, strict=True):
         told[group.name] = value
         if group.column in ZONE_COLUMNS:
             told |= name_columns(names, group.name, value)
     return told
 
 
-def whole_page(query: RowsQuery, gathered: Gathered) -> Rows:
-    """The page's rows and one more, if there is one, from the pages of the parts."""
+def whole_page(query: RowsQuery, gathered: Gathered) -> Page:
+    """The page from the pages of the parts."""
     pieces = [gathered.parts[partition].rows for partition in sorted(gathered.parts)]
     if not pieces:
-        return ViewState(query.view).select()
-    rows = merged(query.view, concatenated(query.view, pieces), query.window_us, query.aligned_us)
-    return page(rows, query.after, query.limit + 1, newest_first=query.newest_first)
+        return Page(ViewState(query.view).select())
+    rows = merged(query.view, concatenated(pieces), query.window_us, query.aligned_us)
+    if (ranking := query.arrangement.ranking) is not None:
+        return Page(*ranked(query, ranking, rows))
+    return Page(page(rows, query.after, query.limit + 1, newest_first=query.newest_first))
 
 
 def _end_us(query: RowsQuery, key: RowKey) -> int | None:

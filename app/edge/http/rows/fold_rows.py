@@ -20,14 +20,19 @@ from app.edge.http.rows.mergers import MERGERS, Indices
 from app.engine.core.rows.state import Rows
 
 
-def concatenated(view: View, pieces: Sequence[Rows]) -> Rows:
+def concatenated(pieces: Sequence[Rows]) -> Rows:
     """All rows of all pieces; there must be at least one piece."""
     windows = [piece.windows for piece in pieces if piece.windows is not None]
     return Rows(
         np.concatenate(windows) if windows else None,
-        [np.concatenate([piece.groups[at] for piece in pieces]) for at in range(len(view.groups))],
+        [np.concatenate(held) for held in zip(*(piece.groups for piece in pieces), strict=True)],
         np.concatenate([piece.cells for piece in pieces]),
     )
+
+
+def regrouped(rows: Rows, places: Sequence[int]) -> Rows:
+    """The rows without all groups but these: several may have one key now."""
+    return Rows(rows.windows, [rows.groups[at] for at in places], rows.cells)
 
 
 def merged(view: View, rows: Rows, window_us: int | None, aligned_us: int = 0) -> Rows:

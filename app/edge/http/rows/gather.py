@@ -62,6 +62,5 @@ class _AskedParts:
             raise too_much_there(url, body)
         if status != 200:
             raise ValueError(f"it answered {status}")
-        view = self._query.view
-        given = await self._edge.long_work.run(len(body) > MANY_BYTES, decode_parts, view, body)
-        return {part.partition: part for part in given if part.version == view.version}
+        given = await self._edge.long_work.run(len(body) > MANY_BYTES, decode_parts, self._query, body)
+        return {part.partition: part for part in given if part.version == self._query.view.version}

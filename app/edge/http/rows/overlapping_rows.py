@@ -9,7 +9,7 @@ import numpy as np
 from app.codecs.arrays import Int64s, Mask
 from app.domain.windows.panes import Overlap
 from app.edge.http.query.rows_query import RowsQuery
-from app.edge.http.rows.fold_rows import merged, page
+from app.edge.http.rows.fold_rows import merged, page, regrouped
 from app.edge.http.rows.reading import Reading
 from app.engine.core.cells.overlapping import by_window
 from app.engine.core.rows.state import Rows, ViewState
@@ -31,7 +31,7 @@ def reading_of_windows(
     panes = state.windows_at(slots)
     assert panes is not None
     times = -(-overlap.size_us // overlap.step_us)
-    count = (query.limit + 1) * (times + 1) * more
+    count = len(slots) if query.arrangement.takes_all else (query.limit + 1) * (times + 1) * more
     chosen, within = _some(query, overlap, panes, count, (from_us, until_us))
     is_all = count >= len(slots)
     return Reading(slots[chosen], partial(_folded, query, overlap, within, expired_to_us, is_all), times)
@@ -41,8 +41,11 @@ def _folded(
     query: RowsQuery, overlap: Overlap, within: Bounds, expired_to_us: int | None, is_all: bool, panes: Rows
 ) -> Rows | None:
     """None if the page is not full and there are more panes: a pane's rows may be of few windows."""
-    found, groups = by_window(query.view, overlap, panes, *within, expired_to_us), len(query.view.groups)
-    rows = merged(query.view, Rows(found.windows, found.groups[len(found.groups) - groups :], found.cells), None)
+    found = by_window(query.view, overlap, panes, *within, expired_to_us)
+    own = len(found.groups) - len(query.view.groups)
+    rows = merged(query.view, regrouped(found, [own + at for at in query.arrangement.places_in(query.view)]), None)
+    if query.arrangement.takes_all:
+        return rows
     behind = page(rows, query.after, query.limit + 1, newest_first=query.newest_first)
     return behind if is_all or len(behind) > query.limit else None
 

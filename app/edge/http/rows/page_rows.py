@@ -10,7 +10,7 @@ import numpy.typing as npt
 from app.codecs.arrays import Int64s
 from app.codecs.stored.changelog import NULL_INTEGER
 from app.edge.http.query.rows_query import RowsQuery
-from app.edge.http.rows.fold_rows import merged, page
+from app.edge.http.rows.fold_rows import merged, page, regrouped
 from app.edge.http.rows.overlapping_rows import reading_of_windows
 from app.edge.http.rows.reading import Reading
 from app.engine.core.rows.state import Rows, ViewState
@@ -20,7 +20,8 @@ from app.engine.core.task_state import TaskState
 def reading_of(query: RowsQuery, task: TaskState, more: int = 1) -> Reading:
     """What the query reads of the task, as it is now. `more`: so many times as many rows as are most often enough.
 
-    A page needs no more than the task's own first `limit` + 1 rows: none behind is among the first of all.
+    A page needs no more than the task's own first `limit` + 1 rows: none behind is among the first of all. One whose
+    rows are ranked, or made of those of several groups, needs all of them.
     """
     view, state = query.view, task.views[query.view.name]
     if overlap := view.window.overlap:
@@ -29,12 +30,18 @@ def reading_of(query: RowsQuery, task: TaskState, more: int = 1) -> Reading:
 
 
 def _folded(query: RowsQuery, rows: Rows) -> Rows:
-    folded = merged(query.view, rows, query.window_us, query.aligned_us)
+    arrangement = query.arrangement
+    kept = regrouped(rows, arrangement.places_in(query.view))
+    folded = merged(query.view, kept, query.window_us, query.aligned_us)
+    if arrangement.takes_all:
+        return folded
     return page(folded, query.after, query.limit + 1, newest_first=query.newest_first)
 
 
 def _page_slots(query: RowsQuery, state: ViewState) -> Int64s:
     from_us, until_us = bounds_us(query)
+    if query.arrangement.takes_all:
+        return state.find(from_us=from_us, until_us=until_us, groups=query.groups)
     if not query.groups:
         from_us, until_us = _narrowed(query, state, from_us, until_us)
     slots = state.find(from_us=from_us, until_us=until_us, groups=query.groups)

@@ -95,9 +95,9 @@ def encode_parts(parts: list[TaskRows]) -> bytes:
     return orjson.dumps([_told(part) for part in parts], option=orjson.OPT_SERIALIZE_NUMPY)
 
 
-def decode_parts(view: View, body: bytes) -> list[TaskRows]:
-    """Inverse of `encode_parts`; ValueError, KeyError or TypeError if it is something else."""
-    return [_read(view, told) for told in orjson.loads(body)]
+def decode_parts(query: RowsQuery, body: bytes) -> list[TaskRows]:
+    """Inverse of `encode_parts`, of a query's parts; ValueError, KeyError or TypeError if it is something else."""
+    return [_read(query, told) for told in orjson.loads(body)]
 
 
 def _told(part: TaskRows) -> dict[str, Any]:
@@ -115,8 +115,9 @@ def _told(part: TaskRows) -> dict[str, Any]:
     }
 
 
-def _read(view: View, told: dict[str, Any]) -> TaskRows:
-    texts = [view.source.by_name[group.column].kind is Kind.TEXT for group in view.groups]
+def _read(query: RowsQuery, told: dict[str, Any]) -> TaskRows:
+    view = query.view
+    texts = [view.source.by_name[group.column].kind is Kind.TEXT for group in query.arrangement.groups_of(view)]
     windows = None if told["windows"] is None else np.array(told["windows"], np.int64)
     groups = [np.array(v, object if text else np.int64) for v, text in zip(told["groups"], texts, strict=True)]
     cells = np.array(told["cells"], np.int64).reshape(len(told["cells"]), len(view.cells))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
+from app.domain.figures.contract import Figure
 from app.domain.measures.contract import Measure
 from app.domain.source import Rule
 from app.domain.view import View
@@ -36,7 +37,8 @@ def view_document(view: View) -> dict[str, Any]:
         "window": {"kind": view.window.key.replace("_", "-"), **view.window.document()},
         "grace_seconds": view.grace_seconds,
         "retention_seconds": view.retention_seconds,
-        "measures": [_measure(measure) for measure in view.measures],
+        "measures": [_shown(measure) for measure in view.measures],
+        "figures": [_shown(figure) for figure in view.figures],
         "rules": [_rule(rule, view) for rule in view.source.rules_in(view.columns)],
         "links": {name: f"/v1/views/{view.name}/{name}" for name in ("rows", "export")},
     }
@@ -89,5 +91,5 @@ def _rule(rule: Rule, view: View) -> dict[str, Any]:
     return told | {"left_out": rule.name in view.leaves_out}
 
 
-def _measure(measure: Measure) -> dict[str, Any]:
-    return {"name": measure.name, "kind": measure.key, "help": measure.help, **measure.document()}
+def _shown(one: Measure | Figure) -> dict[str, Any]:
+    return {"name": one.name, "kind": one.key, "help": one.help, **one.document()}

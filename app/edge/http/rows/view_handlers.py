@@ -12,7 +12,8 @@ from app.edge.formats.format import Format
 from app.edge.http.context import Edge, edge_of
 from app.edge.http.problems import bad_parameter
 from app.edge.http.query.answer_format import asked_format
-from app.edge.http.query.read_query import FORMAT, read_no_parameters, read_partial, read_query
+from app.edge.http.query.parameters import FORMAT
+from app.edge.http.query.read_query import read_no_parameters, read_partial, read_query
 from app.edge.http.query.rows_query import RowsQuery, no_rows_query
 from app.edge.http.responses import json_response
 from app.edge.http.rows.answers import rows_answer

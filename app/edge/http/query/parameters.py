@@ -1,0 +1,58 @@
+"""The names of a query's parameters, and how one of them is read, whatever it means."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Protocol
+
+from app.edge.http.problems import bad_parameter
+
+COMMON = ("limit", "cursor", "order", "partial")
+WINDOWED, FOLDED = ("from", "to"), ("window", "last")
+ARRANGED = ("group_by", "top", "by", "among", "measures")
+REPEATABLE = ("group_by", "measures")
+FORMAT = "format"
+RESERVED = frozenset({*COMMON, *WINDOWED, *FOLDED, *ARRANGED, FORMAT, "partition"})
+"""No group of a view is called so."""
+
+
+class Parameters(Protocol):
+    """The part of aiohttp's multi-dict that is used here."""
+
+    def getall(self, name: str, default: list[str], /) -> list[str]: ...
+    def __iter__(self) -> Iterator[str]: ...
+
+
+def one(parameters: Parameters, name: str) -> str | None:
+    """What is given for the name, or None; a problem where it is given twice, but for groups."""
+    values = parameters.getall(name, [])
+    if len(values) > 1 and name in RESERVED and name not in REPEATABLE:
+        raise bad_parameter(name, ", ".join(values), "may be given once")
+    return values[0] if values else None
+
+
+def choice(parameters: Parameters, name: str, allowed: tuple[str, ...]) -> str:
+    """One of the allowed words; the first where none is given."""
+    text = one(parameters, name)
+    if text is not None and text not in allowed:
+        raise bad_parameter(name, text, f"one of {', '.join(allowed)}")
+    return text or allowed[0]
+
+
+def chosen(parameters: Parameters, name: str, allowed: tuple[str, ...]) -> tuple[str, ...]:
+    """Those of the allowed words that are given, each once, in the order in which they are allowed."""
+    given = parameters.getall(name, [])
+    for text in given:
+        if text not in allowed:
+            raise bad_parameter(name, text, f"one of {', '.join(allowed)}")
+    return tuple(word for word in allowed if word in given)
+
+
+def whole_number(parameters: Parameters, name: str, most: int) -> int | None:
+    """A whole number from 1 to `most`, or None where none is given."""
+    text = one(parameters, name)
+    if text is None:
+        return None
+    if not (text.isascii() and text.isdigit() and len(text) <= 6 and 1 <= int(text) <= most):
+        raise bad_parameter(name, text, f"1 to {most}")
+    return int(text)
