@@ -68,6 +68,8 @@ class Settings(BaseSettings):
     """Send every usable ride on by its amount, to ``amounts.high`` or ``amounts.low``. The same for all workers."""
     cleanliness: bool = False
     """Have the view ``cleanliness``: how many rides are odd, by rule. The same for all workers."""
+    questions: bool = False
+    """Have the views of docs/questions.md: routes, trips by the minute, tips. The same for all workers."""
 
     kafka: KafkaSettings = KafkaSettings()
     worker: WorkerSettings = WorkerSettings()

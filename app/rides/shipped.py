@@ -12,6 +12,7 @@ from app.rides.branches import AMOUNTS
 from app.rides.lifecycle.pairing import FARED_STARTS, LONG_RIDES
 from app.rides.lifecycle.sources import FARES, RIDE_EVENTS
 from app.rides.lifecycle.views import LIFE_VIEWS
+from app.rides.questions import QUESTIONS
 from app.rides.ride import RIDES
 from app.rides.views import CLEANLINESS, VIEWS
 
@@ -28,8 +29,9 @@ class Brought(NamedTuple):
 
 
 def _with_ride_options(settings: Settings, rides: TaskGroup) -> TaskGroup:
-    """Branches, and how clean rides are, where they are switched on."""
+    """Branches, how clean rides are, and more questions, where they are switched on."""
     views = (*rides.views, CLEANLINESS) if settings.cleanliness else rides.views
+    views = (*views, *QUESTIONS) if settings.questions else views
     return replace(rides, views=views, branches=(AMOUNTS,) if settings.branches else ())
 
 

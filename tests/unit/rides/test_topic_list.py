@@ -10,6 +10,7 @@ from app.base.settings import Settings
 from app.definitions.registered import value_schemas
 from app.domain.oracle.branch_fold import topic_of
 from app.rides.branches import AMOUNTS
+from app.rides.questions import QUESTIONS
 from app.rides.ride import RIDES
 from app.rides.shipped import shipped
 from app.rides.views import CLEANLINESS
@@ -97,6 +98,13 @@ def test_the_view_of_cleanliness_is_there_only_if_the_settings_say_so(settings: 
     on = settings.model_copy(update={"cleanliness": True})
     assert CLEANLINESS not in shipped(settings).views
     assert shipped(on).group("rides").views == (*shipped(settings).group("rides").views, CLEANLINESS)
+
+
+def test_the_views_of_questions_are_there_only_if_the_settings_say_so(settings: Settings) -> None:
+    on = settings.model_copy(update={"questions": True})
+    assert not set(QUESTIONS) & set(shipped(settings).views)
+    assert shipped(on).group("rides").views == (*shipped(settings).group("rides").views, *QUESTIONS)
+    assert {topic.name for topic in topics(on)} > {f"windows.{view.name}" for view in QUESTIONS}
 
 
 def test_life_cycles_have_topics_only_if_the_settings_say_so(settings: Settings) -> None:
