@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from app.domain.figures.kinds import Mean, Quantile, Ratio
-from app.domain.measures.kinds import Count, Histogram, Max, Sum
+from app.domain.figures.kinds import DifferenceOf, Mean, Quantile, Ratio
+from app.domain.measures.kinds import Count, Histogram, Max, Min, Sum
 from app.domain.view import Group, View
+from app.domain.windows.session import Session
 from app.domain.windows.tumbling import Tumbling
 from app.rides.ride import MINUTE_US, RIDES
 from app.rides.views import DAY_SECONDS
@@ -66,4 +67,36 @@ CARD_TIPS = View(
     figures=(Ratio("tip_rate", "tip_cents", "fare_cents", help="tips for each cent of fare"),),
 )
 
-QUESTIONS: tuple[View, ...] = (VENDOR_MINUTES, ROUTES, CARD_TIPS)
+STREAKS = View(
+    number=8,
+    name="streaks",
+    source=RIDES,
+    groups=(Group("zone", "pickup_zone"),),
+    window=Session("pickup_at_us", gap_seconds=300),
+    measures=(
+        Count("pickups", "pick-ups in it"),
+        Min("first_us", "pickup_at_us", "its first pick-up"),
+        Max("last_us", "pickup_at_us", "its last pick-up"),
+    ),
+    grace_seconds=3 * 3600,
+    retention_seconds=30 * DAY_SECONDS,
+    help="Unbroken streaks of pick-ups per zone: no five minutes without one.",
+    figures=(DifferenceOf("length_us", "last_us", "first_us", "from the first pick-up to the last"),),
+)
+
+PAYMENT_SESSIONS = View(
+    number=9,
+    name="payment_sessions",
+    source=RIDES,
+    groups=(Group("payment", "payment_type"),),
+    window=Session("dropoff_at_us", gap_seconds=60),
+    measures=(
+        Count("rides", "rides ended in it"),
+        Sum("total_cents", "total_cents", "totals charged"),
+    ),
+    grace_seconds=900,
+    retention_seconds=7 * DAY_SECONDS,
+    help="Sessions of rides that ended, per payment type: no minute without one.",
+)
+
+QUESTIONS: tuple[View, ...] = (VENDOR_MINUTES, ROUTES, CARD_TIPS, STREAKS, PAYMENT_SESSIONS)

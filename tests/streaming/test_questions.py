@@ -23,7 +23,7 @@ from app.edge.cli.tables.query import command as query_command
 from app.edge.http.query.instants import to_iso, to_us
 from app.rides.generator.dirt import Dirt
 from app.rides.generator.generator import Generator
-from app.rides.questions import CARD_TIPS, QUESTIONS, ROUTES, VENDOR_MINUTES
+from app.rides.questions import CARD_TIPS, PAYMENT_SESSIONS, QUESTIONS, ROUTES, STREAKS, VENDOR_MINUTES
 from app.rides.ride import RIDES, SERVICES
 from app.rides.views import ZONE_DEMAND
 from tests.support.http import Serve, server_of, url_of
@@ -34,7 +34,10 @@ EXAMPLES = re.findall(r"^ {4}flagfall query (.+)$", PAGE.read_text("utf-8"), re.
 VIEWS = (ZONE_DEMAND, *QUESTIONS)
 TASKS, LIMIT = 2, 100
 COLUMNS = [*(column.name for column in RIDES.columns), "service", "clock_ms"]
-BY = {ZONE_DEMAND: "pickup_at_us", VENDOR_MINUTES: "pickup_at_us", ROUTES: "dropoff_at_us", CARD_TIPS: "dropoff_at_us"}
+BY = dict.fromkeys((ZONE_DEMAND, VENDOR_MINUTES, STREAKS), "pickup_at_us") | dict.fromkeys(
+    (ROUTES, CARD_TIPS, PAYMENT_SESSIONS), "dropoff_at_us"
+)
+GAPS_US = {STREAKS: 300_000_000, PAYMENT_SESSIONS: 60_000_000}
 
 
 def _ratio(over: str, per: str) -> pl.Expr:
@@ -51,6 +54,10 @@ def _quantile(percent: int) -> pl.Expr:
 MEASURES = {
     "rides": pl.len(),
     "trips": pl.len(),
+    "pickups": pl.len(),
+    "first_us": pl.col("pickup_at_us").min(),
+    "last_us": pl.col("pickup_at_us").max(),
+    "length_us": pl.col("pickup_at_us").max() - pl.col("pickup_at_us").min(),
     "tip_cents": pl.col("tip_cents").sum(),
     "fare_cents": pl.col("fare_cents").sum(),
     "total_cents": pl.col("total_cents").sum(),
@@ -120,21 +127,30 @@ def expected(example: str, rides: pl.DataFrame, as_of_us: int) -> list[tuple[int
     """Windows and rows, in order, as Polars has them."""
     asked = options(example)
     view = next(view for view in VIEWS if view.name == asked["view"])
-    at, pane_us = BY[view], view.window.panes.size_us  # type: ignore[union-attr]
+    columns, at = {group.name: group.column for group in view.groups}, BY[view]
+    if view in GAPS_US:
+        rides = in_sessions(rides, at, list(columns.values()), GAPS_US[view])
+    pane_us = panes.size_us if (panes := view.window.panes) else 1
     size_us = duration_us(asked["window"] or asked["last"]) if asked["window"] or asked["last"] else pane_us
     until_us = as_of_us // pane_us * pane_us
-    begins = pl.col(at) // size_us * size_us
+    begins = pl.col("session") if view in GAPS_US else pl.col(at) // size_us * size_us
     if asked["last"]:
         rides = rides.filter(pl.col(at).is_between(until_us - size_us, until_us, closed="left"))
         begins = pl.lit(until_us - size_us)
     given = [("zone", zone) for zone in asked["zones"]] + [tuple(group.split("=")) for group in asked["groups"]]
-    columns = {group.name: group.column for group in view.groups}
     for name in {name for name, _ in given}:
         rides = rides.filter(pl.col(columns[name]).is_in([int(value) for n, value in given if n == name]))
     kept = [name for name in columns if not asked["group_by"] or name in asked["group_by"]]
     keys = [begins.alias("window"), *(pl.col(columns[name]).alias(name) for name in kept)]
     rows = rides.filter(pl.col(at).is_not_null()).group_by(keys).agg(**known(view))
     return [(row.pop("window"), row) for row in arranged(rows, asked, kept).to_dicts()]
+
+
+def in_sessions(rides: pl.DataFrame, at: str, groups: list[str], gap_us: int) -> pl.DataFrame:
+    """Where the session of each ride begins."""
+    placed = rides.filter(pl.col(at).is_not_null()).sort([*groups, at])
+    begins = pl.when((pl.col(at).diff() > gap_us).over(groups).fill_null(True)).then(pl.col(at))
+    return placed.with_columns(begins.alias("session")).with_columns(pl.col("session").forward_fill().over(groups))
 
 
 def known(view: View) -> dict[str, pl.Expr]:
@@ -152,7 +168,9 @@ def arranged(rows: pl.DataFrame, asked: dict[str, Any], kept: list[str]) -> pl.D
         latest = ["latest_us"] if "latest_us" in rows.columns else []
         highest = [asked["by"], "count", *latest]
         ordered = ordered.sort(highest, descending=True, nulls_last=True, maintain_order=True)
-        if asked["among"] == "all":
+        if asked["among"] == "group":
+            ordered = ordered.sort(kept, maintain_order=True).group_by(kept, maintain_order=True).head(asked["top"])
+        elif asked["among"] == "all" or asked["view"] in {view.name for view in GAPS_US}:
             ordered = ordered.head(asked["top"])
         else:
             ordered = (

@@ -1,4 +1,4 @@
-"""The kinds of figures there are: mean, ratio and quantile."""
+"""The kinds of figures there are: mean, ratio, difference and quantile."""
 
 from __future__ import annotations
 
@@ -54,13 +54,28 @@ class Ratio(Figure):
         return None if over is None or not per else self.times * over / per
 
     def problems(self, measures: MeasuresByName, shown: ShownByName) -> Iterable[str]:
-        for name in (self.over, self.per):
-            if name != COUNT.name and name not in shown:
-                yield f"figure {self.name!r}: there is no value {name!r}{did_you_mean(name, [COUNT.name, *shown])}"
-            elif name in shown and shown[name].is_list:
-                yield f"figure {self.name!r}: {name!r} is a list, a ratio is of numbers"
+        yield from _not_numbers(self, (self.over, self.per), shown)
         if not 0 < self.times <= MAX_TIMES:
             yield f"figure {self.name!r}: times {self.times} is not in 1..{MAX_TIMES}"
+
+
+@dataclass(frozen=True, slots=True)
+class DifferenceOf(Figure):
+    """`of` less `less`, each a value that users see; null where either is."""
+
+    key = "difference"
+
+    name: str
+    of: str
+    less: str
+    help: str = ""
+
+    def value(self, measures: MeasuresByName, held: ShownValues) -> FigureValue:
+        of, less = held[self.of], held[self.less]
+        return None if of is None or less is None else int(of - less)
+
+    def problems(self, measures: MeasuresByName, shown: ShownByName) -> Iterable[str]:
+        return _not_numbers(self, (self.of, self.less), shown)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,5 +103,14 @@ class Quantile(Figure):
             yield f"figure {self.name!r}: percent {self.percent} is not in 1..99"
 
 
-FIGURES: Mapping[str, type[Figure]] = {kind.key: kind for kind in (Mean, Ratio, Quantile)}
+def _not_numbers(figure: Figure, names: Iterable[str], shown: ShownByName) -> Iterable[str]:
+    """What is wrong with these names as values that are one number."""
+    for name in names:
+        if name != COUNT.name and name not in shown:
+            yield f"figure {figure.name!r}: there is no value {name!r}{did_you_mean(name, [COUNT.name, *shown])}"
+        elif name in shown and shown[name].is_list:
+            yield f"figure {figure.name!r}: {name!r} is a list, a {figure.key} is of numbers"
+
+
+FIGURES: Mapping[str, type[Figure]] = {kind.key: kind for kind in (Mean, Ratio, DifferenceOf, Quantile)}
 """By their name in definition files."""

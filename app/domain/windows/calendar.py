@@ -83,8 +83,4 @@ class Calendar(Window):
         return {"column": self.column, "unit": self.unit, "zone": self.zone}
 
     def describe(self) -> str:
-        return f"{self.title} by {self.column}"
-
-    @property
-    def title(self) -> str:
-        return f"{self.unit} of {self.zone}"
+        return f"{self.unit} of {self.zone} by {self.column}"

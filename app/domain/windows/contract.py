@@ -132,8 +132,3 @@ class Window(ABC):
     @abstractmethod
     def describe(self) -> str:
         """What it is, in words: behind "window"."""
-
-    @property
-    def title(self) -> str | None:
-        """Its length in as few words as stand in a heading; None without one."""
-        return None

@@ -65,7 +65,3 @@ class Hopping(Window):
 
     def describe(self) -> str:
         return f"{self.size_seconds} s every {self.step_seconds} s{offset_words(self.offset_seconds)} by {self.column}"
-
-    @property
-    def title(self) -> str:
-        return f"{to_duration(self.size_us)} every {to_duration(self.overlap.step_us)}"

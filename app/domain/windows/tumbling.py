@@ -60,10 +60,6 @@ class Tumbling(Window):
     def describe(self) -> str:
         return f"{self.size_seconds} s{offset_words(self.offset_seconds)} by {self.column}"
 
-    @property
-    def title(self) -> str:
-        return to_duration(self.size_us)
-
 
 def size_problems(size_seconds: int, offset_seconds: int, period_seconds: int, period: str) -> Iterable[str]:
     """What is wrong with a window's size, and with an offset that must lie within a `period`."""

@@ -38,7 +38,6 @@ TYPES = {
     "too-much": ProblemType(422, "The answer takes more rows than one request may"),
     "too-many-exports": ProblemType(429, "The worker gives as many exports as it may", retryable=True),
     "internal-error": ProblemType(500, "The worker failed to answer"),
-    "not-offered": ProblemType(501, "This view is not answered in this way yet"),
     "busy": ProblemType(503, "The worker has as many requests as it takes", retryable=True),
     "not-ready": ProblemType(503, "The worker cannot answer now", retryable=True),
     "too-slow": ProblemType(503, "The answer took longer than a request may", retryable=True),

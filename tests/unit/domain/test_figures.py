@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from app.domain.errors import DefinitionError
 from app.domain.figures.contract import Figure
-from app.domain.figures.kinds import Mean, Quantile, Ratio
+from app.domain.figures.kinds import DifferenceOf, Mean, Quantile, Ratio
 from app.domain.measures.kinds import Count, Histogram, Max, Sum
 from app.domain.view import Group, View
 from app.domain.windows.tumbling import Tumbling
@@ -45,6 +45,12 @@ def test_mean_and_ratio_are_the_nearest_double_of_the_exact_quotient(tip: int, v
 def test_a_mean_is_over_the_values_that_there_are_and_a_ratio_over_what_it_names() -> None:
     held: dict[str, Any] = {"count": 4, "tip": 6, "tip_values": 2}
     assert (told(Mean("mean", "tip"), **held), told(Ratio("each", "tip", "rides"), **held)) == (3.0, 1.5)
+
+
+def test_a_difference_is_exact() -> None:
+    held: dict[str, Any] = {"count": 1, "most": 2**62 + 1, "most_values": 1, "tip": 2**53}
+    assert told(DifferenceOf("d", "most", "tip"), **held) == 2**62 + 1 - 2**53
+    assert told(DifferenceOf("d", "most", "tip")) is None
 
 
 def test_nothing_has_no_figure() -> None:
@@ -87,6 +93,7 @@ def test_the_value_that_is_looked_for_lies_in_the_bin(values: list[int], percent
         (Ratio("r", "tip", "ride"), "figure 'r': there is no value 'ride'; did you mean 'rides'?"),
         (Ratio("r", "lengths", "rides"), "figure 'r': 'lengths' is a list, a ratio is of numbers"),
         (Ratio("r", "tip", "rides", 0), "figure 'r': times 0 is not in 1..1000000000"),
+        (DifferenceOf("d", "tip", "lengths"), "figure 'd': 'lengths' is a list, a difference is of numbers"),
         (Quantile("q", "tip", 50), "figure 'q': 'tip' is a sum, a quantile is of a histogram"),
         (Quantile("q", "length", 50), "figure 'q': there is no measure 'length'; did you mean 'lengths'?"),
         (Quantile("q", "lengths", 100), "figure 'q': percent 100 is not in 1..99"),

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from dataclasses import replace
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +19,7 @@ from app.domain.rows import COUNT_AT, Cells, RowKey, merge_rows
 from app.domain.view import Group, View
 from app.domain.windows.all_time import AllTime
 from app.domain.windows.tumbling import Tumbling
-from app.edge.http.query.arrangement import Arrangement, Ranking, ranking_names
+from app.edge.http.query.arrangement import Among, Arrangement, Ranking, among_which, ranking_names
 from app.edge.http.query.instants import to_iso
 from app.edge.http.query.read_query import read_query
 from app.edge.http.query.rows_query import RowsQuery
@@ -117,16 +119,16 @@ def test_groups_that_are_not_kept_are_merged(
 @given(
     drawn=tables,
     names=kept,
-    ranking=st.builds(Ranking, st.integers(1, 4), st.sampled_from(ranking_names(PANED)), st.booleans()),
+    ranking=st.builds(Ranking, st.integers(1, 4), st.sampled_from(ranking_names(PANED)), st.sampled_from(Among)),
     limit=st.integers(1, 4),
     newest=st.booleans(),
 )
 def test_ranks_are_those_of_a_plain_sort(
     *, view: View, drawn: Any, names: Any, ranking: Ranking, limit: int, newest: bool
 ) -> None:
-    among_all = ranking.among_all and view.window.ends
-    newest = newest and not among_all
-    ranking = Ranking(ranking.top, ranking.by, among_all)
+    if ranking.among not in among_which(view):
+        ranking = replace(ranking, among=Among.ALL)
+    newest = newest and ranking.among is Among.WINDOW
     tasks, window_us = tasks_of(view, drawn), PANE_US if view.window.panes else None
     query = RowsQuery(view, None, None, window_us, {}, limit, newest, arrangement=Arrangement(names, ranking))
     rows = naive(view, tasks, names, window_us)
@@ -136,9 +138,14 @@ def test_ranks_are_those_of_a_plain_sort(
         value = ({"count": cells[COUNT_AT]} | shown | view.figured(shown, cells[COUNT_AT]))[ranking.by]
         return (value is None, -(value or 0), -cells[COUNT_AT], -cells[view.cells.index("latest")])
 
-    ordered = sorted(in_order(list(rows)), key=height)
-    windows = sorted({key.window_start_us or 0 for key in rows}, reverse=newest)
-    runs = [ordered] if among_all else [[k for k in ordered if (k.window_start_us or 0) == w] for w in windows]
+    def together(key: RowKey) -> Any:
+        """What rows are ranked among, as the runs come."""
+        if ranking.among is Among.WINDOW:
+            return -(key.window_start_us or 0) if newest else key.window_start_us
+        return [(value is not None, value) for value in key.group] if ranking.among is Among.GROUP else 0
+
+    ordered = sorted(sorted(in_order(list(rows)), key=height), key=together)
+    runs = [list(run) for _, run in groupby(ordered, key=together)]
     expected = [(rank, key, rows[key]) for run in runs for rank, key in enumerate(run[: ranking.top], 1)]
     assert all_pages(query, view, tasks) == expected
 
@@ -203,6 +210,17 @@ async def test_the_best_window_of_all_is_found(serve: Serve) -> None:
     assert (best["window"]["start"], best["group"], best["measures"]["tip"]) == (to_iso(NOON_US + PANE_US), {}, 70)
 
 
+async def test_the_best_window_of_each_group_is_found(serve: Serve) -> None:
+    rows = dict([row(0, "a", 1, 5, 40), row(1, "a", 1, 5, 60), row(1, "b", 2, 5, 10), row(2, "a", 2, 5, 9)])
+    client = await serve(ready_directory([task_of(0, {PANED: rows})]))
+    address = "/v1/views/paned/rows?group_by=zone&top=1&by=tip&among=group&limit=1"
+    first = await (await client.get(address)).json()
+    second = await (await client.get(f"{address}&cursor={first['meta']['next_cursor']}")).json()
+    best = [told for answer in (first, second) for told in answer["data"]]
+    assert [(told["group"]["zone"], told["measures"]["tip"]) for told in best] == [(1, 60), (2, 10)]
+    assert second["meta"]["next_cursor"] is None
+
+
 async def test_without_a_value_rows_are_ranked_by_their_records(serve: Serve) -> None:
     rows = dict([row(0, "a", 1, 5, 40), row(0, "a", 2, 7, 1)])
     client = await serve(ready_directory([task_of(0, {PANED: rows})]))
@@ -217,7 +235,7 @@ async def test_without_a_value_rows_are_ranked_by_their_records(serve: Serve) ->
         ("among=all", "among", "only with top"),
         ("top=0&by=tip", "top", "1 to 1000"),
         ("top=1&by=lengths", "by", "one of count"),
-        ("top=1&by=tip&among=both", "among", "one of window, all"),
+        ("top=1&by=tip&among=both", "among", "one of window, all, group"),
         ("top=1&by=tip&among=all&order=asc", "order", "not with among=all"),
         ("group_by=vendor", "group_by", "one of base, zone, none"),
         ("group_by=none&group_by=zone", "group_by", "none alone"),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import re
 from base64 import urlsafe_b64encode
 from typing import Any
@@ -15,7 +14,6 @@ from multidict import MultiDict
 from app.domain.rows import RowKey
 from app.domain.view import View
 from app.domain.windows.durations import duration_us, to_duration
-from app.domain.windows.session import Session
 from app.edge.http.problems import Problem
 from app.edge.http.query.instants import to_iso, to_us
 from app.edge.http.query.read_query import read_query
@@ -48,13 +46,6 @@ def test_all_parameters_are_understood() -> None:
 def test_without_parameters_all_panes_are_asked_for() -> None:
     assert read("") == RowsQuery(ZONE_DEMAND, window_us=5 * MINUTE_US)
     assert read("", VENDOR_TRIPS) == RowsQuery(VENDOR_TRIPS)
-
-
-def test_rows_of_sessions_are_refused_in_words_and_not_by_failing() -> None:
-    sessions = dataclasses.replace(ZONE_DEMAND, name="rushes", window=Session("pickup_at_us", gap_seconds=60))
-    with pytest.raises(Problem) as caught:
-        read("", sessions)
-    assert caught.value.slug == "not-offered"
 
 
 @pytest.mark.parametrize(

@@ -44,7 +44,7 @@ def _format_options(command: Command) -> Command:
 @click.option("--group-by", "group_by", multiple=True, metavar="NAME", help="Keep this group, or `none`; repeatable.")
 @click.option("--top", type=int, help="So many rows, the highest first.")
 @click.option("--by", metavar="NAME", help="With --top: the measure or figure that decides. Default: count.")
-@click.option("--among", metavar="window|all", help="With --top: of each window, or of all rows. Default: window.")
+@click.option("--among", metavar="window|group|all", help="With --top: the highest of each, or of all.")
 @click.option("--measure", "measures", multiple=True, metavar="NAME", help="Only this measure or figure; repeatable.")
 @click.option("--limit", type=int, help="Rows to show. Default: 100.")
 @click.option("--cursor", help="Go on where the answer before ended.")

@@ -6,7 +6,7 @@ from app.domain.source import Kind
 from app.domain.view import Group, View
 from app.domain.windows.durations import to_duration
 from app.edge.formats import table
-from app.edge.http.query.arrangement import ALL, MAX_TOP, NO_GROUP, WINDOW, ranking_names, shown_names
+from app.edge.http.query.arrangement import MAX_TOP, NO_GROUP, among_which, ranking_names, shown_names
 from app.edge.http.query.parameters import FORMAT
 from app.edge.http.query.read_query import MAX_LIMIT, integer_range
 from app.edge.http.query.rows_query import DEFAULT_LIMIT
@@ -59,7 +59,7 @@ def _group(view: View, group: Group) -> ApiDocument:
 
 def of_window(view: View) -> list[ApiDocument]:
     """Which windows are asked for, as the view's kind of window allows."""
-    if not view.window.ends or view.window.merges:
+    if not view.window.ends:
         return []
     instant = {"type": "string", "format": "date-time"}
     bounds = [
@@ -89,8 +89,8 @@ def _of_arrangement(view: View) -> list[ApiDocument]:
         _parameter("by", _one_of(ranking_names(view)), "With top: which value decides."),
         _parameter(
             "among",
-            _one_of([WINDOW, ALL]),
-            "With top: the highest of each window, or of all rows.",
+            _one_of([*among_which(view)]),
+            "With top: the highest of each window, of each group, or of all rows.",
         ),
         _parameter(
             "measures", _some_of(shown_names(view)), "Measures and figures to tell; repeatable; all without it."

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -15,10 +16,11 @@ from app.domain.measures.parts import values_name
 from app.domain.view import View
 from app.edge.http.across_tasks import AcrossTasks
 from app.edge.http.context import WHY, Edge, ServedGroup, edge_of
+from app.edge.http.long_work import MANY_DOCUMENTS
 from app.edge.http.page import figures
 from app.edge.http.page.verdicts import NONE_YET, card
 from app.edge.http.problems import RETRY_AFTER_SECONDS, Problem
-from app.edge.http.query.rows_query import RowsQuery
+from app.edge.http.query.rows_query import RowsQuery, no_rows_query
 from app.edge.http.rows.answers import whole_page
 from app.edge.http.rows.gather import Gathered, gather
 from app.edge.http.tasks.gather_tasks import gather_tasks
@@ -26,6 +28,7 @@ from app.edge.http.tasks.standing import TaskStanding
 
 HERE = Path(__file__).parent
 NEWEST_ROWS = 8
+DAY_US = 86_400_000_000
 STATIC = {"page.css": "text/css", "icon.svg": "image/svg+xml"}
 
 
@@ -33,7 +36,6 @@ class Panel(NamedTuple):
     """A view on the page: headings, rows as text, and what its answer lacks."""
 
     view: View
-    pane: str | None
     headings: list[str]
     rows: list[dict[str, Any]]
     gathered: Gathered
@@ -86,16 +88,25 @@ async def _panel(edge: Edge, view: View) -> Panel:
         newest_first=view.window.ends,
         partial_allowed=True,
     )
+    if view.window.merges:  # all rows behind `from` are merged for the newest
+        query = replace(query, from_us=await _a_day_before(edge, view))
     gathered = await gather(edge, query)
-    found = whole_page(query, gathered)
+    rows = sum(len(part.rows) for part in gathered.parts.values())
+    found = await edge.long_work.run(rows > MANY_DOCUMENTS, whole_page, query, gathered)
     shown, to_us = range(min(len(found.rows), NEWEST_ROWS)), gathered.closed_to_us
     return Panel(
         view,
-        view.window.title,
         [figures.heading(measure.name) for measure in view.measures],
         [_row(view, found.document(query, at, to_us, edge.names)) for at in shown],
         gathered,
     )
+
+
+async def _a_day_before(edge: Edge, view: View) -> int | None:
+    """A day before the latest that any of the view's tasks has seen; None if they have seen nothing."""
+    standing = await gather(edge, no_rows_query(view, partial_allowed=True))
+    latest_us = max((s.watermark_us for p in standing.parts.values() for s in p.inputs.values()), default=NO_WATERMARK)
+    return None if latest_us == NO_WATERMARK else latest_us - DAY_US
 
 
 def _row(view: View, told: dict[str, Any]) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import StrEnum
 
 from app.domain.measures.parts import COUNT
 from app.domain.view import Group, View
@@ -12,16 +13,23 @@ from app.edge.http.query.parameters import Parameters, choice, chosen, one, whol
 NO_GROUP = "none"
 """What `group_by` says for one row a window."""
 MAX_TOP = 1_000
-WINDOW, ALL = "window", "all"
+
+
+class Among(StrEnum):
+    """Which rows are ranked together."""
+
+    WINDOW = "window"
+    GROUP = "group"
+    ALL = "all"
 
 
 @dataclass(frozen=True)
 class Ranking:
-    """The `top` rows that are highest `by` a value, of each window or, `among_all`, of all there are."""
+    """The `top` rows that are highest `by` a value, `among` those of each window, of each group, or all."""
 
     top: int
     by: str
-    among_all: bool = False
+    among: Among = Among.WINDOW
 
 
 @dataclass(frozen=True)
@@ -46,12 +54,16 @@ class Arrangement:
         """Whether a page takes all rows of its windows, as they are ranked, or made of others."""
         return self.kept is not None or self.ranking is not None
 
+    @property
+    def orders_windows(self) -> bool:
+        """Whether rows come by window, which `order` then is about."""
+        return self.ranking is None or self.ranking.among is Among.WINDOW
+
     def parameters(self) -> list[tuple[str, str]]:
         """The parameters from which it is read again."""
         told = [("group_by", name) for name in (() if self.kept is None else self.kept or (NO_GROUP,))]
         if self.ranking is not None:
-            among = ALL if self.ranking.among_all else WINDOW
-            told += [("top", str(self.ranking.top)), ("by", self.ranking.by), ("among", among)]
+            told += [("top", str(self.ranking.top)), ("by", self.ranking.by), ("among", self.ranking.among)]
         return [*told, *(("measures", name) for name in self.shown)]
 
 
@@ -77,6 +89,12 @@ def ranking_names(view: View) -> list[str]:
     return list(dict.fromkeys((COUNT.name, *shown, *figures)))
 
 
+def among_which(view: View) -> tuple[Among, ...]:
+    """Among which rows some can be ranked, the usual first; rows that records make share no window with others."""
+    shared = (Among.WINDOW,) if view.window.ends and not view.window.merges else ()
+    return (*shared, Among.ALL, Among.GROUP)
+
+
 def _kept(view: View, parameters: Parameters) -> tuple[str, ...] | None:
     names = tuple(group.name for group in view.groups)
     given = chosen(parameters, "group_by", (*names, NO_GROUP))
@@ -96,7 +114,7 @@ def _ranking(view: View, parameters: Parameters) -> Ranking | None:
                 raise bad_parameter(name, given, "only with top, which says how many")
         return None
     by = choice(parameters, "by", tuple(ranking_names(view)))
-    among_all = choice(parameters, "among", (WINDOW, ALL)) == ALL
-    if among_all and (given := one(parameters, "order")) is not None:
-        raise bad_parameter("order", given, f"not with among={ALL}: the highest comes first")
-    return Ranking(top, by, among_all and view.window.ends)
+    among = Among(choice(parameters, "among", among_which(view)))
+    if among is not Among.WINDOW and (given := one(parameters, "order")) is not None:
+        raise bad_parameter("order", given, f"not with among={among}: the highest comes first")
+    return Ranking(top, by, among)

@@ -15,7 +15,7 @@ from app.domain.source import Column, Kind
 from app.domain.view import Group, View
 from app.domain.windows.durations import DURATION_EXAMPLE, duration_us, to_duration
 from app.domain.windows.panes import Panes
-from app.edge.http.problems import Problem, bad_parameter
+from app.edge.http.problems import bad_parameter
 from app.edge.http.query import cursors
 from app.edge.http.query.arrangement import NO_GROUP, read_arrangement
 from app.edge.http.query.instants import INSTANT_EXAMPLE, MAX_WINDOW_US, instant_range, to_iso, to_us
@@ -51,8 +51,6 @@ def check_parameter_names(view: View) -> None:
 
 def read_query(view: View, parameters: Parameters, *, also: tuple[str, ...] = ()) -> RowsQuery:
     """The query that the parameters ask for; `also` names parameters that the caller reads himself."""
-    if view.window.merges:
-        raise Problem("not-offered", f"Rows of {view.name} are sessions: take them by /v1/views/{view.name}/export.")
     of_windows = WINDOWED if view.window.ends else ()
     of_panes = FOLDED if view.window.panes else ()
     known = (*(g.name for g in view.groups), *of_windows, *of_panes, *ARRANGED, *COMMON, *also)

@@ -12,7 +12,7 @@ from app.domain.source import Kind
 from app.domain.view import View
 from app.domain.windows.durations import to_duration
 from app.edge.http.query import cursors
-from app.edge.http.query.arrangement import AS_STORED, Arrangement
+from app.edge.http.query.arrangement import AS_STORED, Among, Arrangement
 from app.edge.http.query.instants import to_iso
 
 DEFAULT_LIMIT = 100
@@ -26,7 +26,7 @@ class RowsQuery:
     Windows start in `[from_us, until_us)`, None is open. `window_us` is a multiple of a tumbling view's pane; None
     where windows are as the view says. With `last_us` there is one window, of that length, which ends at `until_us`;
     None is the lowest watermark. `after` is the last key of the page before this one, in the order asked for; of ranked
-    rows the key is window and rank.
+    rows the key is what they are ranked among, and the rank.
     """
 
     view: View
@@ -63,11 +63,12 @@ class RowsQuery:
     @property
     def key_shape(self) -> cursors.KeyShape:
         """What cursors hold."""
-        if (ranking := self.arrangement.ranking) is not None:
-            return cursors.KeyShape(self.view, self.view.window.ends and not ranking.among_all, (False,))
         columns, groups = self.view.source.by_name, self.arrangement.groups_of(self.view)
         texts = tuple(columns[group.column].kind is Kind.TEXT for group in groups)
-        return cursors.KeyShape(self.view, self.view.window.ends, texts)
+        if (ranking := self.arrangement.ranking) is None:
+            return cursors.KeyShape(self.view, self.view.window.ends, texts)
+        ranked_by = (*(texts if ranking.among is Among.GROUP else ()), False)
+        return cursors.KeyShape(self.view, ranking.among is Among.WINDOW, ranked_by)
 
     @property
     def filters_hash(self) -> str:
@@ -102,7 +103,7 @@ class RowsQuery:
             told.append(("window", to_duration(self.window_us)))
         if self.after is not None:
             told.append(("cursor", self.cursor_after(self.after)))
-        if not ((ranking := self.arrangement.ranking) and ranking.among_all):
+        if self.arrangement.orders_windows:
             told.append(("order", "desc" if self.newest_first else "asc"))
         return [*told, *self.arrangement.parameters(), ("limit", str(self.limit))]
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from app.domain.figures.contract import FigureValue
 from app.domain.fingerprint import as_hex
 from app.domain.records import Value
-from app.domain.rows import COUNT_AT, RowKey
+from app.domain.rows import COUNT_AT, RowKey, last_of
 from app.domain.view import Group, View
 from app.edge.formats.format import Format
 from app.edge.http.context import Edge
@@ -18,7 +18,8 @@ from app.edge.http.query.instants import to_iso, watermark_text
 from app.edge.http.query.rows_query import RowsQuery
 from app.edge.http.rows.fold_rows import concatenated, key_at, merged, page
 from app.edge.http.rows.gather import Gathered
-from app.edge.http.rows.ranked_rows import ranked
+from app.edge.http.rows.ranked_rows import cursor_key, ranked
+from app.edge.http.rows.touching_rows import between, together
 from app.edge.http.zone_names import Names, name_columns, names_document
 from app.engine.core.rows.state import Rows, ViewState
 from app.rides.zones import ZONE_COLUMNS
@@ -41,9 +42,9 @@ class Page(NamedTuple):
     def key(self, query: RowsQuery, at: int) -> RowKey:
         """The key that a cursor behind one of the rows holds."""
         key = key_at(self.rows, at)
-        if self.ranks is None:
+        if self.ranks is None or query.arrangement.ranking is None:
             return key
-        return RowKey(key.window_start_us if query.key_shape.windowed else None, (self.ranks[at],))
+        return cursor_key(query.arrangement.ranking.among, key, self.ranks[at])
 
 
 async def rows_answer(
@@ -95,10 +96,10 @@ def row_document(query: RowsQuery, key: RowKey, cells: list[int], closed_to_us: 
     """One row. It is closed when no partition of the view takes records for its window any more."""
     view = query.view
     stored = dict(zip(view.cells, cells, strict=True))
-    end_us = _end_us(query, key)
+    end_us = _end_us(query, key, cells)
     closed = end_us is not None and end_us <= closed_to_us
     return {
-        "window": _window_document(query, key),
+        "window": _window_document(key.window_start_us, end_us),
         "group": group_document(query.arrangement.groups_of(view), key, names),
         **_shown(query, cells),
         "count": stored["count"],
@@ -140,22 +141,25 @@ def whole_page(query: RowsQuery, gathered: Gathered) -> Page:
     pieces = [gathered.parts[partition].rows for partition in sorted(gathered.parts)]
     if not pieces:
         return Page(ViewState(query.view).select())
-    rows = merged(query.view, concatenated(pieces), query.window_us, query.aligned_us)
+    rows = _merged(query, concatenated(pieces))
     if (ranking := query.arrangement.ranking) is not None:
         return Page(*ranked(query, ranking, rows))
     return Page(page(rows, query.after, query.limit + 1, newest_first=query.newest_first))
 
 
-def _end_us(query: RowsQuery, key: RowKey) -> int | None:
+def _merged(query: RowsQuery, rows: Rows) -> Rows:
+    if query.view.window.merges:
+        return between(query, together(query.view, rows))
+    return merged(query.view, rows, query.window_us, query.aligned_us)
+
+
+def _end_us(query: RowsQuery, key: RowKey, cells: Sequence[int]) -> int | None:
     if key.window_start_us is None:
         return None
     if query.window_us is None:
-        return query.view.window.window_end(key.window_start_us)
+        return query.view.window.window_end(key.window_start_us, last_of(query.view, cells))
     return key.window_start_us + query.window_us
 
 
-def _window_document(query: RowsQuery, key: RowKey) -> dict[str, str] | None:
-    end_us = _end_us(query, key)
-    if key.window_start_us is None or end_us is None:
-        return None
-    return {"start": to_iso(key.window_start_us), "end": to_iso(end_us)}
+def _window_document(start_us: int | None, end_us: int | None) -> dict[str, str] | None:
+    return None if start_us is None or end_us is None else {"start": to_iso(start_us), "end": to_iso(end_us)}

@@ -6,7 +6,7 @@ Order of rows: by window, then by group; null before any value, text by code poi
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from app.codecs.arrays import Int64s
 from app.codecs.stored.changelog import value_of
+from app.domain.records import Value
 from app.domain.rows import RowKey
 from app.domain.view import View
 from app.edge.http.rows.mergers import MERGERS, Indices
@@ -45,14 +46,14 @@ def merged(view: View, rows: Rows, window_us: int | None, aligned_us: int = 0) -
     windows = rows.windows
     if windows is not None and window_us is not None:
         windows = (windows - aligned_us) // window_us * window_us + aligned_us
-    columns = ([] if windows is None else [windows]) + [_ranks(held) for held in rows.groups]
+    columns = ([] if windows is None else [windows]) + [sortable(held) for held in rows.groups]
     order = np.lexsort(columns[::-1]) if columns else np.arange(len(rows))
-    starts = _starts([column[order] for column in columns], len(rows))
+    starts = run_starts([column[order] for column in columns], len(rows))
     first = order[starts]
     return Rows(
         None if windows is None else windows[first],
         [held[first] for held in rows.groups],
-        _merge_cells(view, rows.cells[order], starts),
+        cells_of_runs(view, rows.cells[order], starts),
     )
 
 
@@ -73,10 +74,15 @@ def key_at(rows: Rows, at: int) -> RowKey:
 
 
 def _rank(key: RowKey) -> tuple[Any, ...]:
-    return (key.window_start_us or 0, *((value is not None, value) for value in key.group))
+    return (key.window_start_us or 0, *group_rank(key.group))
 
 
-def _ranks(held: npt.NDArray[Any]) -> Int64s:
+def group_rank(group: Iterable[Value]) -> tuple[Any, ...]:
+    """By which groups are in order: null before any value."""
+    return tuple((value is not None, value) for value in group)
+
+
+def sortable(held: npt.NDArray[Any]) -> Int64s:
     """Integers that sort as the values do; NULL_INTEGER is the least integer already."""
     if held.dtype != object:
         return held
@@ -85,16 +91,17 @@ def _ranks(held: npt.NDArray[Any]) -> Int64s:
     return np.fromiter((rank[value] for value in held), np.int64, len(held))
 
 
-def _starts(columns: list[Int64s], size: int) -> Indices:
+def run_starts(columns: Sequence[Int64s], size: int) -> Indices:
     """Where a new key begins in sorted columns."""
     changed = np.zeros(size, bool)
-    changed[0] = True
+    changed[:1] = True
     for column in columns:
         changed[1:] |= column[1:] != column[:-1]
     return np.flatnonzero(changed)
 
 
-def _merge_cells(view: View, cells: Int64s, starts: Indices) -> Int64s:
+def cells_of_runs(view: View, cells: Int64s, starts: Indices) -> Int64s:
+    """The cells of each run of rows as one row."""
     out = np.empty((len(starts), cells.shape[1]), np.int64)
     at = 0
     for part in view.parts:

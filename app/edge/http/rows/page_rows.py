@@ -13,6 +13,7 @@ from app.edge.http.query.rows_query import RowsQuery
 from app.edge.http.rows.fold_rows import merged, page, regrouped
 from app.edge.http.rows.overlapping_rows import reading_of_windows
 from app.edge.http.rows.reading import Reading
+from app.edge.http.rows.touching_rows import slots_that_touch
 from app.engine.core.rows.state import Rows, ViewState
 from app.engine.core.task_state import TaskState
 
@@ -21,19 +22,23 @@ def reading_of(query: RowsQuery, task: TaskState, more: int = 1) -> Reading:
     """What the query reads of the task, as it is now. `more`: so many times as many rows as are most often enough.
 
     A page needs no more than the task's own first `limit` + 1 rows: none behind is among the first of all. One whose
-    rows are ranked, or made of those of several groups, needs all of them.
+    rows are ranked, made of those of several groups, or may touch those of other tasks, needs all of them.
     """
     view, state = query.view, task.views[query.view.name]
+    if view.window.merges:
+        return Reading(slots_that_touch(query, state), partial(_kept, query))
     if overlap := view.window.overlap:
         return reading_of_windows(query, overlap, state, task.marker.views[view.name].expired_to_us, more)
     return Reading(_page_slots(query, state), partial(_folded, query))
 
 
+def _kept(query: RowsQuery, rows: Rows) -> Rows:
+    return regrouped(rows, query.arrangement.places_in(query.view))
+
+
 def _folded(query: RowsQuery, rows: Rows) -> Rows:
-    arrangement = query.arrangement
-    kept = regrouped(rows, arrangement.places_in(query.view))
-    folded = merged(query.view, kept, query.window_us, query.aligned_us)
-    if arrangement.takes_all:
+    folded = merged(query.view, _kept(query, rows), query.window_us, query.aligned_us)
+    if query.arrangement.takes_all:
         return folded
     return page(folded, query.after, query.limit + 1, newest_first=query.newest_first)
 

@@ -1,32 +1,59 @@
-"""Rows by rank: the highest first, of each window or of all; equal ones by count, then latest event, then key."""
+"""Rows by rank: the highest first, of each window, of each group or of all; equal ones by count, latest event, key."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from app.codecs.arrays import Int64s, Mask
+from app.codecs.arrays import Int64s
 from app.domain.measures.parts import Op
-from app.domain.rows import COUNT_AT
+from app.domain.records import Value
+from app.domain.rows import COUNT_AT, RowKey
 from app.domain.view import View
-from app.edge.http.query.arrangement import Ranking
+from app.edge.http.query.arrangement import Among, Ranking
 from app.edge.http.query.rows_query import RowsQuery
+from app.edge.http.rows.fold_rows import group_rank, key_at, run_starts, sortable
 from app.engine.core.rows.state import Rows
 
 
 def ranked(query: RowsQuery, ranking: Ranking, rows: Rows) -> tuple[Rows, list[int]]:
     """At most `limit` + 1 rows behind the query's cursor, and the rank of each; `rows` are whole, and in order."""
-    windows = None if ranking.among_all else rows.windows
-    order = np.lexsort([*_tie_breaks(query.view, rows.cells), *_falling(query.view, ranking.by, rows.cells)])
-    if windows is not None:
-        order = order[np.argsort(~windows[order] if query.newest_first else windows[order], kind="stable")]
-        windows = windows[order]
-    ranks = _places_in_runs(windows, len(rows))
-    shown = np.flatnonzero((ranks <= ranking.top) & _behind(query, windows, ranks))[: query.limit + 1]
-    return rows.at(order[shown]), ranks[shown].tolist()
+    if not len(rows):
+        return rows, []
+    runs = list(_ranked_together(query, ranking.among, rows))
+    falling = [*_tie_breaks(query.view, rows.cells), *_falling(query.view, ranking.by, rows.cells)]
+    order = np.lexsort([*falling, *reversed(runs)])
+    ranks = _places_in_runs([run[order] for run in runs], len(rows))
+    chosen = np.flatnonzero(ranks <= ranking.top)
+    rows, ranks = rows.at(order[chosen]), ranks[chosen]
+    if query.after is not None:
+        place = _places(query, ranking.among)
+        begins = bisect_right(
+            range(len(rows)),
+            place(query.after.window_start_us, query.after.group),
+            key=lambda at: place(*cursor_key(ranking.among, key_at(rows, at), int(ranks[at]))),
+        )
+        rows, ranks = rows.at(np.arange(begins, len(rows))), ranks[begins:]
+    shown = np.arange(min(len(rows), query.limit + 1))
+    return rows.at(shown), ranks[shown].tolist()
+
+
+def cursor_key(among: Among, key: RowKey, rank: int) -> RowKey:
+    """What a cursor behind a ranked row holds: what it was ranked among, and its rank."""
+    window_start_us = key.window_start_us if among is Among.WINDOW else None
+    return RowKey(window_start_us, (*(key.group if among is Among.GROUP else ()), rank))
+
+
+def _ranked_together(query: RowsQuery, among: Among, rows: Rows) -> Iterator[Int64s]:
+    """Columns that are equal in rows that are ranked together, and sort as those come."""
+    if among is Among.WINDOW and rows.windows is not None:
+        yield ~rows.windows if query.newest_first else rows.windows
+    if among is Among.GROUP:
+        yield from (sortable(held) for held in rows.groups)
 
 
 def _tie_breaks(view: View, cells: Int64s) -> Iterator[Int64s]:
@@ -54,23 +81,18 @@ def _falling(view: View, by: str, cells: Int64s) -> Sequence[npt.NDArray[Any]]:
     return (~cells[:, COUNT_AT],)
 
 
-def _places_in_runs(windows: Int64s | None, size: int) -> Int64s:
-    """1, 2, … in each run of equal windows."""
-    places = np.arange(1, size + 1)
-    if windows is None or not size:
-        return places
-    begins = np.flatnonzero(np.append(True, windows[1:] != windows[:-1]))
-    return places - np.repeat(begins, np.diff(begins, append=size))
+def _places_in_runs(runs: Sequence[Int64s], size: int) -> Int64s:
+    """1, 2, … in each run of equal rows."""
+    begins = run_starts(runs, size)
+    return np.arange(1, size + 1) - np.repeat(begins, np.diff(begins, append=size))
 
 
-def _behind(query: RowsQuery, windows: Int64s | None, ranks: Int64s) -> Mask:
-    """Which rows come after the cursor's window and rank."""
-    if query.after is None:
-        return np.ones(len(ranks), bool)
-    (last,) = query.after.group
-    farther = ranks > (last if isinstance(last, int) else 0)
-    at_us = query.after.window_start_us
-    if windows is None or at_us is None:
-        return farther
-    later = windows < at_us if query.newest_first else windows > at_us
-    return np.asarray(later | ((windows == at_us) & farther))
+def _places(query: RowsQuery, among: Among) -> Callable[[int | None, tuple[Value, ...]], tuple[Any, ...]]:
+    """Of a cursor's key where it stands, in the order in which ranked rows come."""
+
+    def place(window_start_us: int | None, values: tuple[Value, ...]) -> tuple[Any, ...]:
+        *group, rank = values
+        at_us = window_start_us or 0
+        return (-at_us if query.newest_first else at_us, *group_rank(group), rank or 0)
+
+    return place
