@@ -4,7 +4,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .ONESHELL:
 .DEFAULT_GOAL := help
-.PHONY: help setup demo up down test test-fast check format lint types imports collection bench bench-latency bench-poison bench-recovery bench-stream simulate fuzz plants drill soak agreement laws jars lock clean
+.PHONY: help setup demo up down test test-fast check format lint types imports collection bench bench-latency bench-poison bench-recovery bench-stream bench-take-over simulate fuzz plants drill soak agreement laws jars lock clean
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -23,7 +23,7 @@ export UV_COMPILE_BYTECODE = 1
 UP_DIR ?= build/up
 
 help:  ## list the commands
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 setup: $(READY)  ## make the virtual environment, once for each state of the lock files
 
@@ -98,6 +98,9 @@ bench-recovery: setup  ## one and ten million rows back from their changelogs, i
 
 bench-stream: setup  ## the worker beside Kafka Streams, Flink, Faust, Quix, Spark, into build/bench-stream.json (SYSTEMS= RUNS=)
 	exec $(BIN)/python -m benchmarks.stream --systems $(SYSTEMS) --runs $(RUNS)
+
+bench-take-over: setup  ## a worker's start, and a killed one's tasks at the other, into build/take-over.json (5 min)
+	exec $(BIN)/python -m benchmarks.take_over
 
 agreement: setup  ## worker, Spark and naive fold on random histories, into build/agreement.json (SEEDS= how many, SEED= the first)
 	@mkdir -p build
