@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 
 from aiokafka import AIOKafkaProducer
 from aiokafka.errors import IllegalOperation, InvalidProducerEpoch, KafkaError, ProducerFenced
-from aiokafka.partitioner import DefaultPartitioner
 from aiokafka.producer import sender
 
 from app.base.kafka.clients import TRANSACTION_TIMEOUT_MS
+from app.codecs.batches.key_hash import partition_of
 from app.codecs.batches.written_records import pieces
 from app.domain.errors import FlagfallError
 from app.engine.core.batch import Output, Transaction
@@ -29,7 +29,6 @@ BATCH_BYTES = 900_000
 """Below the broker's default message.max.bytes; a transaction holds as many batches as it needs."""
 STEP_RECORDS = 500
 """So many are put into batches before others have their turn on the event loop: a final takes 10 to 20 µs."""
-_BY_KEY = DefaultPartitioner()
 
 ProducedRecord = tuple[int, bytes | None, bytes | None, list[tuple[str, bytes]]]
 """Timestamp in milliseconds, key, value, headers."""
@@ -154,8 +153,7 @@ class TaskWriter:
 
     def _partition_of(self, key: bytes | None, count: int) -> int:
         """As Java's producers choose it; without a key, always the same one."""
-        chosen: int = self._partition % count if key is None else _BY_KEY(key, range(count), range(count))
-        return chosen
+        return self._partition % count if key is None else partition_of(key, count)
 
     async def _send(self, topic: str, partition: int, records: Iterable[ProducedRecord]) -> list[SentBatch]:
         """Records of one topic-partition in order, in as many batches as they need."""
