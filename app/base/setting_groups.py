@@ -173,7 +173,11 @@ class HttpSettings(SettingsGroup):
     max_exports: int = Field(default=2, ge=1)
     """Exports given at once; each holds a copy of a task's rows until its client has read them."""
     export_idle_seconds: WaitSeconds = 30.0
-    """An export of which the client takes nothing for so long is cut."""
+    """An export, or a stream of changes, of which the client takes nothing for so long is cut."""
+    max_streams: int = Field(default=256, ge=1)
+    """Streams of changes open at once."""
+    heartbeat_seconds: WaitSeconds = 15.0
+    """After so long without a change a stream says that there was none."""
 
 
 class TopicSettings(SettingsGroup):

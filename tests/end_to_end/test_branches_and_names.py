@@ -1,4 +1,5 @@
-"""Rides sent on by their amount, each once through kill -9; and zone names that come and go with their topic."""
+"""Rides sent on by their amount, each once through kill -9; zone names that come and go with their topic; and a client
+that hears of changes only, and has the rows after all of it."""
 
 from __future__ import annotations
 
@@ -17,6 +18,7 @@ from app.rides.ride import RIDES
 from app.rides.zones import Zone, zones
 from app.topics import branch_topics, zones_topic
 from tests.support.machine.cluster import write_rides
+from tests.support.machine.following import following
 from tests.support.machine.waiting import wait_for
 from tests.support.machine.workers import Worker
 from tests.support.machine.world import assert_exact, covers, delete_topics, markers
@@ -25,9 +27,13 @@ from tests.support.truth import read, records_of
 RIDES_EACH = 2_000
 
 
+def page_of(started: Worker) -> Any:
+    return started.get("/v1/views/zone_demand/rows", limit=1_000).json()
+
+
 def names_of(started: Worker) -> tuple[dict[str, Any], set[str | None]]:
     """What an answer says of the zones' topic, and the names in it."""
-    answer = started.get("/v1/views/zone_demand/rows", limit=1_000).json()
+    answer = page_of(started)
     return answer["meta"]["zones"], {row["group"]["zone_name"] for row in answer["data"]}
 
 
@@ -39,28 +45,34 @@ def test_every_ride_goes_on_once_and_names_follow_their_topic(world: Settings, t
     started = [Worker(world, tmp_path / f"{i}.log", {"FLAGFALL_BRANCHES": "true"}) for i in range(2)]
     try:
         wait_for(lambda: all(one.is_ready() for one in started), "workers are ready", started)
-        write_rides(world, RIDES_EACH, RIDES_EACH)
-        started[0].kill()  # while they are under way
-        wait_for(lambda: covers(world, started[1]), "the survivor covers all rides", started)
-        told, names = names_of(started[1])
-        assert (told["next_offset"], names) == (None, {None})
-        assert zones_topic(world).name in told["why"]
-
-        create_topics(world.kafka, [zones_topic(world)])
-        assert [publish_zones(world, zones().values(), if_empty=True) for _ in range(2)] == [len(zones()), 0]
-        wait_for(lambda: (names_of(started[1])[0]["next_offset"] or 0) >= len(zones()), "the names are there", started)
-        told, names = names_of(started[1])
-        assert (told["next_offset"], told["why"]) == (len(zones()), None)
-        assert "JFK Airport" in names
-        publish_zones(world, [Zone(132, "Idlewild", "Queens")])
-        wait_for(lambda: "Idlewild" in names_of(started[1])[1], "a corrected name is followed", started)
-        assert names_of(started[1])[0]["next_offset"] == len(zones()) + 1
-
+        with following(started[1], "/v1/views/zone_demand/changes?limit=1000") as heard:
+            write_rides(world, RIDES_EACH, RIDES_EACH)
+            started[0].kill()  # while they are under way
+            wait_for(lambda: covers(world, started[1]), "the survivor covers all rides", started)
+            assert_names_follow(world, started)
+            wait_for(lambda: heard(page_of(started[1])["data"]), "who heard of changes only has the rows", started)
         assert_exact(world, started[1:])
     finally:
         for one in started:
             one.kill()
     assert_sent_on(world, before)
+
+
+def assert_names_follow(world: Settings, started: list[Worker]) -> None:
+    """From no topic over all names to another name of one zone."""
+    told, names = names_of(started[1])
+    assert (told["next_offset"], names) == (None, {None})
+    assert zones_topic(world).name in told["why"]
+
+    create_topics(world.kafka, [zones_topic(world)])
+    assert [publish_zones(world, zones().values(), if_empty=True) for _ in range(2)] == [len(zones()), 0]
+    wait_for(lambda: (names_of(started[1])[0]["next_offset"] or 0) >= len(zones()), "the names are there", started)
+    told, names = names_of(started[1])
+    assert (told["next_offset"], told["why"]) == (len(zones()), None)
+    assert "JFK Airport" in names
+    publish_zones(world, [Zone(132, "Idlewild", "Queens")])
+    wait_for(lambda: "Idlewild" in names_of(started[1])[1], "a corrected name is followed", started)
+    assert names_of(started[1])[0]["next_offset"] == len(zones()) + 1
 
 
 def assert_sent_on(world: Settings, before: dict[tuple[str, int], int]) -> None:

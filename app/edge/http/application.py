@@ -19,6 +19,7 @@ from prometheus_client import CollectorRegistry
 
 from app.base.files.verdicts import LastVerdicts
 from app.base.setting_groups import HttpSettings
+from app.edge.http.changes.feeds import FEEDS, Feeds
 from app.edge.http.context import EDGE, Edge, ServedGroup
 from app.edge.http.documents.openapi import DOCUMENT, api_document
 from app.edge.http.entry.admission import GATES, Admission, admitted
@@ -59,6 +60,7 @@ def create_app(
         check_parameter_names(view)
     app = web.Application(middlewares=[timed, problem_middleware, bounded_address, admitted])
     app[EDGE] = edge
+    app[FEEDS] = Feeds(edge)
     app[DOCUMENT] = api_document(ROUTES, views)
     admission = Admission(edge.limits)
     app[GATES] = admission.of(ROUTES)
@@ -67,6 +69,7 @@ def create_app(
     add_metrics(app, edge, registry)
     app.on_response_prepare.append(secure_headers)
     app.cleanup_ctx.append(_session)
+    app.on_shutdown.append(_end_streams)
     for route in ROUTES:
         app.router.add_get(route.path, route.handler, name=route.name, expect_handler=unread_body)
     add_nowhere(app)
@@ -83,6 +86,10 @@ def create_runner(app: web.Application) -> web.AppRunner:
         shutdown_timeout=SHUTDOWN_SECONDS,
         max_line_size=MAX_LINE_BYTES,
     )
+
+
+async def _end_streams(app: web.Application) -> None:
+    await app[FEEDS].end()
 
 
 async def _session(app: web.Application) -> AsyncIterator[None]:

@@ -37,6 +37,7 @@ TYPES = {
     "too-long": ProblemType(414, "The address is too long"),
     "too-much": ProblemType(422, "The answer takes more rows than one request may"),
     "too-many-exports": ProblemType(429, "The worker gives as many exports as it may", retryable=True),
+    "too-many-streams": ProblemType(429, "The worker has as many open streams as it may", retryable=True),
     "internal-error": ProblemType(500, "The worker failed to answer"),
     "busy": ProblemType(503, "The worker has as many requests as it takes", retryable=True),
     "not-ready": ProblemType(503, "The worker cannot answer now", retryable=True),

@@ -12,8 +12,8 @@ from app.edge.http.problems import Handler
 ApiDocument = dict[str, Any]
 """A part of what OpenAPI 3.1 describes."""
 
-CALLERS, WORKERS, EXPORTS = "callers", "workers", "exports"
-"""The gates: of what users ask, of what workers ask of each other, and of exports."""
+CALLERS, WORKERS, EXPORTS, STREAMS = "callers", "workers", "exports", "streams"
+"""The gates: of what users ask, of what workers ask of each other, of exports, and of streams of changes."""
 
 ROWS = "Rows"
 """The answer that has the view's own schema, in every format that there is."""

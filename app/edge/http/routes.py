@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from app.codecs.stored.export import MEDIA_TYPE as ARROW
+from app.edge.http.changes import change_handler
 from app.edge.http.documents import openapi, parameters
-from app.edge.http.documents.refusals import ELSEWHERE, NO_FORMAT, NO_ROWS, NOT_NOW, TOO_MUCH
+from app.edge.http.documents.refusals import ELSEWHERE, MANY_STREAMS, NO_FORMAT, NO_ROWS, NOT_NOW, TOO_MUCH
 from app.edge.http.operation import health, metrics
 from app.edge.http.page import first_page as page
-from app.edge.http.route import CALLERS, EXPORTS, ROWS, WORKERS, Route
+from app.edge.http.route import CALLERS, EXPORTS, ROWS, STREAMS, WORKERS, Route
 from app.edge.http.rows import export_handler, view_handlers
 from app.edge.http.tasks import task_handlers
 from app.edge.http.tasks.gather_tasks import OWN_TASKS
@@ -47,6 +48,17 @@ ROUTES = (
         gate=CALLERS,
         parameters=parameters.of_rows,
         refuses=NOT_NOW | NO_FORMAT | TOO_MUCH,
+    ),
+    Route(
+        "/v1/views/{view}/changes",
+        change_handler.show_changes,
+        "changes",
+        VIEWS,
+        "Rows, and what becomes of them.",
+        media_type=change_handler.MEDIA_TYPE,
+        gate=STREAMS,
+        parameters=parameters.of_changes,
+        refuses=NOT_NOW | TOO_MUCH | MANY_STREAMS,
     ),
     Route(
         "/v1/views/{view}/export",

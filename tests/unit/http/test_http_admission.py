@@ -16,6 +16,7 @@ from multidict import MultiDict
 
 from app.domain.rows import RowKey
 from app.domain.view import View
+from app.edge.http.changes.change_handler import MEDIA_TYPE as EVENTS
 from app.edge.http.problems import MEDIA_TYPE, Problem
 from app.edge.http.query.instants import instant_range, to_iso, to_us
 from app.edge.http.query.parameters import RESERVED
@@ -76,7 +77,9 @@ class Caller:
         lines = [b"%s: %s" % pair for pair in ({b"Host": b"x"} | extra | {b"Connection": b"close"}).items()]
         reader, writer = await asyncio.open_connection("127.0.0.1", self._port)
         writer.write(b"%s %s HTTP/1.1\r\n%s\r\n\r\n" % (method, target, b"\r\n".join(lines)))
-        said = await reader.read()
+        said = await reader.readuntil(b"\r\n\r\n")
+        streams = EVENTS.encode() in said and method != b"HEAD"
+        said += await (reader.readuntil(b"\n\n") if streams else reader.read())  # that one has no end
         writer.close()
         with suppress(ConnectionError):
             await writer.wait_closed()

@@ -7,7 +7,7 @@ from app.domain.view import Group, View
 from app.domain.windows.durations import to_duration
 from app.edge.formats import table
 from app.edge.http.query.arrangement import MAX_TOP, NO_GROUP, among_which, ranking_names, shown_names
-from app.edge.http.query.parameters import FORMAT
+from app.edge.http.query.parameters import FORMAT, NOT_OF_CHANGES
 from app.edge.http.query.read_query import MAX_LIMIT, integer_range
 from app.edge.http.query.rows_query import DEFAULT_LIMIT
 from app.edge.http.route import ApiDocument
@@ -19,6 +19,10 @@ def of_view(view: View | None) -> list[ApiDocument]:
 
 def of_rows(view: View | None) -> list[ApiDocument]:
     return [*_of_query(view), _format()]
+
+
+def of_changes(view: View | None) -> list[ApiDocument]:
+    return [told for told in _of_query(view) if told["name"] not in NOT_OF_CHANGES]
 
 
 def of_export(view: View | None) -> list[ApiDocument]:

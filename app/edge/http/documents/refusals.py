@@ -18,6 +18,7 @@ NOT_NOW = {
 }
 NO_FORMAT = {"406": problem("There is no format that Accept names.")}
 TOO_MUCH = {"422": problem("A worker would have to fold more rows than one request may.")}
+MANY_STREAMS = {"429": problem("The worker has as many open streams as it may.")}
 ELSEWHERE: dict[str, ApiDocument] = {
     "429": problem("The worker gives as many exports as it may."),
     "307": {

@@ -17,7 +17,7 @@ from prometheus_client.registry import Collector
 
 from app.base.setting_groups import HttpSettings, variable
 from app.edge.http.problems import Handler, Problem
-from app.edge.http.route import CALLERS, EXPORTS, WORKERS, Route
+from app.edge.http.route import CALLERS, EXPORTS, STREAMS, WORKERS, Route
 
 QUEUE_FULL, WAITED_TOO_LONG, TOO_SLOW = "queue-full", "waited-too-long", "too-slow"
 """Why a request was not answered."""
@@ -90,12 +90,26 @@ class ExportGate(Gate):
         super().__init__(most, 0, 0, None)
 
 
+class StreamGate(Gate):
+    """Streams stay open, so none waits for another to end."""
+
+    slug, bounded_by = "too-many-streams", variable("http_max_streams")
+
+    def __init__(self, most: int) -> None:
+        super().__init__(most, 0, 0, None)
+
+
 class Admission(Collector):
     """The gates of one worker by name, and what they have seen."""
 
     def __init__(self, limits: HttpSettings) -> None:
         bounds = limits.max_requests, limits.max_waiting_requests, limits.max_wait_seconds, limits.max_seconds
-        self.gates = {CALLERS: Gate(*bounds), WORKERS: Gate(*bounds), EXPORTS: ExportGate(limits.max_exports)}
+        self.gates = {
+            CALLERS: Gate(*bounds),
+            WORKERS: Gate(*bounds),
+            EXPORTS: ExportGate(limits.max_exports),
+            STREAMS: StreamGate(limits.max_streams),
+        }
 
     def describe(self) -> Iterable[Metric]:
         """Nothing: names are known without asking for values."""

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple, TypeVar
 
 from app.domain.figures.contract import FigureValue
 from app.domain.fingerprint import as_hex
 from app.domain.records import Value
 from app.domain.rows import COUNT_AT, RowKey, last_of
 from app.domain.view import Group, View
-from app.edge.formats.format import Format
+from app.edge.formats.format import Document
 from app.edge.http.context import Edge
 from app.edge.http.long_work import MANY_DOCUMENTS, MANY_ROWS
 from app.edge.http.owners import missing_facts
 from app.edge.http.query.instants import to_iso, watermark_text
 from app.edge.http.query.rows_query import RowsQuery
+from app.edge.http.rows.answered import Answered
 from app.edge.http.rows.fold_rows import concatenated, key_at, merged, page
 from app.edge.http.rows.gather import Gathered
 from app.edge.http.rows.ranked_rows import cursor_key, ranked
@@ -26,6 +27,9 @@ from app.rides.zones import ZONE_COLUMNS
 
 HELD_BACK_SHOWN = 10
 """As `watermark` tells all of them."""
+Encoded = TypeVar("Encoded")
+Encode = Callable[[Iterable[Document], Document], Encoded]
+"""Makes something of rows, which come one by one, and of their meta."""
 
 
 class Page(NamedTuple):
@@ -47,28 +51,30 @@ class Page(NamedTuple):
         return cursor_key(query.arrangement.ranking.among, key, self.ranks[at])
 
 
-async def rows_answer(
-    edge: Edge, query: RowsQuery, gathered: Gathered, written: Format, as_of_us: int | None = None
-) -> bytes:
-    """An answer in its format; `meta.next_cursor` is null on the last page.
-
-    `as_of_us`: the watermark that the query was made by, if it was; those of the parts may have risen since.
-    """
+async def rows_answer(edge: Edge, asked: Answered, encode: Encode[Encoded]) -> Encoded:
+    """What is made of the page; `next_cursor` in its meta is null on the last one."""
+    query, gathered, as_of_us = asked
     meta = meta_document(edge, query.view, gathered)
     if as_of_us is not None:
         meta["as_of"] = watermark_text(as_of_us)
     rows = sum(len(part.rows) for part in gathered.parts.values())
     documents = rows if query.arrangement.ranking else min(rows, query.limit)  # all have figures that may rank them
     is_long = rows > MANY_ROWS or documents > MANY_DOCUMENTS
-    return await edge.long_work.run(is_long, _page, query, gathered, edge.names, meta, written)
+    return await edge.long_work.run(is_long, _page, query, gathered, edge.names, meta, encode)
 
 
-def _page(query: RowsQuery, gathered: Gathered, names: Names, meta: dict[str, Any], written: Format) -> bytes:
+def _page(
+    query: RowsQuery,
+    gathered: Gathered,
+    names: Names,
+    meta: Document,
+    encode: Encode[Encoded],
+) -> Encoded:
     found = whole_page(query, gathered)
     shown, to_us = range(min(len(found.rows), query.limit)), gathered.closed_to_us
     told = (found.document(query, at, to_us, names) for at in shown)
     next_cursor = query.cursor_after(found.key(query, shown[-1])) if len(found.rows) > query.limit else None
-    return written.encode(told, meta | {"next_cursor": next_cursor})
+    return encode(told, meta | {"next_cursor": next_cursor})
 
 
 def meta_document(edge: Edge, view: View, gathered: Gathered) -> dict[str, Any]:

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 
 from aiohttp import hdrs, web
 
-from app.domain.event_time import NO_WATERMARK
-from app.edge.formats.format import Format
 from app.edge.http.context import Edge, edge_of
 from app.edge.http.problems import bad_parameter
 from app.edge.http.query.answer_format import asked_format
 from app.edge.http.query.parameters import FORMAT
 from app.edge.http.query.read_query import read_no_parameters, read_partial, read_query
-from app.edge.http.query.rows_query import RowsQuery, no_rows_query
+from app.edge.http.query.rows_query import no_rows_query
 from app.edge.http.responses import json_response
+from app.edge.http.rows.answered import answered
 from app.edge.http.rows.answers import rows_answer
 from app.edge.http.rows.gather import gather
 from app.edge.http.rows.own_parts import own_parts
@@ -47,21 +45,8 @@ async def show_rows(request: web.Request) -> web.Response:
     query = read_query(edge.view(request.match_info["view"]), request.query, also=(FORMAT,))
     written = asked_format(request.query, request.headers.getall(hdrs.ACCEPT, []))
     edge.require_ready(query.view)
-    if query.last_us is not None and query.until_us is None:
-        body = await _rolling_answer(edge, query, written)
-    else:
-        body = await rows_answer(edge, query, await gather(edge, query), written)
+    body = await rows_answer(edge, await answered(edge, query), written.encode)
     return web.Response(body=body, content_type=written.media_type)
-
-
-async def _rolling_answer(edge: Edge, query: RowsQuery, written: Format) -> bytes:
-    """The last panes before the lowest watermark, which is asked of all tasks first; no rows while there is none."""
-    standing = await gather(edge, no_rows_query(query.view, partial_allowed=query.partial_allowed))
-    as_of_us = standing.lowest_watermark_us
-    if as_of_us == NO_WATERMARK:
-        return await rows_answer(edge, replace(query, until_us=0), standing, written)
-    query = query.until(as_of_us)
-    return await rows_answer(edge, query, await gather(edge, query), written, as_of_us)
 
 
 async def give_parts(request: web.Request) -> web.StreamResponse:

@@ -1,0 +1,85 @@
+"""What an answer was and is, for all who listen to it: the moment now, and those before it for a while."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import OrderedDict
+from typing import NamedTuple
+
+from app.edge.http.changes.shown import ShownRows, difference
+from app.edge.http.problems import Problem
+
+PAST_BYTES = 4_000_000
+"""Of rows that were shown before, kept for who comes back."""
+
+
+class Moment(NamedTuple):
+    """What the answer is, or the problem why there is none.
+
+    `number` counts the moments of a feed. None follows one that `ends` it.
+    """
+
+    number: int = 0
+    now: ShownRows | None = None
+    problem: Problem | None = None
+    ends: bool = False
+
+
+class Moments:
+    """The moments of one feed. Who waits is told the latest; those it did not get to are in the difference to it."""
+
+    def __init__(self, past_bytes: int = PAST_BYTES) -> None:
+        self._past_bytes = past_bytes
+        self.latest = Moment()
+        self._past: OrderedDict[str, ShownRows] = OrderedDict()
+        self._differences: dict[tuple[str, str], bytes] = {}
+        self._moved = asyncio.Condition()
+
+    async def after(self, number: int) -> Moment:
+        """The latest moment, once it is behind that number."""
+        async with self._moved:
+            await self._moved.wait_for(lambda: self.latest.number > number)
+            return self.latest
+
+    def shown_before(self, digest: str) -> ShownRows | None:
+        """What had this digest, if it is still known."""
+        return self._past.get(digest)
+
+    def difference(self, before: ShownRows, now: ShownRows) -> bytes:
+        """As a change is told; made once, however many listen."""
+        between = before.digest, now.digest
+        if between not in self._differences:
+            self._differences[between] = difference(before, now)
+        return self._differences[between]
+
+    async def show(self, now: ShownRows) -> None:
+        """The answer now. Nobody is told of the same rows again, unless there was a problem between."""
+        was = self.latest
+        if was.problem is None and was.now is not None and was.now.digest == now.digest:
+            self.latest = was._replace(now=now)  # for its meta
+            return
+        self._remember(now)
+        await self._tell(Moment(was.number + 1, now))
+
+    async def refuse(self, problem: Problem) -> None:
+        """Why there is no answer; told once. One that does not pass by itself is the end."""
+        was = self.latest
+        if was.problem is None or was.problem.detail != problem.detail:
+            await self._tell(Moment(was.number + 1, was.now, problem, ends=not problem.type.retryable))
+
+    async def end(self, problem: Problem) -> None:
+        """Say why nothing follows."""
+        await self._tell(Moment(self.latest.number + 1, self.latest.now, problem, ends=True))
+
+    def _remember(self, now: ShownRows) -> None:
+        self._past[now.digest] = now
+        self._past.move_to_end(now.digest)
+        while len(self._past) > 1 and sum(one.size_bytes for one in self._past.values()) > self._past_bytes:
+            self._past.popitem(last=False)
+        self._differences = {}
+
+    async def _tell(self, moment: Moment) -> None:
+        async with self._moved:
+            if not self.latest.ends:
+                self.latest = moment
+                self._moved.notify_all()

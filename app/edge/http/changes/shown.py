@@ -1,0 +1,70 @@
+"""What an answer shows at a moment, by key; and what became other or went between two moments."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+
+import orjson
+
+from app.edge.formats.format import Document
+from app.edge.http.query.rows_query import RowsQuery
+
+DIGEST_BYTES = 12
+
+
+class ShownRows(NamedTuple):
+    """Rows as JSON by their keys as JSON, in order. `digest` names the rows, whichever worker shows them; `meta` is
+    about the moment, and not in it. `window`: the one that all rows have, where `last` asked for it."""
+
+    rows: Mapping[bytes, bytes]
+    digest: str
+    meta: Document
+    window: Document | None = None
+
+    @property
+    def size_bytes(self) -> int:
+        """What its rows take, about."""
+        return sum(len(key) + len(row) for key, row in self.rows.items())
+
+
+def shown(query: RowsQuery, rows: Iterable[Document], meta: Document) -> ShownRows:
+    """The rows of an answer. Where they share the window of `last`, which moves on, it stands beside them, once."""
+    window, held = None, {}
+    for row in rows:
+        if query.last_us is not None:
+            window = row.pop("window")
+        held[orjson.dumps(_key(row))] = orjson.dumps(row)
+    digest = hashlib.blake2b(b"".join(held.values()), digest_size=DIGEST_BYTES).hexdigest()
+    return ShownRows(held, digest, meta, window)
+
+
+def whole(now: ShownRows) -> bytes:
+    """All rows, as a client without any takes them."""
+    return _told(now, b'"rows":' + _list(now.rows.values()))
+
+
+def difference(before: ShownRows, now: ShownRows) -> bytes:
+    """Rows that are new or other, in order, and keys of those that are gone."""
+    changed = (row for key, row in now.rows.items() if before.rows.get(key) != row)
+    gone = (key for key in before.rows if key not in now.rows)
+    return _told(now, b'"changed":' + _list(changed) + b',"gone":' + _list(gone))
+
+
+def standing(now: ShownRows) -> bytes:
+    """The moment alone: rows are as they were."""
+    return _told(now, b'"same":true')
+
+
+def _key(row: Document) -> dict[str, Any]:
+    return {name: row[name] for name in ("window", "group") if name in row}
+
+
+def _list(told: Iterable[bytes]) -> bytes:
+    return b"[" + b",".join(told) + b"]"
+
+
+def _told(now: ShownRows, rows: bytes) -> bytes:
+    window = b"" if now.window is None else b'"window":' + orjson.dumps(now.window) + b","
+    return b"{" + window + rows + b',"meta":' + orjson.dumps(now.meta) + b"}"
