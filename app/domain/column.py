@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import Any, ClassVar, NamedTuple
 
+from app.domain.errors import did_you_mean
 from app.domain.records import Value
 
 MAX_TEXT_BYTES = (1 << 16) - 1
@@ -114,6 +115,12 @@ class Derived(ABC):
     def value(self, values: Mapping[str, Value]) -> Value:
         """Of a record with these values."""
 
+    def problems(self, columns: Mapping[str, Column]) -> Iterable[str]:
+        """What is wrong with it over these columns of records."""
+        for base in self.bases:
+            if base not in columns:
+                yield f"column {self.column.name!r}: no column {base!r} to make it of{did_you_mean(base, columns)}"
+
     def meaning(self) -> dict[str, Any]:
         """How it is made: part of the versions of views that read it."""
         fields = asdict(self)  # type: ignore[call-overload]  # each kind is a dataclass
@@ -158,6 +165,51 @@ class Coalesce(Derived):
         return next((value for name in self.columns if (value := values[name]) is not None), None)
 
 
-DERIVED: Mapping[str, type[Derived]] = {kind.key: kind for kind in (Difference, Coalesce)}
-"""By their word in definition files. How they are read there: `app.definitions.sources`; how columns of them are made:
+@dataclass(frozen=True, slots=True)
+class Addition(Derived):
+    """A derived column: the sum of `columns`; null where one of them is."""
+
+    key = "sum"
+    column: Column
+    columns: tuple[str, ...]
+
+    @property
+    def bases(self) -> tuple[str, ...]:
+        return self.columns
+
+    def value(self, values: Mapping[str, Value]) -> Value:
+        added = [value for name in self.columns if isinstance(value := values[name], int)]
+        return sum(added) if len(added) == len(self.columns) else None
+
+
+@dataclass(frozen=True, slots=True)
+class Equals(Derived):
+    """A derived column: 1 where `base` is `equal_to`, a number or a text of MAX_EQUAL_BYTES at most; else 0."""
+
+    key = "equals"
+    column: Column
+    base: str
+    equal_to: int | str
+
+    @property
+    def bases(self) -> tuple[str, ...]:
+        return (self.base,)
+
+    def value(self, values: Mapping[str, Value]) -> Value:
+        return int(values[self.base] == self.equal_to)
+
+    def problems(self, columns: Mapping[str, Column]) -> Iterable[str]:
+        yield from Derived.problems(self, columns)
+        base = columns.get(self.base)
+        if base is not None and type(self.equal_to) is not base.kind.python:
+            yield f"column {self.column.name!r}: {self.base!r} is {base.kind}, and never {self.equal_to!r}"
+        if isinstance(self.equal_to, str) and len(self.equal_to.encode()) > MAX_EQUAL_BYTES:
+            yield f"column {self.column.name!r}: {self.equal_to!r} has more than {MAX_EQUAL_BYTES} bytes"
+
+
+MAX_EQUAL_BYTES = 12
+"""Of a text in UTF-8 that others are compared with: so many stand in a column's cells themselves."""
+
+DERIVED: Mapping[str, type[Derived]] = {kind.key: kind for kind in (Difference, Coalesce, Addition, Equals)}
+"""By their word in definition files. How they are read there: `app.definitions.derived`; how columns of them are made:
 `app.engine.core.records.derived`, and `spark_batch.source.derived`; a line a kind in each."""

@@ -137,6 +137,10 @@ class Source:
         chosen_from = next((one.chosen_from for one in self.derived if one.column.name == name), ())
         return widest([self.by_name[column] for column in chosen_from or (name,)])
 
+    def is_same_record(self, other: Source) -> bool:
+        """Whether both are of the same topics and columns, whatever else is derived from them."""
+        return (self.topics, self.columns) == (other.topics, other.columns)
+
     def topic(self, name: str) -> SourceTopic:
         """The topic of that name; KeyError if it is not of this source."""
         for topic in self.topics:
@@ -161,6 +165,8 @@ def _problems(source: Source) -> Iterable[str]:
     yield from (f"two columns are called {name!r}" for name in sorted({n for n in folded if folded.count(n) > 1}))
     for column in source.columns:
         yield from (f"column {column.name!r}: {problem}" for problem in _column_problems(column))
+    own = {column.name: column for column in source.columns}
+    yield from (problem for one in source.derived for problem in one.problems(own))
     for rule in source.rules:
         problems = (*_name_problems(rule.name), *rule_problems(rule, source.asked))
         yield from (f"rule {rule.name!r}: {problem}" for problem in problems)

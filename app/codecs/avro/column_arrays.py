@@ -146,6 +146,14 @@ class ColumnArrays:
         return pa.Array.from_buffers(pa.int64(), self.height, [valid, _buffer(column.values)])
 
 
+def short_text(text: str) -> Int64s:
+    """The two words that a text of INLINE_TEXT_BYTES at most is, in the views of a column. ValueError if longer."""
+    held = text.encode()
+    if len(held) > INLINE_TEXT_BYTES:
+        raise ValueError(f"{text!r} takes {len(held)} bytes, {INLINE_TEXT_BYTES} at most are held whole")
+    return np.frombuffer(len(held).to_bytes(4, "little") + held.ljust(INLINE_TEXT_BYTES, b"\0"), np.int64)
+
+
 def _validity(present: Present) -> pa.Buffer | None:
     return None if present.all() else _buffer(np.packbits(present, bitorder="little"))
 

@@ -1,4 +1,4 @@
-"""Every kind of part is merged by every engine, and all of them give the same; each makes every kind of column."""
+"""Every kind of part is merged by every engine, and all of them give the same."""
 
 from __future__ import annotations
 
@@ -12,8 +12,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.definitions import sources as definitions
-from app.domain.column import DERIVED
 from app.domain.contribution import contribution
 from app.domain.fingerprint import INT64_MAX, INT64_MIN, Origin, mix, pack
 from app.domain.measures import parts as m
@@ -23,13 +21,11 @@ from app.domain.source import Source, with_derived
 from app.edge.http.rows import mergers as answers
 from app.engine.core.cells import grouping
 from app.engine.core.cells import mergers as merged
-from app.engine.core.records import derived as worker_columns
 from app.rides.generator.dirt import Dirt
 from app.rides.generator.generator import Generator
 from app.rides.ride import RIDES
 from app.rides.views import VENDOR_TRIPS
 from spark_batch.folds import mergers as spark
-from spark_batch.source import derived as spark_columns
 
 CELL = st.integers(INT64_MIN, INT64_MAX)
 COLUMN = "fare_cents"
@@ -113,11 +109,6 @@ def test_a_kind_of_part_without_a_branch_is_refused_by_the_loops(op: int, take: 
     if take == 0:
         with pytest.raises(ValueError, match="no branch"):
             grouping.merge_parts(cells, here, cells.copy(), parts)
-
-
-def test_each_kind_of_derived_column_is_read_from_definitions_and_made_by_both_engines() -> None:
-    assert set(definitions.READERS) == set(DERIVED.values())
-    assert set(worker_columns.MAKERS) == set(spark_columns.MAKERS) == set(DERIVED.values())
 
 
 @pytest.mark.parametrize("op", m.Op)

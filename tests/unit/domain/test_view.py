@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 
+from app.domain.column import Equals
 from app.domain.errors import DefinitionError
 from app.domain.measures.kinds import SUM_BOUND, Count, First, Histogram, Max, Min, Sum
 from app.domain.source import Action, Coalesce, Column, Difference, Rule, Source, SourceTopic
@@ -122,7 +123,7 @@ def test_all_mistakes_are_told_at_once_under_the_view_s_name() -> None:
         replace(VIEW, source=with_columns(lambda c: replace(c, help="other words"))),
         replace(VIEW, source=replace(TRIPS, topics=(*TRIPS.topics, SourceTopic(2, "trips.b")))),
         replace(VIEW, source=derived(replace(AT, column=replace(AT.column, help="other words")), LENGTH)),
-        replace(VIEW, source=derived(AT, replace(LENGTH, right="at_us"))),
+        replace(VIEW, source=derived(AT, replace(LENGTH, right="ended_us"))),
         replace(VIEW, source=ruled("cents < 1")),
     ],
     ids=["name, number, help, retention", "grace", "skew", "help of measures", "help of columns",
@@ -162,7 +163,7 @@ def test_what_can_change_a_row_makes_another_version(other: View) -> None:
 
 def test_how_a_column_that_it_measures_is_derived_belongs_to_the_version() -> None:
     longest = replace(VIEW, measures=(Max("longest_us", "length_us"),))
-    other = derived(AT, replace(LENGTH, left="at_us"))
+    other = derived(AT, replace(LENGTH, left="begun_us"))
     assert replace(longest, source=other).version != longest.version
 
 
@@ -197,6 +198,12 @@ def test_a_version_is_the_same_tomorrow_for_it_stands_in_stored_keys() -> None:
         ({"topics": ()}, "it has no topic"),
         ({"topics": (SourceTopic(1, "a topic"),)}, "topic 'a topic': letters"),
         ({"name": "a/b"}, "name 'a/b'"),
+        (
+            {"derived": (AT, replace(LENGTH, left="endd_us"))},
+            "no column 'endd_us' to make it of; did you mean 'ended_us'",
+        ),
+        ({"derived": (AT, Equals(AT.column, "id", "more than twelve"))}, "'more than twelve' has more than 12 bytes"),
+        ({"derived": (AT, Equals(AT.column, "cents", "5"))}, "'cents' is integer, and never '5'"),
         ({"number": 0}, r"number 0 is not in 1\.\.65535"),
         ({"record": "a trip"}, "record 'a trip' is no name of an Avro record"),
         ({"skew_seconds": -1}, "skew_seconds may not be negative"),
