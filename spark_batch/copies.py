@@ -18,6 +18,7 @@ from app.base.names import advances_topic, changelog_topic, quarantine_topic, su
 from app.base.registry.client import Registry
 from app.base.registry.schemas import RegistrySchemas
 from app.domain.advance import Advance, obeyed
+from app.domain.catalogue import TaskGroup
 from app.domain.obeyed import source_rules_of
 from app.domain.records import Place, TopicPartition
 from app.domain.source import Source
@@ -40,15 +41,15 @@ REQUEST_TIMEOUT_SECONDS = 30.0
 COMPACTION_LAG = "min.compaction.lag.ms"
 
 
-def copy_exports(run: Reconciliation, source: Source, views: Sequence[View]) -> dict[str, list[Export]]:
+def copy_exports(run: Reconciliation, group: TaskGroup, views: Sequence[View]) -> dict[str, list[Export]]:
     """Each view's rows, task by task, as the workers export them."""
-    partitions = range(run.partition_count(source.topics[0].name))
-    return {view.name: fetch_exports(run.worker_url, view, partitions, run.work / "live" / view.name) for view in views}
+    partitions, folder = range(run.partition_count(group.sources[0].topics[0].name)), run.work / "live"
+    return {view.name: fetch_exports(run.worker_url, group, view, partitions, folder / view.name) for view in views}
 
 
-def copy_changelog(run: Reconciliation, source: Source, cuts: Sequence[TaskCut]) -> DataFrame:
-    """A copy of the changelog's rows at the cut; Inconclusive if it was taken too late to be trusted."""
-    topic = changelog_topic(run.settings.app_id, source.name)
+def copy_changelog(run: Reconciliation, group: TaskGroup, source: Source, cuts: Sequence[TaskCut]) -> DataFrame:
+    """A copy of the changelog's rows of a source's views at the cut; Inconclusive if taken too late to be trusted."""
+    topic = changelog_topic(run.settings.app_id, group.name)
     places = {TopicPartition(topic, cut.partition) for cut in cuts}
     with told_by(run.cluster):
         starts = run.cluster.log_starts(places)

@@ -22,6 +22,7 @@ from app.base.kafka.committed import LogRefused, LogSilent
 from app.base.kafka.topic_admin import topic_states
 from app.base.settings import Settings
 from app.domain.advance import Advance
+from app.domain.catalogue import TaskGroup
 from app.domain.marker import MOST_SCHEMAS
 from app.domain.naming.evidence import Translator
 from app.domain.source import Source
@@ -50,7 +51,7 @@ twice meets a few thousand rows."""
 def reconcile(
     settings: Settings,
     session: AbstractContextManager[SparkSession],
-    views: Sequence[View],
+    groups: Sequence[TaskGroup],
     *,
     worker_url: str,
     output: Path,
@@ -58,7 +59,7 @@ def reconcile(
     progress: Progressing = lambda words: nullcontext(),
     translator: Translator | None = None,
 ) -> Report:
-    """Check the views and write the report below `output`. Only a crash raises; no verdict is a verdict too.
+    """Check the groups' views and write the report below `output`. Only a crash raises; no verdict is a verdict too.
 
     `session` is entered once the cluster has answered, and left before the report is written. `latest.json` in
     `output` says that the run began, and at its end what it found. Copies of rows and records, often gigabytes, are
@@ -66,14 +67,16 @@ def reconcile(
     difference is LOGIC.
     """
     report = _new_report(settings)
+    views = [view for group in groups for view in group.views]
     verdicts = LastVerdicts(output, settings.app_id)
     verdicts.write_begun([view.name for view in views], report.begun)
     try:
         _require_cluster(settings)
         with session as spark:
             run = Reconciliation(settings, spark, worker_url, work, report, progress, translator)
-            for source, of_source in _by_source(views):
-                report.views += _reconcile_source(run, source, of_source)
+            for group in groups:
+                for source, of_source in _by_source(group.views):
+                    report.views += _reconcile_source(run, group, source, of_source)
         report.verdict = Verdict.MATCH if all(view.is_right for view in report.views) else Verdict.MISMATCH
     except (NoVerdict, LogSilent, LogRefused, RegistryUnavailable) as error:
         report.verdict = Verdict.INVALID if isinstance(error, Invalid | LogRefused) else Verdict.INCONCLUSIVE
@@ -85,16 +88,16 @@ def reconcile(
     return report
 
 
-def _reconcile_source(run: Reconciliation, source: Source, views: Sequence[View]) -> list[ViewReport]:
+def _reconcile_source(run: Reconciliation, group: TaskGroup, source: Source, views: Sequence[View]) -> list[ViewReport]:
     with run.step("exports", "fetching the workers' rows"):
-        exports = copy_exports(run, source, views)
+        exports = copy_exports(run, group, views)
     cuts = [export.cut for of_view in exports.values() for export in of_view]
     with run.step("checks", "checking that the topics hold what the cut claims"):
         _check(run, cuts)
         advances = copy_advances(run, source, cuts)
-        told = read_told(run.client, run.settings.app_id, source, cuts)
+        told = read_told(run.client, run.settings.app_id, group, cuts)
     with run.step("changelog", "copying the changelog up to the same position"):
-        stored = copy_changelog(run, source, cuts)
+        stored = copy_changelog(run, group, source, cuts)
     with run.step("read", "reading and decoding the source records"):
         records = copy_records(run, source, views, cuts)
     marked = with_watermark(records, source, advances).cache()

@@ -5,7 +5,7 @@ One catalogue is made from the settings, and all that works with views is given 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TypeVar
@@ -32,6 +32,11 @@ class TaskGroup:
     joins: tuple[Join, ...] = ()
     alerts: tuple[Alert, ...] = ()
     branches: tuple[Branch, ...] = ()
+
+    @property
+    def number(self) -> int:
+        """Its first source's, as markers have it."""
+        return self.sources[0].number
 
     @property
     def name(self) -> str:
@@ -73,6 +78,11 @@ class Catalogue:
         """Views that publish one final row per window and group."""
         return tuple(view for group in self.groups for view in group.finals)
 
+    def over(self, views: Collection[View]) -> list[TaskGroup]:
+        """The groups of these views, each with those of them alone that are its own."""
+        narrowed = (replace(group, views=tuple(view for view in group.views if view in views)) for group in self.groups)
+        return [group for group in narrowed if group.views]
+
     def view(self, name: str) -> View:
         """The view of that name; KeyError naming those there are."""
         return _named(name, self.views, "view")
@@ -85,6 +95,17 @@ class Catalogue:
     def by_topic(self) -> Mapping[str, Source]:
         """The source that each topic of records is of."""
         return {topic.name: source for source in self.sources for topic in source.topics}
+
+    @cached_property
+    def passed_on(self) -> frozenset[str]:
+        """Topics that joins and alerts of a group write and groups behind it read."""
+        passed_on: set[str] = set()
+        given: dict[str, Source] = {}
+        for group in self.groups:
+            read = {topic.name: source for source in group.sources for topic in source.topics}
+            passed_on |= {name for name, source in read.items() if name in given and given[name].is_same_record(source)}
+            given |= {one.output.name: one.source for one in group.pairing}
+        return frozenset(passed_on)
 
     def group_of(self, source: Source) -> TaskGroup:
         """The task group that reads a source of the catalogue."""

@@ -18,11 +18,11 @@ from pyspark.sql import functions as F  # noqa: N812 - as everywhere in Spark
 from app.base import names
 from app.base.kafka.committed import committed
 from app.codecs.stored.corrections import CorrectionOutcome, read_outcome
+from app.domain.catalogue import TaskGroup
 from app.domain.corrections.corrected import Applied, fold_corrections
 from app.domain.corrections.correction import adds_up, fits
 from app.domain.difference import Fate
 from app.domain.rows import Cells, RowKey
-from app.domain.source import Source
 from app.domain.view import View
 from spark_batch.source.places import ORIGIN
 from spark_batch.stored.cut import TaskCut
@@ -39,9 +39,11 @@ class ToldCorrections(NamedTuple):
     outcomes: Sequence[CorrectionOutcome]
 
 
-def read_told(client: Mapping[str, Any], application: str, source: Source, cuts: Sequence[TaskCut]) -> ToldCorrections:
+def read_told(
+    client: Mapping[str, Any], application: str, group: TaskGroup, cuts: Sequence[TaskCut]
+) -> ToldCorrections:
     """The outcomes of all tasks that have judged a correction; `client`: librdkafka's options."""
-    topic = names.corrections_topic(application, source.name)
+    topic = names.corrections_topic(application, group.name)
     judged = sorted({cut.partition for cut in cuts if topic in cut.marker.inputs and _judged(cut, topic)})
     told_in = names.corrected_topic(application)
     messages = (message for partition in judged for message in committed(client, told_in, partition))

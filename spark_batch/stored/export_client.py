@@ -13,6 +13,7 @@ from pyspark.sql import DataFrame, SparkSession
 from app.base.asking import Unanswered
 from app.base.exported import exported
 from app.codecs.stored.export import ExportMetadata, check_digest, read_export
+from app.domain.catalogue import TaskGroup
 from app.domain.errors import LayoutError
 from app.domain.view import View
 from spark_batch.errors import Inconclusive, Invalid
@@ -30,13 +31,15 @@ class Export:
     file: Path
 
 
-def fetch_exports(worker_url: str, view: View, partitions: Sequence[int], folder: Path) -> list[Export]:
+def fetch_exports(
+    worker_url: str, group: TaskGroup, view: View, partitions: Sequence[int], folder: Path
+) -> list[Export]:
     """All tasks' exports of a view, saved below `folder`.
 
     Raises Inconclusive where the workers are not ready, Invalid where what they send is not what it says.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    return [_fetch(worker_url, view, partition, folder) for partition in partitions]
+    return [_fetch(worker_url, group, view, partition, folder) for partition in partitions]
 
 
 def live_rows(spark: SparkSession, view: View, exports: Sequence[Export]) -> DataFrame:
@@ -50,7 +53,7 @@ def as_rows(view: View, partition: int, table: pa.Table) -> pa.Table:
     return pa.table([task, *table.columns], names=[*key_columns(view), *cell_columns(view)])
 
 
-def _fetch(worker_url: str, view: View, partition: int, folder: Path) -> Export:
+def _fetch(worker_url: str, group: TaskGroup, view: View, partition: int, folder: Path) -> Export:
     path = f"/v1/views/{view.name}/export"
     try:
         received = exported(worker_url, view.name, partition, is_proxied=True)
@@ -64,7 +67,7 @@ def _fetch(worker_url: str, view: View, partition: int, folder: Path) -> Export:
         check_digest(view, metadata, table)
     except LayoutError as error:
         raise Invalid(f"GET {path}?partition={partition}: {error}") from error
-    _check_marker(view, partition, metadata)
+    _check_marker(group, view, partition, metadata)
     rows = as_rows(view, partition, table)
     if (keys := rows.group_by(key_columns(view)).aggregate([]).num_rows) != rows.num_rows:
         raise Invalid(f"the export of {view.name} partition {partition} has {rows.num_rows} rows for {keys} keys")
@@ -74,12 +77,12 @@ def _fetch(worker_url: str, view: View, partition: int, folder: Path) -> Export:
     return Export(cut, metadata.row_count, metadata.digest, file)
 
 
-def _check_marker(view: View, partition: int, metadata: ExportMetadata) -> None:
+def _check_marker(group: TaskGroup, view: View, partition: int, metadata: ExportMetadata) -> None:
     """The export is the one asked for, and its marker speaks of it."""
     marker = metadata.marker
-    if (metadata.partition, marker.partition, marker.source) != (partition, partition, view.source.number):
+    if (metadata.partition, marker.partition, marker.source) != (partition, partition, group.number):
         raise Invalid(
-            f"export of {view.name} partition {partition} came with the marker of source {marker.source} "
+            f"export of {view.name} partition {partition} came with the marker of group {marker.source} "
             f"partition {marker.partition}: the worker mixed up its tasks"
         )
     position = marker.views.get(view.name)

@@ -23,7 +23,7 @@ from app.domain.marker import OffsetRange
 from app.domain.records import Reason
 from app.domain.view import View
 from app.rides.ride import RIDES
-from app.rides.views import VIEWS
+from app.rides.shipped import SHIPPED
 from app.topics import source_topics
 from spark_batch.reconcile import reconcile
 from spark_batch.source import schemas_held
@@ -157,7 +157,7 @@ def test_without_a_broker_the_run_is_inconclusive(spark: SparkSession, tmp_path:
     (port,) = free_ports(1)
     settings = Settings.load(data_dir=tmp_path, kafka={"bootstrap_server": f"127.0.0.1:{port}"})
     report = reconcile(
-        settings, lent(spark), VIEWS, worker_url="http://127.0.0.1:1", output=tmp_path, work=tmp_path / "work"
+        settings, lent(spark), SHIPPED.groups, worker_url="http://127.0.0.1:1", output=tmp_path, work=tmp_path / "work"
     )
     assert report.verdict is Verdict.INCONCLUSIVE
     assert f"no broker answers at 127.0.0.1:{port}" in str(report.reason)
@@ -167,7 +167,7 @@ def test_without_a_worker_the_run_is_inconclusive(small_world: World, spark: Spa
     (port,) = free_ports(1)
     url = f"http://127.0.0.1:{port}"
     report = reconcile(
-        small_world.settings, lent(spark), small_world.views, worker_url=url, output=tmp_path, work=tmp_path / "work"
+        small_world.settings, lent(spark), small_world.groups, worker_url=url, output=tmp_path, work=tmp_path / "work"
     )
     assert report.verdict is Verdict.INCONCLUSIVE
     assert "is a worker running there?" in str(report.reason)

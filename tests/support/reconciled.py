@@ -111,7 +111,7 @@ def check(
         report = reconcile(
             world.settings,
             lent(spark),
-            world.views,
+            world.groups,
             worker_url=url,
             output=folder,
             work=folder / "work",

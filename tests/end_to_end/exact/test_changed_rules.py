@@ -16,6 +16,7 @@ from app.domain.obeyed import rules_of
 from app.domain.oracle.view_fold import fold
 from app.domain.rows import Cells, RowKey
 from app.rides.ride import RIDES
+from app.rides.shipped import SHIPPED
 from app.rides.views import VIEWS, ZONE_DEMAND
 from spark_batch.reconcile import reconcile
 from tests.support.apps.noon import RELEASE, RULES
@@ -60,7 +61,12 @@ def test_rules_changed_at_noon_and_in_the_evening_leave_every_figure_exact(
         assert_exact_by_epochs(world, started)
         assert_told_over_http(world, started[0])
         report = reconcile(
-            world, lent(spark), VIEWS, worker_url=started[0].url, output=tmp_path / "reports", work=tmp_path / "work"
+            world,
+            lent(spark),
+            SHIPPED.groups,
+            worker_url=started[0].url,
+            output=tmp_path / "reports",
+            work=tmp_path / "work",
         )
         assert (report.verdict, report.reason) == (Verdict.MATCH, None)
         assert any("floor_us" in entry.name for view in report.views for entry in view.ledger)

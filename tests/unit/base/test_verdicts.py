@@ -16,6 +16,7 @@ from app.edge.cli.tables.status import _checked, _verdict
 from app.edge.http.context import Edge, ServedGroup
 from app.edge.http.page.verdicts import NONE_YET, UNREADABLE, card
 from app.rides.ride import RIDES
+from app.rides.shipped import SHIPPED
 from app.rides.views import VENDOR_TRIPS, VIEWS, ZONE_DEMAND
 from spark_batch import reconcile
 from spark_batch.errors import Inconclusive
@@ -36,7 +37,7 @@ def run_that(fails_with: Exception, output: Path, monkeypatch: pytest.MonkeyPatc
 
     monkeypatch.setattr(reconcile, "_require_cluster", fail)
     reconcile.reconcile(
-        Settings.load(), nullcontext(), VIEWS, worker_url="http://nowhere", output=output, work=output / "work"
+        Settings.load(), nullcontext(), SHIPPED.groups, worker_url="http://nowhere", output=output, work=output / "work"
     )
 
 

@@ -13,7 +13,7 @@ from app.edge.cli.common import bootstrap_option, echo_json, json_option, load_c
 
 if TYPE_CHECKING:
     from app.base.settings import Settings
-    from app.domain.catalogue import Catalogue
+    from app.domain.catalogue import Catalogue, TaskGroup
     from app.domain.records import Record
     from app.domain.rows import Cells
     from app.domain.view import View
@@ -64,9 +64,10 @@ def command(
 
     unwind_on_term()
     settings = load_settings(bootstrap_server)
-    views = _views(load_catalogue(settings), names)
+    catalogue = load_catalogue(settings)
+    groups = catalogue.over(_views(catalogue, names))
     url = worker_url or settings.worker.local_url
-    report, folder = _run(settings, views, url, output or settings.data_dir / "reconciliation", quiet=as_json)
+    report, folder = _run(settings, groups, url, output or settings.data_dir / "reconciliation", quiet=as_json)
     if as_json:
         echo_json(report.as_json())
     else:
@@ -76,7 +77,7 @@ def command(
     return report.verdict.exit_code
 
 
-def _run(settings: Settings, views: list[View], url: str, output: Path, *, quiet: bool) -> tuple[Report, Path]:
+def _run(settings: Settings, groups: list[TaskGroup], url: str, output: Path, *, quiet: bool) -> tuple[Report, Path]:
     from app.base.files.working_directory import working_directory
 
     with _progress(quiet) as progress, working_directory(output / "work") as work:
@@ -85,7 +86,7 @@ def _run(settings: Settings, views: list[View], url: str, output: Path, *, quiet
         report = reconcile(
             settings,
             _spark(settings, work / "spark", progress),
-            views,
+            groups,
             worker_url=url,
             output=output,
             work=work / "copies",

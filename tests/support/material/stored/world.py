@@ -19,6 +19,7 @@ from app.base.kafka.cluster import Cluster
 from app.base.names import advances_topic, changelog_topic, quarantine_topic
 from app.base.settings import Settings
 from app.domain.advance import Advance
+from app.domain.catalogue import TaskGroup
 from app.domain.marker import Marker
 from app.domain.records import Record, TopicPartition
 from app.domain.rows import Cells, RowKey
@@ -65,6 +66,11 @@ class World:
     @property
     def view(self) -> View:
         return self.views[0]
+
+    @property
+    def groups(self) -> list[TaskGroup]:
+        """As a run checks them."""
+        return [TaskGroup((self.source,), self.views)]
 
     @property
     def changelog_topic(self) -> str:
