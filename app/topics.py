@@ -36,12 +36,13 @@ def topics(settings: Settings, catalogue: Catalogue | None = None) -> tuple[Topi
 
 def needed_topics(settings: Settings, catalogue: Catalogue | None = None) -> tuple[Topic, ...]:
     """Those without which no worker starts: all but what is only joined to answers."""
-    groups = (catalogue or shipped(settings)).groups
+    catalogue = catalogue or shipped(settings)
+    groups, passed_on = catalogue.groups, catalogue.passed_on
     read = [topic for group in groups for source in group.sources for topic in source_topics(settings, source)]
     written = {topic.name: topic for group in groups for topic in written_topics(settings, group)}
-    if both := [topic.name for topic in read if topic.name in written]:
+    if both := [topic.name for topic in read if topic.name in written.keys() - passed_on]:
         raise DefinitionError("a source cannot read what the application writes", both)
-    return (*read, *written.values())
+    return (*(topic for topic in read if topic.name not in passed_on), *written.values())
 
 
 def written_topics(settings: Settings, group: TaskGroup) -> tuple[Topic, ...]:

@@ -9,7 +9,8 @@ from typing import NamedTuple
 from app.base.settings import Settings
 from app.domain.catalogue import Catalogue, TaskGroup
 from app.rides.branches import AMOUNTS
-from app.rides.lifecycle.pairing import FARED_STARTS, LONG_RIDES
+from app.rides.lifecycle.pairing import FARED, FARED_STARTS, LONG_RIDES
+from app.rides.lifecycle.questions import FARED_QUESTIONS, LIFE_QUESTIONS
 from app.rides.lifecycle.sources import FARES, RIDE_EVENTS
 from app.rides.lifecycle.views import LIFE_VIEWS
 from app.rides.questions import QUESTIONS
@@ -35,10 +36,15 @@ def _with_ride_options(settings: Settings, rides: TaskGroup) -> TaskGroup:
     return replace(rides, views=views, branches=(AMOUNTS,) if settings.branches else ())
 
 
+def _with_life_questions(settings: Settings, lives: TaskGroup) -> TaskGroup:
+    return replace(lives, views=(*lives.views, *LIFE_QUESTIONS)) if settings.questions else lives
+
+
 LIVES = TaskGroup((RIDE_EVENTS, FARES), LIFE_VIEWS, joins=(FARED_STARTS,), alerts=(LONG_RIDES,))
 SOURCES = (
     Brought(TaskGroup((RIDES,), VIEWS), with_options=_with_ride_options),
-    Brought(LIVES, is_on=lambda settings: settings.lifecycle),
+    Brought(LIVES, is_on=lambda settings: settings.lifecycle, with_options=_with_life_questions),
+    Brought(TaskGroup((FARED,), FARED_QUESTIONS), is_on=lambda settings: settings.lifecycle and settings.questions),
 )
 """One line for each: topics, schemas, tables, HTTP, page, status, Spark and the reconciliation follow."""
 

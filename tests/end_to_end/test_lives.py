@@ -1,10 +1,15 @@
-"""Starts meet their fares and long rides are told, each once, through kill -9 of the worker that does it."""
+"""Starts meet their fares and long rides are told, each once, through kill -9 of the worker that does it; and
+views over all of it, over what was joined too, are exact."""
 
 from __future__ import annotations
 
 from collections import Counter
 from pathlib import Path
 
+import pytest
+from pyspark.sql import SparkSession
+
+from app.base.files.verdicts import Verdict
 from app.base.kafka.topic_admin import create_topics
 from app.base.settings import Settings
 from app.domain.oracle.alert_fold import fold_alert
@@ -12,29 +17,42 @@ from app.domain.oracle.join_fold import fold_join
 from app.domain.pairs.alert import END_ORIGIN, START_ORIGIN
 from app.domain.pairs.join import LEFT_ORIGIN, RIGHT_ORIGIN, Side
 from app.domain.records import Record
+from app.domain.source import Source
 from app.edge.cli.records.lifecycle_sending import send_lifecycle
 from app.rides.lifecycle.lifecycle import Lifecycle
-from app.rides.lifecycle.pairing import FARED_STARTS, LONG_RIDES
+from app.rides.lifecycle.pairing import FARED, FARED_STARTS, LONG_RIDES
+from app.rides.lifecycle.questions import FARED_QUESTIONS, LIFE_QUESTIONS, TAXIS
 from app.rides.lifecycle.sources import FARES, RIDE_EVENTS
+from app.rides.lifecycle.views import PAYMENTS
+from app.rides.shipped import shipped
 from app.topics import needed_topics
+from spark_batch.findings.report import Report
+from spark_batch.reconcile import reconcile
+from tests.support.machine.spark import lent
 from tests.support.machine.waiting import wait_for
 from tests.support.machine.workers import Worker
-from tests.support.machine.world import delete_records, markers
+from tests.support.machine.world import assert_exact, delete_records, markers
 from tests.support.truth import log_ends, records_of
 
 RIDES_EACH = 700
+SWITCHED_ON = {"FLAGFALL_LIFECYCLE": "true", "FLAGFALL_QUESTIONS": "true"}
 LIVES = Lifecycle(5, rides_per_day=3_000)
 """So few a day that hours pass, in which halves that nobody meets leave, and rides that have no end are told."""
+
+RECOMPUTED = (PAYMENTS, TAXIS, *FARED_QUESTIONS)
 
 Pairs = Counter[tuple[int | None, int | None]]
 
 
-def test_every_start_meets_its_fare_once_and_long_rides_are_told(world: Settings, tmp_path: Path) -> None:
-    on = world.model_copy(update={"lifecycle": True})
+@pytest.mark.spark
+def test_every_start_meets_its_fare_once_and_long_rides_are_told(
+    world: Settings, spark: SparkSession, tmp_path: Path
+) -> None:
+    on = world.model_copy(update={"lifecycle": True, "questions": True})
     create_topics(on.kafka, needed_topics(on))
     for source in (RIDE_EVENTS, FARES, FARED_STARTS.source, LONG_RIDES.source):
         delete_records(on, log_ends(on, source))
-    started = [Worker(on, tmp_path / f"{i}.log", {"FLAGFALL_LIFECYCLE": "true"}) for i in range(2)]
+    started = [Worker(on, tmp_path / f"{i}.log", SWITCHED_ON) for i in range(2)]
     try:
         wait_for(lambda: all(one.is_ready() for one in started), "workers are ready", started)
         send_lifecycle(on, LIVES, 0, RIDES_EACH, None, quiet=True)
@@ -43,9 +61,17 @@ def test_every_start_meets_its_fare_once_and_long_rides_are_told(world: Settings
         started[0].kill()  # while they are under way
         expected = due(on)
         wait_for(
-            lambda: covers(on) and has_as_many(told(on), expected), "as much is told as there must be", started[1:]
+            lambda: covers(on, RIDE_EVENTS, FARES) and has_as_many(told(on), expected),
+            "as much is told as there must be",
+            started[1:],
         )
         assert told(on) == expected
+        wait_for(lambda: covers(on, FARED), "what was joined is read", started[1:])
+        assert_exact(on, started[1:], LIFE_QUESTIONS)
+        assert_exact(on, started[1:], FARED_QUESTIONS)
+        report = checked(on, spark, started[1].url, tmp_path)
+        assert (report.verdict, report.reason) == (Verdict.MATCH, None)
+        assert {one.view for one in report.views} == set(RECOMPUTED)
     finally:
         for one in started:
             one.kill()
@@ -53,6 +79,12 @@ def test_every_start_meets_its_fare_once_and_long_rides_are_told(world: Settings
     assert {left is None or right is None for left, right in pairs} == {True, False}
     assert alerts
     assert set(pairs.values()) == set(alerts.values()) == {1}
+
+
+def checked(settings: Settings, spark: SparkSession, url: str, folder: Path) -> Report:
+    """What Spark says of the views over both sources of a group, and over what is joined of them."""
+    groups = shipped(settings).over(RECOMPUTED)
+    return reconcile(settings, lent(spark), groups, worker_url=url, output=folder / "reports", work=folder / "work")
 
 
 def due(settings: Settings) -> tuple[Pairs, Pairs]:
@@ -90,10 +122,10 @@ def _origins(records: list[Record], first: str, second: str) -> Pairs:
     return pairs
 
 
-def covers(settings: Settings) -> bool:
-    """Whether the markers of all tasks are at the ends of their topics."""
-    ends = log_ends(settings, RIDE_EVENTS) | log_ends(settings, FARES)
+def covers(settings: Settings, *sources: Source) -> bool:
+    """Whether the markers of all tasks of a group are at the ends of its topics."""
+    ends = {place: end for source in sources for place, end in log_ends(settings, source).items()}
     return all(
-        (found := markers(settings, partition, RIDE_EVENTS)) and found[-1].inputs[topic].next_offset >= end
+        (found := markers(settings, partition, sources[0])) and found[-1].inputs[topic].next_offset >= end
         for (topic, partition), end in ends.items()
     )

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from app.domain.column import Addition
 from app.domain.pairs.alert import Alert
 from app.domain.pairs.half import Half, Only
 from app.domain.pairs.join import Either, Join, JoinKind, Side, Taken
-from app.domain.source import SourceTopic
+from app.domain.source import Column, Kind, SourceTopic
 from app.rides.lifecycle.sources import END, FARES, RIDE_EVENTS, START
+from app.rides.ride import CENTS_LIMIT
 
 HOUR_SECONDS = 3600
 
@@ -33,6 +37,7 @@ FARED_STARTS = Join(
         Taken("total_cents", Side.RIGHT, "total_cents"),
         Taken("payment_type", Side.RIGHT, "payment_type"),
         Taken("started_at_us", Side.LEFT, "happened_at_us"),
+        Taken("paid_at_us", Side.RIGHT, "paid_at_us"),
         Either("known_at_us", "happened_at_us", "paid_at_us"),
     ),
     key="ride_id",
@@ -40,6 +45,17 @@ FARED_STARTS = Join(
     output=SourceTopic(7, "rides.fared"),
     help="starts of rides with what was paid for them, and either without the other",
 )
+
+FARED = replace(
+    FARED_STARTS.source,
+    derived=(
+        Addition(
+            Column("paid_cents", Kind.INTEGER, True, -2 * CENTS_LIMIT, 2 * CENTS_LIMIT, "fare and tip"),
+            ("fare_cents", "tip_cents"),
+        ),
+    ),
+)
+"""What the join gives, as a source of its own."""
 
 LONG_RIDES = Alert(
     number=1,

@@ -5,8 +5,9 @@ Both topics have the ride id as their key, so all records of a ride are in one t
 
 from __future__ import annotations
 
+from app.domain.column import Equals
 from app.domain.event_time import YEAR_2000_US, YEAR_2100_US
-from app.domain.source import Column, Kind, Source, SourceTopic
+from app.domain.source import Action, Column, Kind, Rule, Source, SourceTopic
 from app.rides.ride import CENTS_LIMIT
 
 START, END = "START", "END"
@@ -39,6 +40,11 @@ RIDE_EVENTS = Source(
         Column("zone", Kind.IDENTIFIER, True, 1, 265, "TLC zone; null where the service publishes none"),
         _at("happened_at_us", "meter engaged (START) or disengaged (END)"),
     ),
+    derived=(
+        Equals(Column("is_start", Kind.INTEGER, False, 0, 1, "1 for a START"), "kind", START),
+        Equals(Column("is_end", Kind.INTEGER, False, 0, 1, "1 for an END"), "kind", END),
+    ),
+    rules=(Rule("nowhere", Action.COUNT, "zone is null", "the service publishes no zone"),),
     key="ride_id",
     reported_at="happened_at_us",
     id="ride_id",

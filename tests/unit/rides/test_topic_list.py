@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from app.base.kafka.demands import entry_demands
 from app.base.kafka.topic import Topic
 from app.base.settings import Settings
 from app.definitions.registered import value_schemas
+from app.domain.catalogue import Catalogue, TaskGroup
+from app.domain.errors import DefinitionError
 from app.domain.oracle.branch_fold import topic_of
+from app.domain.source import SourceTopic
 from app.rides.branches import AMOUNTS
+from app.rides.lifecycle.pairing import FARED, FARED_STARTS
+from app.rides.lifecycle.questions import FARED_QUESTIONS
 from app.rides.questions import QUESTIONS
 from app.rides.ride import RIDES
-from app.rides.shipped import shipped
+from app.rides.shipped import LIVES, shipped
 from app.rides.views import CLEANLINESS
 from app.topics import (
     application_topics,
@@ -112,6 +119,26 @@ def test_life_cycles_have_topics_only_if_the_settings_say_so(settings: Settings)
     lives = {"ride_events", "fares", "rides.fared", "rides.long", "cabs.unmatched", "cabs-ride_events-changelog"}
     assert not lives & {topic.name for topic in topics(settings)}
     assert lives < {topic.name for topic in topics(on)}
+
+
+def test_what_is_joined_is_read_by_a_group_of_its_own_and_listed_once(settings: Settings) -> None:
+    on = settings.model_copy(update={"lifecycle": True, "questions": True})
+    assert shipped(on).group(FARED.name).views == FARED_QUESTIONS
+    assert [topic.name for topic in topics(on)].count(FARED_STARTS.output.name) == 1
+
+
+@pytest.mark.parametrize(
+    "groups",
+    [
+        (TaskGroup((FARED,), ()), LIVES),  # what is written behind it, as by itself, would be read in a circle
+        (LIVES, TaskGroup((replace(FARED, columns=FARED.columns[1:], key="zone"),), ())),
+        (LIVES, TaskGroup((replace(FARED, topics=(SourceTopic(9, "windows.payments"),)),), ())),
+    ],
+    ids=["in a circle", "another record", "finals"],
+)
+def test_nothing_else_that_the_application_writes_is_read(settings: Settings, groups: tuple[TaskGroup, ...]) -> None:
+    with pytest.raises(DefinitionError, match="a source cannot read what the application writes"):
+        topics(settings, Catalogue(groups))
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ import pytest
 import yaml
 
 from app.domain.windows.kinds import KINDS
+from app.rides.lifecycle.questions import LIFE_QUESTIONS
 from app.rides.questions import QUESTIONS
 from app.rides.shipped import SOURCES
 from app.rides.views import CLEANLINESS
@@ -62,7 +63,8 @@ def test_pages_say_which_numbers_are_taken() -> None:
     sources = max(source.number for group in groups for source in group.sources)
     written = [one.output.number for group in groups for one in (*group.joins, *group.alerts)]
     topics = max(topic.number for group in groups for source in group.sources for topic in source.topics)
-    views = max(view.number for view in (*(view for group in groups for view in group.views), CLEANLINESS, *QUESTIONS))
+    switched_on = (CLEANLINESS, *QUESTIONS, *LIFE_QUESTIONS)
+    views = max(view.number for view in (*(view for group in groups for view in group.views), *switched_on))
     contributing, definitions = ((CHECKOUT / name).read_text() for name in ("CONTRIBUTING.md", "docs/definitions.md"))
     taken = sources, max(topics, *written), views
     assert "sources 1 to {0}, views 1 to {2}, topics 1 to {1}".format(*taken) in contributing

@@ -1,0 +1,97 @@
+"""Every example of docs/questions.md about taxis and drivers tells what Polars makes of starts, ends and fares."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from itertools import product
+from pathlib import Path
+from typing import NamedTuple
+
+import polars as pl
+import pytest
+
+from app.domain.rows import Cells, RowKey
+from app.domain.source import Source
+from app.domain.view import View
+from app.rides.lifecycle.dirt import LifecycleDirt
+from app.rides.lifecycle.lifecycle import Lifecycle
+from app.rides.lifecycle.pairing import FARED, FARED_STARTS
+from app.rides.lifecycle.questions import DRIVER_HOURS, PAID_FARES, SHIFTS, TAXIS
+from app.rides.lifecycle.sources import END, FARES, RIDE_EVENTS, START
+from app.testkit.harness import Harness
+from tests.streaming.questions.answers import EXAMPLES, assert_tells, examples_of
+from tests.support.http import Serve, server_of, url_of
+from tests.support.material.stored.tables import ready_directory, task_of
+
+VIEWS = (TAXIS, SHIFTS, DRIVER_HOURS, PAID_FARES)
+TASKS = 2
+LATEST = pl.col("happened_at_us").arg_max()
+MEASURES = {
+    "events": pl.len(),
+    "last_us": pl.col("happened_at_us").max(),
+    "first_us": pl.col("happened_at_us").min(),
+    "length_us": pl.col("happened_at_us").max() - pl.col("happened_at_us").min(),
+    "is_empty": (pl.col("kind") == END).cast(pl.Int64).get(LATEST),
+    "is_nowhere": pl.col("zone").is_null().cast(pl.Int64).get(LATEST),
+}
+RIDES = {RIDE_EVENTS: (pl.col("kind") == START).sum(), FARED: pl.len()}
+
+
+class Lives(NamedTuple):
+    """Records of clean lives as views over a source read them, and the rows of all views by task."""
+
+    records: dict[str, pl.DataFrame]
+    rows: list[dict[View, dict[RowKey, Cells]]]
+
+
+@pytest.fixture(scope="module")
+def lives() -> Lives:
+    block = Lifecycle(5, rides_per_day=20_000, dirt=LifecycleDirt.none()).block(0, 4_000)
+    kit = Harness(views=[TAXIS, SHIFTS], joins=[FARED_STARTS], partitions=TASKS)
+    for source, frame in zip((RIDE_EVENTS, FARES), block, strict=True):
+        send(kit, source, frame.drop("clock_ms"))
+    latest_us = max(kit.watermark_us(source.topics[0].name) for source in (RIDE_EVENTS, FARES))
+    for source, partition in product((RIDE_EVENTS, FARES), range(TASKS)):
+        kit.advance_watermark(source.topics[0].name, latest_us + FARED_STARTS.waits_us, partition=partition)
+    of_fares = Harness(views=[DRIVER_HOURS, PAID_FARES], partitions=TASKS)
+    send(of_fares, FARED, pl.DataFrame(kit.joined(FARED_STARTS), infer_schema_length=None))
+    assert [kit.late, kit.quarantined, of_fares.late, of_fares.quarantined] == [[], [], [], []]
+    rows = [
+        {view: (kit if view.source is RIDE_EVENTS else of_fares).cells(view, partition=task) for view in VIEWS}
+        for task in range(TASKS)
+    ]
+    return Lives({RIDE_EVENTS.name: block.events, FARED.name: fared(*block)}, rows)
+
+
+def send(kit: Harness, source: Source, frame: pl.DataFrame) -> None:
+    """Its records, all of a ride in one partition, in the order of what they report."""
+    of_task = frame["ride_id"].hash(0) % TASKS
+    for task in range(TASKS):
+        records = frame.filter(of_task == task).sort(source.reported_at, maintain_order=True)
+        kit.send_all(source.topics[0].name, records.to_dicts(), partition=task)
+
+
+def fared(events: pl.DataFrame, fares: pl.DataFrame) -> pl.DataFrame:
+    """Each start with what was paid for it, if anything was."""
+    starts = events.filter(pl.col("kind") == START).rename({"happened_at_us": "started_at_us"})
+    paid = fares.select("ride_id", "fare_cents", "tip_cents", "total_cents", "paid_at_us")
+    both = starts.join(paid, on="ride_id", how="left")
+    return both.with_columns((pl.col("fare_cents") + pl.col("tip_cents")).alias("paid_cents"))
+
+
+@pytest.fixture
+async def serve(tmp_path: Path) -> AsyncIterator[Serve]:
+    async with server_of(tmp_path, VIEWS) as start:
+        yield start
+
+
+@pytest.mark.parametrize("example", examples_of(*VIEWS))
+async def test_an_example_tells_what_the_lives_say(serve: Serve, lives: Lives, example: str) -> None:
+    directory = ready_directory([task_of(task, rows) for task, rows in enumerate(lives.rows)])
+    view = next(view for view in VIEWS if view.name == example.split(maxsplit=1)[0])
+    known = MEASURES | {"rides": RIDES[view.source]}
+    await assert_tells(url_of(await serve(directory)), example, view, lives.records[view.source.name], known)
+
+
+def test_the_page_has_examples_for_every_view_over_lives() -> None:
+    assert {example.split()[0] for example in EXAMPLES} >= {view.name for view in VIEWS}
