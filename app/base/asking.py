@@ -109,6 +109,11 @@ def put(url: str, document: Mapping[str, Any], *, timeout_seconds: float) -> Ans
     return _ask("PUT", url, timeout_seconds, MOST_BYTES, json=document)
 
 
+def post(url: str, document: Mapping[str, Any], *, timeout_seconds: float) -> Answer:
+    """What is answered to a JSON document that asks. Raises Unanswered."""
+    return _ask("POST", url, timeout_seconds, MOST_BYTES, json=document)
+
+
 def bounded(
     pieces: Iterable[bytes], most_bytes: int, within_seconds: float, too_large: type[Exception] = ValueError
 ) -> Iterator[bytes]:

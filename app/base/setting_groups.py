@@ -178,6 +178,14 @@ class HttpSettings(SettingsGroup):
     """Streams of changes open at once."""
     heartbeat_seconds: WaitSeconds = 15.0
     """After so long without a change a stream says that there was none."""
+    max_statements: int = Field(default=1, ge=1)
+    """Statements of SQL answered at once, each in a process of its own."""
+    statement_seconds: WaitSeconds = 8.0
+    """The longest that one is answered."""
+    statement_memory_mb: int = Field(default=256, ge=32)
+    """What DuckDB may allocate for one, beside the rows that it reads."""
+    statement_rows: int = Field(default=100_000, ge=1)
+    """The most rows that one is answered with; ``meta.cut`` says that there were more."""
 
 
 class TopicSettings(SettingsGroup):

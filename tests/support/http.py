@@ -48,6 +48,7 @@ NEEDS_TABLES = (
     "/v1/views/zone_demand/rows",
     "/v1/views/zone_demand/export?partition=0",
     "/v1/internal/views/zone_demand/parts?partition=0",
+    "/v1/internal/tables?view=zone_demand&partition=0",
     "/v1/tasks",
     "/v1/internal/tasks?group=rides&partition=0",
     "/readyz",

@@ -77,10 +77,11 @@ def export_schema(view: View, metadata: ExportMetadata | None = None) -> pa.Sche
 
 def record_batch(view: View, windows: Int64s | None, groups: Groups, cells: Int64s) -> pa.RecordBatch:
     """Rows held in arrays as one batch of an export."""
-    columns: list[pa.Array[Any]] = [_integers(windows) if windows is not None else pa.nulls(len(cells), pa.int64())]
+    start = pa.nulls(len(cells), pa.int64()) if windows is None else integer_column(windows)
+    columns: list[pa.Array[Any]] = [start]
     for (_, text), held in zip(_groups(view), groups, strict=True):
-        columns.append(_texts(held) if text else _integers(held, nullable=True))
-    columns += [_integers(np.ascontiguousarray(cells[:, at])) for at in range(cells.shape[1])]
+        columns.append(text_column(held) if text else integer_column(held, nullable=True))
+    columns += [integer_column(np.ascontiguousarray(cells[:, at])) for at in range(cells.shape[1])]
     return pa.record_batch(columns, schema=export_schema(view))
 
 
@@ -171,7 +172,7 @@ def _arrow_type(text: bool) -> pa.DataType:
     return pa.string() if text else pa.int64()
 
 
-def _texts(texts: npt.NDArray[Any]) -> pa.Array[Any]:
+def text_column(texts: npt.NDArray[Any]) -> pa.Array[Any]:
     """Texts and nulls as a column."""
     encoded = [None if text is None else str(text).encode() for text in texts]
     lengths = np.fromiter((0 if text is None else len(text) for text in encoded), np.int32, len(encoded))
@@ -185,8 +186,11 @@ def _validity(known: npt.NDArray[np.bool_]) -> pa.Buffer:
     return pa.py_buffer(np.packbits(known, bitorder="little").tobytes())
 
 
-def _integers(numbers: Int64s, *, nullable: bool = False) -> pa.Array[Any]:
-    """The numbers without a copy. `pa.array` would import pandas: a second in which a worker does nothing."""
+def integer_column(numbers: Int64s, *, nullable: bool = False) -> pa.Array[Any]:
+    """The numbers without a copy; null where NULL_INTEGER stands, if they are `nullable`.
+
+    `pa.array` would import pandas: a second in which a worker does nothing.
+    """
     validity = _validity(numbers != NULL_INTEGER) if nullable else None
     return pa.Array.from_buffers(pa.int64(), len(numbers), [validity, pa.py_buffer(numbers.data)])
 

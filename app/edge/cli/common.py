@@ -54,12 +54,16 @@ def echo_json(facts: Any) -> None:
     click.echo(json.dumps(facts, indent=2, default=str))
 
 
-def echo_table(headings: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+def _is_number(cell: Any) -> bool:
+    return cell is None or isinstance(cell, int | float)
+
+
+def echo_table(headings: Sequence[str], rows: Iterable[Sequence[Any]], null: str = "") -> None:
     """Columns under headings; numbers to the right. Nothing is cut, whatever the width; no cell steers the terminal."""
     cells = [list(row) for row in rows]
-    texts = [["" if cell is None else printable(str(cell)) for cell in row] for row in cells]
+    texts = [[null if cell is None else printable(str(cell)) for cell in row] for row in cells]
     widths = [max(map(len, column)) for column in zip(headings, *texts, strict=True)]
-    right = [bool(cells) and all(isinstance(row[i], int) for row in cells) for i in range(len(headings))]
+    right = [bool(cells) and all(_is_number(row[i]) for row in cells) for i in range(len(headings))]
 
     def line(texts: Sequence[str]) -> str:
         padded = (c.rjust(w) if r else c.ljust(w) for c, w, r in zip(texts, widths, right, strict=True))

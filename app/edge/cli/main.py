@@ -31,6 +31,7 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "accept-loss": ("tables.accept_loss", "Go on without records that a topic lost before they were read."),
     "worker": ("worker", "Run one worker."),
     "query": ("tables.query", "Ask a running worker for rows of a view."),
+    "sql": ("tables.sql", "Ask a running worker in SQL, by a prompt too."),
     "reconcile": ("tables.reconcile", "Recompute the views from the topics, and say whether the tables are right."),
     "status": ("tables.status", "Position, lag and watermark at a glance."),
     "up": ("machine.up", "Services and two workers, left running."),

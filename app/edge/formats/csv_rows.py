@@ -19,7 +19,7 @@ def encode(rows: Iterable[Document], _meta: Document) -> bytes:
     for at, row in enumerate(map(flat, rows)):
         if at == 0:
             writer.writerow(row)
-        writer.writerow(map(_unharmed, row.values()))
+        writer.writerow(map(unharmed, row.values()))
     return text.getvalue().encode()
 
 
@@ -40,6 +40,6 @@ def _flat(name: str, value: Any) -> Iterator[tuple[str, Any]]:
         yield name, " ".join(map(str, value)) if isinstance(value, list) else value
 
 
-def _unharmed(value: Any) -> Any:
+def unharmed(value: Any) -> Any:
     """Text that a spreadsheet would run as a formula gets an apostrophe before it."""
     return f"'{value}" if isinstance(value, str) and value.startswith(FORMULA_STARTS) else value

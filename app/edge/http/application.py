@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
 
-from aiohttp import ClientSession, web
+from aiohttp import ClientSession, hdrs, web
 from aiohttp.log import server_logger
 from prometheus_client import CollectorRegistry
 
@@ -71,7 +71,8 @@ def create_app(
     app.cleanup_ctx.append(_session)
     app.on_shutdown.append(_end_streams)
     for route in ROUTES:
-        app.router.add_get(route.path, route.handler, name=route.name, expect_handler=unread_body)
+        add = app.router.add_get if route.method == hdrs.METH_GET else app.router.add_post
+        add(route.path, route.handler, name=route.name, expect_handler=unread_body)
     add_nowhere(app)
     return app
 

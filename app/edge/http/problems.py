@@ -29,6 +29,7 @@ class ProblemType(NamedTuple):
 TYPES = {
     "bad-parameter": ProblemType(400, "A parameter cannot be used"),
     "bad-cursor": ProblemType(400, "The cursor does not belong to this request"),
+    "bad-statement": ProblemType(400, "The statement is not answered"),
     "bad-request": ProblemType(400, "The request cannot be understood"),
     "not-found": ProblemType(404, "There is nothing at this address"),
     "unknown-view": ProblemType(404, "There is no such view"),

@@ -12,8 +12,8 @@ from app.edge.http.problems import Handler
 ApiDocument = dict[str, Any]
 """A part of what OpenAPI 3.1 describes."""
 
-CALLERS, WORKERS, EXPORTS, STREAMS = "callers", "workers", "exports", "streams"
-"""The gates: of what users ask, of what workers ask of each other, of exports, and of streams of changes."""
+CALLERS, WORKERS, EXPORTS, STREAMS, STATEMENTS = "callers", "workers", "exports", "streams", "statements"
+"""The gates: of what users ask, of what workers ask of each other, of exports, of streams of changes, of SQL."""
 
 ROWS = "Rows"
 """The answer that has the view's own schema, in every format that there is."""
@@ -25,9 +25,10 @@ def no_parameters(view: View | None) -> list[ApiDocument]:
 
 
 class Route(NamedTuple):
-    """A GET address; HEAD comes with it. `answer` names the schema of what it gives, `gate` what bounds it.
+    """An address; with GET comes HEAD. `answer` names the schema of what it gives, `gate` what bounds it.
 
-    `parameters` tells what it takes (of a view, where the path has one), `refuses` how else it answers, by status.
+    `parameters` tells what it takes (of a view, where the path has one), `refuses` how else it answers, by status;
+    `body` is the schema of what is sent.
     """
 
     path: str
@@ -40,3 +41,5 @@ class Route(NamedTuple):
     gate: str | None = None
     parameters: Callable[[View | None], list[ApiDocument]] = no_parameters
     refuses: Mapping[str, ApiDocument] = MappingProxyType({})
+    method: str = "GET"
+    body: ApiDocument | None = None

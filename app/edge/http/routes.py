@@ -8,12 +8,14 @@ from app.edge.http.documents import openapi, parameters
 from app.edge.http.documents.refusals import ELSEWHERE, MANY_STREAMS, NO_FORMAT, NO_ROWS, NOT_NOW, TOO_MUCH
 from app.edge.http.operation import health, metrics
 from app.edge.http.page import first_page as page
-from app.edge.http.route import CALLERS, EXPORTS, ROWS, STREAMS, WORKERS, Route
+from app.edge.http.route import CALLERS, EXPORTS, ROWS, STATEMENTS, STREAMS, WORKERS, Route
 from app.edge.http.rows import export_handler, view_handlers
+from app.edge.http.sql import sql_handler, tables_handler
+from app.edge.http.sql.gather_tables import OWN_TABLES
 from app.edge.http.tasks import task_handlers
 from app.edge.http.tasks.gather_tasks import OWN_TASKS
 
-VIEWS, TASKS, INTERNAL, OPERATION, PAGE = "views", "tasks", "internal", "operation", "page"
+VIEWS, TASKS, SQL, INTERNAL, OPERATION, PAGE = "views", "tasks", "sql", "internal", "operation", "page"
 
 ROUTES = (
     Route("/", page.page, "page", PAGE, "The first page.", media_type="text/html", gate=CALLERS, refuses=NO_ROWS),
@@ -72,6 +74,17 @@ ROUTES = (
         refuses=NOT_NOW | ELSEWHERE,
     ),
     Route(
+        "/v1/sql",
+        sql_handler.answer_statement,
+        "sql",
+        SQL,
+        "Rows of a SELECT over the views.",
+        gate=STATEMENTS,
+        refuses=NOT_NOW | TOO_MUCH,
+        method="POST",
+        body=sql_handler.StatementBody.model_json_schema(),
+    ),
+    Route(
         "/v1/tasks",
         task_handlers.list_tasks,
         "tasks",
@@ -102,6 +115,16 @@ ROUTES = (
         "Parts",
         gate=WORKERS,
         parameters=parameters.of_parts,
+        refuses=NOT_NOW | TOO_MUCH,
+    ),
+    Route(
+        OWN_TABLES,
+        tables_handler.give_tables,
+        "own_tables",
+        INTERNAL,
+        "For workers.",
+        gate=WORKERS,
+        parameters=parameters.of_own_tables,
         refuses=NOT_NOW | TOO_MUCH,
     ),
     Route("/livez", health.livez, "livez", OPERATION, "Whether the process answers.", "Alive", refuses=NOT_NOW),

@@ -22,6 +22,9 @@ from app.edge.http.query.instants import to_iso, to_us
 
 PAGE = Path(__file__).parents[3] / "docs/questions.md"
 EXAMPLES = re.findall(r"^ {4}flagfall query (.+)$", PAGE.read_text("utf-8"), re.MULTILINE)
+STATEMENTS = [
+    " ".join(words.split()) for words in re.findall(r'^ {4}flagfall sql "(.+?)"$', PAGE.read_text("utf-8"), re.M | re.S)
+]
 LIMIT = 100
 
 Asked = Mapping[str, Any]
@@ -72,6 +75,16 @@ async def assert_tells(
     for told, (window_us, row) in zip(answer["data"], wanted, strict=True):
         assert (told["window"] or {}).get("start") == (None if window_us is None else to_iso(window_us))
         compare(told, row)
+
+
+async def answered(url: str, statement: str) -> list[Row]:
+    """What a statement of the page is answered with, row by row."""
+    typed = ["sql", statement, "--worker", url, "--json"]
+    ran = await asyncio.to_thread(CliRunner().invoke, cli, typed, catch_exceptions=False)
+    assert ran.exit_code == 0, ran.output
+    told = json.loads(ran.output)
+    names = [column["name"] for column in told["columns"]]
+    return [dict(zip(names, row, strict=True)) for row in told["data"]]
 
 
 def expected(

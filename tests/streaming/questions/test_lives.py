@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from itertools import product
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import polars as pl
 import pytest
@@ -18,13 +18,15 @@ from app.rides.lifecycle.lifecycle import Lifecycle
 from app.rides.lifecycle.pairing import FARED, FARED_STARTS
 from app.rides.lifecycle.questions import DRIVER_HOURS, PAID_FARES, SHIFTS, TAXIS
 from app.rides.lifecycle.sources import END, FARES, RIDE_EVENTS, START
+from app.rides.zones import zones
 from app.testkit.harness import Harness
-from tests.streaming.questions.answers import EXAMPLES, assert_tells, examples_of
+from tests.streaming.questions.answers import EXAMPLES, STATEMENTS, answered, assert_tells, examples_of
 from tests.support.http import Serve, server_of, url_of
 from tests.support.material.stored.tables import ready_directory, task_of
 
 VIEWS = (TAXIS, SHIFTS, DRIVER_HOURS, PAID_FARES)
 TASKS = 2
+SECOND_US = 1_000_000
 LATEST = pl.col("happened_at_us").arg_max()
 MEASURES = {
     "events": pl.len(),
@@ -91,6 +93,54 @@ async def test_an_example_tells_what_the_lives_say(serve: Serve, lives: Lives, e
     view = next(view for view in VIEWS if view.name == example.split(maxsplit=1)[0])
     known = MEASURES | {"rides": RIDES[view.source]}
     await assert_tells(url_of(await serve(directory)), example, view, lives.records[view.source.name], known)
+
+
+@pytest.fixture
+async def url_at(serve: Serve, lives: Lives) -> tuple[str, int]:
+    """A worker, and its lowest watermark, while rides were still under way."""
+    as_of_us = cast(int, lives.records[FARED.name]["started_at_us"].max())
+    tasks = [
+        task_of(task, rows, watermark_us=as_of_us + task, sources=(RIDE_EVENTS, FARED))
+        for task, rows in enumerate(lives.rows)
+    ]
+    return url_of(await serve(ready_directory(tasks))), as_of_us
+
+
+async def test_empty_taxis_by_zone_are_those_of_the_lives(url_at: tuple[str, int], lives: Lives) -> None:
+    url, as_of_us = url_at
+    told = await answered(url, STATEMENTS[0])
+    wanted = standing(lives, as_of_us).select(named("zone").alias("zone"), "empty_taxis")
+    assert told == wanted.sort("empty_taxis", "zone", descending=[True, False]).head(10).to_dicts() != []
+
+
+async def test_the_most_profitable_zones_are_those_of_the_lives(url_at: tuple[str, int], lives: Lives) -> None:
+    url, as_of_us = url_at
+    told = await answered(url, STATEMENTS[1])
+    minute_us = pl.col("paid_at_us") // (60 * SECOND_US) * (60 * SECOND_US)
+    paid = lives.records[FARED.name].filter(
+        minute_us >= as_of_us - 15 * 60 * SECOND_US, pl.col("paid_cents").is_not_null(), pl.col("zone").is_not_null()
+    )
+    median_cents = pl.col("paid_cents").quantile(0.5, "lower").cast(pl.Int64).alias("median_cents")
+    medians = paid.group_by("zone").agg(median_cents)
+    both = medians.join(standing(lives, as_of_us), on="zone").with_columns(named("zone"))
+    wanted = both.with_columns((pl.col("median_cents") / pl.col("empty_taxis")).alias("profitability"))
+    assert told == wanted.sort("profitability", "zone", descending=[True, False]).head(10).to_dicts() != []
+
+
+def standing(lives: Lives, as_of_us: int) -> pl.DataFrame:
+    """Taxis by the zone in which each ended a ride within half an hour, and began none since."""
+    latest = lives.records[RIDE_EVENTS.name].sort("happened_at_us").group_by("taxi_id").last()
+    empty = latest.filter(
+        pl.col("kind") == END,
+        pl.col("zone").is_not_null(),
+        pl.col("happened_at_us") > as_of_us - 30 * 60 * SECOND_US,
+    )
+    return empty.group_by("zone").agg(pl.len().alias("empty_taxis"))
+
+
+def named(zone: str) -> pl.Expr:
+    """By the name that statements know it by."""
+    return pl.col(zone).replace_strict({number: zone.name for number, zone in zones().items()})
 
 
 def test_the_page_has_examples_for_every_view_over_lives() -> None:

@@ -50,9 +50,11 @@ def test_only_the_worker_loads_a_compiler(package: str) -> None:
 
 def test_answering_loads_no_pandas() -> None:
     """Arrow imports it, for half a second, as soon as it is handed a list or an array."""
-    answer = "record_batch(v, *state.ViewState(v).select())"
+    answer = "record_batch(v, *state.ViewState(v).select()), table_of(v, state.ViewState(v).select(), 0, no_names())"
     code = f"""import sys, app.edge.worker
 from app.codecs.stored.export import record_batch
+from app.edge.http.sql.tables import table_of
+from app.edge.http.zone_names import no_names
 from app.engine.core.rows import state
 from app.rides.views import VIEWS
 for v in VIEWS: {answer}

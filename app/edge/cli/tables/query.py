@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from app.base.printable import printable
-from app.domain.errors import FlagfallError
 from app.edge.cli.common import Command, echo_json
+from app.edge.cli.tables.asked import address_of, document_of, worker_option
 from app.edge.formats.csv_rows import flat
 from app.edge.formats.table import FORMATS
 
@@ -18,10 +18,6 @@ if TYPE_CHECKING:
     from app.base.terminal import Terminal
 
 TIMEOUT_SECONDS = 10.0
-
-
-class QueryError(FlagfallError):
-    """The worker could not be asked, or refused."""
 
 
 def _format_options(command: Command) -> Command:
@@ -50,7 +46,7 @@ def _format_options(command: Command) -> Command:
 @click.option("--cursor", help="Go on where the answer before ended.")
 @click.option("--newest", is_flag=True, help="Newest windows first.")
 @click.option("--partial", is_flag=True, help="Take an answer that lacks partitions, which it then names.")
-@click.option("--worker", "url", metavar="URL", help="The worker to ask; any will do. Default: the local one.")
+@worker_option
 @_format_options
 def command(
     *,
@@ -84,7 +80,7 @@ def command(
         "partial": "allow" if partial else None,
     } | asked
     parameters += [(name, str(value)) for name, value in told.items() if value is not None]
-    answer = _ask(url or _local_worker(), view, parameters)
+    answer = _ask(address_of(url), view, parameters)
     if not formats:
         _print_table(view, answer)
     elif formats[0].name == "json":
@@ -100,32 +96,13 @@ def _pair(text: str) -> tuple[str, str]:
     return name, value
 
 
-def _local_worker() -> str:
-    from app.base.settings import Settings
-
-    return Settings.load().worker.local_url
-
-
 def _ask(url: str, view: str, parameters: Sequence[tuple[str, str]]) -> dict[str, Any]:
-    """The answer's document; QueryError with the problem's own words if there is none."""
     from urllib.parse import quote
 
-    from app.base.asking import Unanswered, get
+    from app.base.asking import get
 
-    address = f"{url.rstrip('/')}/v1/views/{quote(view, safe='')}/rows"
-    try:
-        answer = get(address, parameters, timeout_seconds=TIMEOUT_SECONDS)
-    except Unanswered as error:
-        advice = "is a worker running? `flagfall worker` starts one, --worker names another"
-        raise QueryError(f"{url} cannot be asked ({error}); {advice}") from error
-    try:
-        document = answer.document()
-    except Unanswered as error:
-        raise QueryError(f"{url} answered {answer.status}, and no JSON: is it a flagfall worker?") from error
-    if not answer.is_ok:
-        again = "; it may succeed later" if document.get("retryable") else ""
-        raise QueryError(f"{document.get('title')} ({answer.status}{again})\n{document.get('detail')}")
-    return document
+    address = f"{url}/v1/views/{quote(view, safe='')}/rows"
+    return document_of(url, lambda: get(address, parameters, timeout_seconds=TIMEOUT_SECONDS))
 
 
 def _shown(rows: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:

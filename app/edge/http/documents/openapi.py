@@ -15,7 +15,7 @@ from app.edge.http.responses import json_response
 from app.edge.http.route import ROWS, ApiDocument, Route
 
 VIEW = "{view}"
-_ASKED = ("views", "tasks", "internal")
+_ASKED = ("views", "tasks", "sql", "internal")
 """Tags of addresses that read parameters."""
 DOCUMENT = web.AppKey("api_document", ApiDocument)
 
@@ -32,7 +32,7 @@ def api_document(routes: Iterable[Route], views: Iterable[View]) -> ApiDocument:
     for route in routes:
         for view in views if VIEW in route.path else (None,):
             path = route.path if view is None else route.path.replace(VIEW, view.name)
-            paths[path] = {"get": _operation(route, view)}
+            paths[path] = {route.method.lower(): _operation(route, view)}
     rows = {f"Row_{view.name}": schemas.row(view) for view in views}
     return {
         "openapi": "3.1.0",
@@ -54,6 +54,7 @@ def _operation(route: Route, view: View | None) -> ApiDocument:
         "description": " ".join((route.handler.__doc__ or "").split()),
         "tags": [route.tag],
         "parameters": route.parameters(view),
+        **({} if route.body is None else {"requestBody": _body(route.body)}),
         "responses": {
             "200": _success(route, view),
             **({"400": problem("A parameter cannot be used.")} if route.tag in _ASKED else {}),
@@ -61,6 +62,10 @@ def _operation(route: Route, view: View | None) -> ApiDocument:
             "default": problem("Any other error."),
         },
     }
+
+
+def _body(schema: ApiDocument) -> ApiDocument:
+    return {"required": True, "content": {"application/json": {"schema": schema}}}
 
 
 def _success(route: Route, view: View | None) -> ApiDocument:

@@ -41,6 +41,16 @@ def of_own_tasks(view: View | None) -> list[ApiDocument]:
     return [_GROUP | {"required": True}, _WANTED]
 
 
+def of_own_tables(view: View | None) -> list[ApiDocument]:
+    instant = {"type": "string", "format": "date-time"}
+    return [
+        _parameter("view", {"type": "array", "items": {"type": "string"}}, "Views of one task group."),
+        _WANTED,
+        _parameter("from", instant, "Windows that start at this instant or later."),
+        _parameter("to", instant, "Windows that start before this instant."),
+    ]
+
+
 def of_file(view: View | None) -> list[ApiDocument]:
     return [{"name": "file", "in": "path", "required": True, "schema": {"type": "string"}}]
 

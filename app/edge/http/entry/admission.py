@@ -17,7 +17,7 @@ from prometheus_client.registry import Collector
 
 from app.base.setting_groups import HttpSettings, variable
 from app.edge.http.problems import Handler, Problem
-from app.edge.http.route import CALLERS, EXPORTS, STREAMS, WORKERS, Route
+from app.edge.http.route import CALLERS, EXPORTS, STATEMENTS, STREAMS, WORKERS, Route
 
 QUEUE_FULL, WAITED_TOO_LONG, TOO_SLOW = "queue-full", "waited-too-long", "too-slow"
 """Why a request was not answered."""
@@ -99,6 +99,12 @@ class StreamGate(Gate):
         super().__init__(most, 0, 0, None)
 
 
+class StatementGate(Gate):
+    """Statements have bounds of their own on their time."""
+
+    bounded_by = variable("http_max_statements")
+
+
 class Admission(Collector):
     """The gates of one worker by name, and what they have seen."""
 
@@ -109,6 +115,7 @@ class Admission(Collector):
             WORKERS: Gate(*bounds),
             EXPORTS: ExportGate(limits.max_exports),
             STREAMS: StreamGate(limits.max_streams),
+            STATEMENTS: StatementGate(limits.max_statements, *bounds[1:3], None),
         }
 
     def describe(self) -> Iterable[Metric]:

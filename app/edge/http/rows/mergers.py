@@ -29,7 +29,8 @@ def _first(cells: Int64s, starts: Indices) -> Int64s:
 
 
 def _last(cells: Int64s, starts: Indices) -> Int64s:
-    merged: Int64s = cells[_in_order(cells, starts)[np.append(starts[1:], len(cells)) - 1]]
+    lasts = starts + np.diff(starts, append=len(cells)) - 1
+    merged: Int64s = cells[_in_order(cells, starts)[lasts]]
     return merged
 
 

@@ -31,7 +31,7 @@ async def own_parts(
     """
     tasks = [task for p in partitions if (task := _served(edge, query.view, p))]
     readings = [reading_of(query, task) for task in tasks]
-    rows = _within_budget(edge, query, readings)
+    rows = within_budget(edge, query, readings)
     if rows <= MANY_ROWS:
         directory = edge.directory(query.view)
         return [part_of(directory, task, query, reading) for task, reading in zip(tasks, readings, strict=True)]
@@ -50,7 +50,7 @@ async def _part_beside(edge: Edge, query: RowsQuery, partition: int) -> TaskRows
         if task is None:
             return None
         reading = reading_of(query, task, more)
-        _within_budget(edge, query, [reading])
+        within_budget(edge, query, [reading])
         state = task.views[query.view.name]
         standing = part_with(edge.directory(query.view), task, query.view, state.rows_at(reading.slots[:0]))
         copy = await copied(state, reading.slots)
@@ -65,7 +65,7 @@ def _served(edge: Edge, view: View, partition: int) -> TaskState | None:
     return task if task is not None and serves(task, view) else None
 
 
-def _within_budget(edge: Edge, query: RowsQuery, readings: Sequence[Reading]) -> int:
+def within_budget(edge: Edge, query: RowsQuery, readings: Sequence[Reading]) -> int:
     """How many rows are folded for these; the `too-much` problem if they are more than a worker may."""
     rows = sum(reading.folded_rows for reading in readings)
     if rows > edge.limits.max_rows:

@@ -97,7 +97,12 @@ def encode_parts(parts: list[TaskRows]) -> bytes:
 
 def decode_parts(query: RowsQuery, body: bytes) -> list[TaskRows]:
     """Inverse of `encode_parts`, of a query's parts; ValueError, KeyError or TypeError if it is something else."""
-    return [_read(query, told) for told in orjson.loads(body)]
+    return read_parts(query, orjson.loads(body))
+
+
+def read_parts(query: RowsQuery, documents: list[dict[str, Any]]) -> list[TaskRows]:
+    """The same of what the body holds."""
+    return [_read(query, told) for told in documents]
 
 
 def _told(part: TaskRows) -> dict[str, Any]:

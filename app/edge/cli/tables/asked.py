@@ -1,0 +1,51 @@
+"""A running worker as commands ask it: the local one unless another is named, its problems told in its own words."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from app.domain.errors import FlagfallError
+from app.edge.cli.common import Command
+
+if TYPE_CHECKING:
+    from app.base.asking import Answer
+
+
+class QueryError(FlagfallError):
+    """The worker could not be asked, or refused."""
+
+
+def worker_option(command: Command) -> Command:
+    """`--worker`: passes `url`, None for the local one."""
+    return click.option(
+        "--worker", "url", metavar="URL", help="The worker to ask; any will do. Default: the local one."
+    )(command)
+
+
+def address_of(url: str | None) -> str:
+    """Where the worker is asked."""
+    from app.base.settings import Settings
+
+    return (url or Settings.load().worker.local_url).rstrip("/")
+
+
+def document_of(url: str, ask: Callable[[], Answer]) -> dict[str, Any]:
+    """The document that it answers; QueryError with the problem's own words if there is none."""
+    from app.base.asking import Unanswered
+
+    try:
+        answer = ask()
+    except Unanswered as error:
+        advice = "is a worker running? `flagfall worker` starts one, --worker names another"
+        raise QueryError(f"{url} cannot be asked ({error}); {advice}") from error
+    try:
+        document = answer.document()
+    except Unanswered as error:
+        raise QueryError(f"{url} answered {answer.status}, and no JSON: is it a flagfall worker?") from error
+    if not answer.is_ok:
+        again = "; it may succeed later" if document.get("retryable") else ""
+        raise QueryError(f"{document.get('title')} ({answer.status}{again})\n{document.get('detail')}")
+    return document

@@ -1,0 +1,93 @@
+"""`flagfall sql`: statements over the rows of views, answered by a running worker; by a prompt too."""
+
+from __future__ import annotations
+
+import csv
+import json
+import sys
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import click
+
+from app.edge.cli.common import echo_json, echo_table, json_option, tell
+from app.edge.cli.tables.asked import address_of, document_of, worker_option
+from app.edge.formats.csv_rows import unharmed
+from app.edge.formats.format import Document
+
+TIMEOUT_SECONDS = 120.0
+"""Longer than a worker may take."""
+
+
+@click.command()
+@click.argument("statement", required=False)
+@click.option("--from", "from_", metavar="INSTANT", help="Read windows from here on, as 2024-01-31T08:00:00Z.")
+@click.option("--to", metavar="INSTANT", help="Read windows that start before this.")
+@json_option
+@click.option("--csv", "as_csv", is_flag=True, help="Print comma-separated values.")
+@worker_option
+def command(
+    *, statement: str | None, from_: str | None, to: str | None, as_json: bool, as_csv: bool, url: str | None
+) -> None:
+    """Ask a running worker in SQL.
+
+    Every view is a table, and DuckDB's dialect is spoken. Without STATEMENT it is read from standard input; at a
+    terminal there is a prompt.
+
+    \b
+    flagfall sql "SELECT zone_name, sum(rides) FROM zone_demand GROUP BY ALL ORDER BY 2 DESC LIMIT 10"
+    flagfall sql "DESCRIBE zone_demand"
+    flagfall sql --csv < statement.sql
+    flagfall sql
+    """
+    if as_json and as_csv:
+        raise click.UsageError("--json and --csv: choose one")
+    worker = address_of(url)
+    ask = partial(_ask, worker, {name: at for name, at in (("from", from_), ("to", to)) if at is not None})
+    show = echo_json if as_json else _print_csv if as_csv else _print_table
+    if statement is not None or not sys.stdin.isatty():
+        show(ask(sys.stdin.read() if statement is None else statement))
+    else:
+        _converse(worker, lambda text: show(ask(text)))
+
+
+def _ask(worker: str, within: dict[str, str], statement: str) -> Document:
+    from app.base.asking import post
+
+    asked = {"sql": statement, **within}
+    return document_of(worker, lambda: post(f"{worker}/v1/sql", asked, timeout_seconds=TIMEOUT_SECONDS))
+
+
+def _converse(worker: str, answer: Callable[[str], None]) -> None:
+    from app.base.asking import get
+    from app.edge.cli.tables.sql_prompt import SqlPrompt
+
+    views = document_of(worker, lambda: get(f"{worker}/v1/views", timeout_seconds=TIMEOUT_SECONDS))["data"]
+    SqlPrompt(views, answer).run()
+
+
+def _print_csv(answer: Document) -> None:
+    writer = csv.writer(sys.stdout, lineterminator="\n")
+    writer.writerow(column["name"] for column in answer["columns"])
+    writer.writerows(map(unharmed, map(_cell, row)) for row in answer["data"])
+    _tell_cut(answer)
+
+
+def _print_table(answer: Document) -> None:
+    """Whole rows, and below them how many, and as of when."""
+    echo_table([column["name"] for column in answer["columns"]], [list(map(_cell, row)) for row in answer["data"]], "–")
+    read = answer["meta"]["views"]
+    as_of = ", ".join(f"{name} as of {meta['as_of'] or 'no common watermark yet'}" for name, meta in read.items())
+    tell(f"{len(answer['data']):,} rows" + (f"; {as_of}" if as_of else ""))
+    _tell_cut(answer)
+
+
+def _tell_cut(answer: Document) -> None:
+    if answer["meta"]["cut"]:
+        tell("There are more rows than a worker tells (FLAGFALL_HTTP_STATEMENT_ROWS): ask for fewer.")
+
+
+def _cell(value: Any) -> Any:
+    """As a line of text has it: lists and structures as JSON."""
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, list | dict) else value

@@ -1,0 +1,114 @@
+"""DuckDB, closed to everything but the tables that it is given."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterator
+from typing import Any, NamedTuple
+
+import duckdb
+import pyarrow as pa
+
+from app.domain.errors import did_you_mean
+
+CLOSED: dict[str, str | bool | int | float | list[str]] = {
+    "threads": "1",
+    "temp_directory": "",
+    "python_enable_replacements": "false",
+    "autoinstall_known_extensions": "false",
+    "autoload_known_extensions": "false",
+    "allow_community_extensions": "false",
+}
+"""No extension, no Python variable; what does not fit into memory fails. Files and network are closed last."""
+BATCH_ROWS = 2_048
+
+
+class RejectedStatement(Exception):
+    """A statement that is not answered, with the reason in words that its author can use."""
+
+
+class Fetched(NamedTuple):
+    """Rows of a statement; there were more of them where it is `cut`."""
+
+    rows: pa.Table
+    cut: bool
+
+
+class Database:
+    """One statement's. `memory_mb` bounds what DuckDB itself allocates."""
+
+    def __init__(self, memory_mb: int) -> None:
+        self._connection = duckdb.connect(":memory:", config=CLOSED | {"memory_limit": f"{memory_mb}MB"})
+        for last in ("TimeZone = 'UTC'", "enable_external_access = false", "lock_configuration = true"):
+            self._connection.execute(f"SET {last}")
+
+    def tables_of(self, text: str, known: Collection[str]) -> set[str]:
+        """Which of the known tables a statement reads, by its words alone. Rejected unless it is one SELECT."""
+        try:
+            statements = self._connection.extract_statements(text)
+        except duckdb.Error as error:
+            raise RejectedStatement(_words(error)) from error
+        if len(statements) != 1:
+            raise RejectedStatement(f"one statement is answered at a time, these are {len(statements)}")
+        if text.lstrip().upper().startswith("SHOW"):
+            raise RejectedStatement("SHOW knows no views: every view is a table; DESCRIBE one to see its columns")
+        tree = self._parsed(text)
+        if tree["error"]:
+            raise RejectedStatement(f"only SELECT is answered; this is {statements[0].type.name}")
+        named, own = _tables_in(tree)
+        for name in sorted(named - own - {name.lower() for name in known}):
+            raise RejectedStatement(f"no table is called {name!r}{did_you_mean(name, known)}; every view is one")
+        read = {name for name in known if name.lower() in named}
+        if len(read) > len({name.lower() for name in read}):
+            raise RejectedStatement(f"{', '.join(sorted(read))}: to SQL, which knows no case, two of these are one")
+        return read
+
+    def _parsed(self, text: str) -> Any:
+        (told,) = self._connection.execute("SELECT json_serialize_sql(CAST(? AS VARCHAR))", [text]).fetchall()[0]
+        return json.loads(told)
+
+    def add(self, name: str, table: pa.Table) -> None:
+        """A table that statements may name."""
+        self._connection.register(name, table)
+
+    def set_as_of(self, instant: str | None) -> None:
+        """What statements call `getvariable('as_of')`: an instant by ISO 8601, or null."""
+        self._connection.execute("SET VARIABLE as_of = CAST(? AS TIMESTAMPTZ)", [instant])
+
+    def answer(self, text: str, most_rows: int, most_bytes: int) -> Fetched:
+        """What a statement gives, up to so many rows. RejectedStatement if it fails, or gives more bytes."""
+        batches, rows, held = [], 0, 0
+        try:
+            reader = self._connection.sql(text).to_arrow_reader(BATCH_ROWS)
+            for batch in reader:
+                batches.append(batch)
+                rows, held = rows + batch.num_rows, held + batch.nbytes
+                if held > most_bytes:
+                    raise RejectedStatement(f"its answer has more than {most_bytes:,} bytes; ask for less")
+                if rows > most_rows:
+                    break
+        except (duckdb.Error, pa.ArrowException, OSError) as error:  # Arrow tells DuckDB's errors as OSError
+            raise RejectedStatement(_words(error)) from error
+        found = pa.Table.from_batches(batches, reader.schema)
+        return Fetched(found.slice(0, most_rows), found.num_rows > most_rows)
+
+
+def _tables_in(tree: Any) -> tuple[set[str], set[str]]:
+    """Names of tables that a statement reads, and those that it gives to queries of its own."""
+    nodes = list(_nodes(tree))
+    named = {node["table_name"] for node in nodes if node.get("type") == "BASE_TABLE" and not node["schema_name"]}
+    own = {query["key"] for node in nodes for query in node.get("cte_map", {}).get("map", ())}
+    return {name.lower() for name in named}, {name.lower() for name in own}
+
+
+def _nodes(tree: Any) -> Iterator[dict[str, Any]]:
+    if isinstance(tree, dict):
+        yield tree
+    if isinstance(tree, dict | list):
+        for below in tree.values() if isinstance(tree, dict) else tree:
+            yield from _nodes(below)
+
+
+def _words(error: Exception) -> str:
+    """Without the advice to change settings, which nobody can here."""
+    return str(error).partition("\n\nPossible solutions")[0].strip()
