@@ -81,7 +81,8 @@ def batches(topic: str, records: Sequence[tuple[int, Mapping[str, Value]]], size
 
 def trips(count: int) -> tuple[list[tuple[int, Mapping[str, Value]]], list[tuple[int, Mapping[str, Value]]]]:
     """Beginnings and ends, and prices: ten trips a second, one in a hundred over two hours, one in fifty unpriced."""
-    draws, events, prices = random.Random(1), list[tuple[int, Mapping[str, Value]]](), []
+    draws, events = random.Random(1), list[tuple[int, Mapping[str, Value]]]()
+    prices = list[tuple[int, Mapping[str, Value]]]()
     for n in range(count):
         began_us = n * SECOND_US // 10 + 1_767_589_200 * SECOND_US
         ended_us = began_us + draws.choice((300, 600, 1200) * 33 + (9000,)) * SECOND_US

@@ -14,12 +14,13 @@ from pathlib import Path
 
 import polars as pl
 
+from app.base.addresses import LOOPBACK
 from app.base.files.own_directory import claim, empty
 from app.base.kafka.cluster import Cluster
 from app.base.kafka.producer import Producer
 from app.base.kafka.topic_admin import admin_client, create_topics
 from app.base.services.local import supervised
-from app.base.setting_groups import LOOPBACK, PORT_FIELDS
+from app.base.setting_groups import PORT_FIELDS
 from app.base.settings import Settings
 from app.definitions.registered import register_schemas
 from app.domain.errors import FlagfallError

@@ -23,7 +23,7 @@ class NotComparable(AssertionError):
 def recount(view: View, placed: pl.DataFrame) -> pl.DataFrame:
     """The view's rows over placed rides: `partition`, window, groups, cells. Raises NotComparable for a late ride."""
     keys = [pl.col(PARTITION)]
-    if panes := view.window.panes:
+    if (panes := view.window.panes) and view.window.column:
         start = pl.col(view.window.column).floordiv(panes.size_us) * panes.size_us
         placed = placed.with_columns(start.alias(WINDOW_NAME))
         late = placed.filter(pl.col(WINDOW_NAME) + panes.size_us + view.grace_us <= pl.col("watermark_us"))

@@ -103,6 +103,8 @@ def digest(*parts: Path | str) -> str:
 def write_job(run: Run, variant: Mapping[str, str]) -> Path:
     """What a peer is to do, as the file that it reads."""
     settings = run.place.settings
+    schema = Registry(settings).writer_schema(run.place.schema_id)
+    assert schema is not None  # the place registered it
     job: dict[str, Any] = {
         "bootstrap_server": settings.kafka.bootstrap_server,
         "name": run.name,
@@ -111,7 +113,7 @@ def write_job(run: Run, variant: Mapping[str, str]) -> Path:
         "ends": {str(partition): end for partition, end in run.ends.items()},
         "pane_seconds": PANE_SECONDS,
         "grace_seconds": GRACE_SECONDS,
-        "schema": Registry(settings).writer_schema(run.place.schema_id).text,
+        "schema": schema.text,
         "state_dir": str(run.folder / "state"),
         "variant": dict(variant),
     }
