@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from multidict import MultiDict
 
-from app.domain.measures.kinds import Count, Max, Sum
+from app.domain.measures.kinds import Count, First, Last, Max, Sum
 from app.domain.oracle.view_fold import put_merging, together
 from app.domain.rows import Cells, RowKey
 from app.domain.view import Group, View
@@ -144,3 +144,10 @@ async def test_the_page_shows_the_newest_sessions(serve: Serve) -> None:
     text = await (await client.get("/")).text()
     assert "Newark" not in text
     assert "Jamaica Bay" in text
+
+
+@given(bounds=st.tuples(bound, bound))
+def test_no_sessions_are_a_page_without_rows_whatever_is_measured(*, bounds: Any) -> None:
+    view = replace(SESSIONS, measures=(First("opened", "tip_cents"), Last("left", "tip_cents")))
+    from_us, until_us = (None if at is None else NOON_US + at * SECOND_US for at in bounds)
+    assert all_pages(RowsQuery(view, from_us, until_us), [{}, {}]) == []

@@ -40,7 +40,7 @@ def view_document(view: View) -> dict[str, Any]:
         "measures": [_shown(measure) for measure in view.measures],
         "figures": [_shown(figure) for figure in view.figures],
         "rules": [_rule(rule, view) for rule in view.source.rules_in(view.columns)],
-        "links": {name: f"/v1/views/{view.name}/{name}" for name in ("rows", "export")},
+        "links": {name: f"/v1/views/{view.name}/{name}" for name in ("rows", "changes", "export")},
     }
 
 
