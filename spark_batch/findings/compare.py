@@ -11,7 +11,7 @@ from pyspark.sql import functions as F  # noqa: N812 - as everywhere in Spark
 from app.domain.difference import ComparedRow
 from app.domain.rows import Cells, RowKey
 from app.domain.view import View
-from spark_batch.stored.row_frames import cell_columns, cells_of, key_columns, key_of, same_key
+from spark_batch.stored.row_frames import cell_columns, cells_of, group_columns, key_columns, key_of, same_key
 
 SIDES = LIVE, CHANGELOG, RECOMPUTED = 0, 1, 2
 
@@ -34,7 +34,7 @@ def compare(view: View, live: DataFrame, changelog: DataFrame, recomputed: DataF
     keys = _judged_keys(view, together)
     totals = [F.coalesce(F.sum(_held(side)), F.lit(0)).alias(_held(side)) for side, _ in sides]
     counted = keys.agg(*totals, F.count_if("differs").alias("differing")).collect()[0]
-    differing = keys.where("differs").select(*key_columns(view)).orderBy(*key_columns(view)).limit(limit)
+    differing = keys.where("differs").select(*key_columns(view)).orderBy(*_order(view)).limit(limit)
     first = _rows(view, together, differing) if counted["differing"] else []
     live_rows, changelog_rows, recomputed_rows = (counted[_held(side)] for side in SIDES)
     return Comparison(live_rows, changelog_rows, recomputed_rows, counted["differing"], first)
@@ -50,6 +50,11 @@ def _judged_keys(view: View, together: DataFrame) -> DataFrame:
     once = [F.col(_held(side)) == 1 for side in SIDES]
     equal = [F.col(f"least_{name}") == F.col(f"most_{name}") for name in cell_columns(view)]
     return grouped.withColumn("differs", ~reduce(Column.__and__, once + equal))
+
+
+def _order(view: View) -> list[str]:
+    """Which rows are looked into first; those that belong together follow one another."""
+    return ["task", *group_columns(view), "window_start_us"] if view.window.merges else key_columns(view)
 
 
 def _held(side: int) -> str:

@@ -18,6 +18,7 @@ from app.base.files.whole_file import write_whole
 from app.domain import difference as d
 from app.domain.contribution import contribution
 from app.domain.fingerprint import Origin, pack
+from app.domain.naming.clusters import RowCluster
 from app.domain.naming.gathered import NamedRun
 from app.domain.naming.row_difference import RowDifference
 from app.domain.rows import Cells
@@ -175,8 +176,12 @@ def shown_key(view: View, row: d.ComparedRow) -> dict[str, Any]:
     """A row's key in words: group names, window start as an instant."""
     group = {g.name: value for g, value in zip(view.stored_groups, row.key.group, strict=True)}
     start = row.key.window_start_us
-    window = None if start is None else datetime.fromtimestamp(start / 1_000_000, UTC).isoformat()
-    return {"partition": row.partition, **group, "window_start": window}
+    return {"partition": row.partition, **group, "window_start": None if start is None else shown_instant(start)}
+
+
+def shown_instant(us: int) -> str:
+    """ISO 8601, UTC."""
+    return datetime.fromtimestamp(us / 1_000_000, UTC).isoformat()
 
 
 def _difference(view: View, one: RowDifference) -> dict[str, Any]:
@@ -189,6 +194,7 @@ def _difference(view: View, one: RowDifference) -> dict[str, Any]:
         "live": _cells(view, one.row.live),
         "changelog": _cells(view, one.row.changelog),
         "recomputed": _cells(view, one.row.recomputed),
+        **_extents(one.row),
         "record_count": one.record_count,
         "runs": [asdict(run) for run in one.runs],
         "records": [_witness(view, witness, one.changes) for witness in one.records],
@@ -213,7 +219,16 @@ def _witness(view: View, witness: d.Witness, changes: Mapping[int, int]) -> dict
 
 
 def _cells(view: View, cells: Cells | None) -> dict[str, int] | None:
-    return None if cells is None else dict(zip(view.cells, cells, strict=True))
+    """By name; without what a cluster's row has behind those of the view."""
+    return None if cells is None else dict(zip(view.cells, cells[: len(view.cells)], strict=True))
+
+
+def _extents(row: d.ComparedRow) -> dict[str, Any]:
+    """Of rows that merge those that each side has there."""
+    if not isinstance(row, RowCluster):
+        return {}
+    sides = zip(("live", "changelog", "recomputed"), row.extents, strict=True)
+    return {"rows": {side: [one._asdict() for one in extents] for side, extents in sides}}
 
 
 def _cut(cut: TaskCut) -> dict[str, Any]:

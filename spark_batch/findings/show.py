@@ -13,10 +13,11 @@ from app.base.files.verdicts import Verdict
 from app.base.printable import printable
 from app.base.terminal import Terminal
 from app.domain import difference as d
+from app.domain.naming.clusters import ROWS, RowCluster, RowExtent
 from app.domain.naming.row_difference import RowDifference
 from app.domain.rows import Cells
 from app.domain.view import View
-from spark_batch.findings.report import Report, ViewReport, shown_key
+from spark_batch.findings.report import Report, ViewReport, shown_instant, shown_key
 
 SHOWN = 10
 """Differing rows shown per view; the report has all that were looked into."""
@@ -127,8 +128,7 @@ def _show_differences(out: Terminal, view: ViewReport) -> None:
         what = f" {view.view.name} {_key(view.view, one.row)}: {one.why or WORDS[one.kind]}"
         out.print(Text.assemble((one.kind.value, "bold red"), what))
         _show_records(out, view, one)
-        for name in one.cells[:SHOWN]:
-            out.print(f"    {_sides(view.view, one.row, name)}")
+        _show_sides(out, view, one)
     if len(view.differences) > SHOWN:
         out.print(f"… and {view.differing_rows - SHOWN:,} more differing rows of {view.view.name}")
 
@@ -146,6 +146,15 @@ def _show_records(out: Terminal, view: ViewReport, one: RowDifference) -> None:
         out.print(f"    {one.record_count:,} records in all")
 
 
+def _show_sides(out: Terminal, view: ViewReport, one: RowDifference) -> None:
+    """The cells that differ; of rows that merge, where each side has rows, if that differs."""
+    for name in [name for name in one.cells if name != ROWS][:SHOWN]:
+        out.print(f"    {_sides(view.view, one.row, name)}")
+    if isinstance(one.row, RowCluster) and len({*one.row.extents}) > 1:
+        for side, extents in zip(_SIDES, one.row.extents, strict=True):
+            out.print(f"    {side}: {', '.join(map(_extent, extents[:RECORDS_SHOWN])) or 'no row'}{_more(extents)}")
+
+
 def _key(view: View, row: d.ComparedRow) -> str:
     key = shown_key(view, row).items()
     return ", ".join(f"{name} {printable(str(value))}" for name, value in key if name != "window_start" or value)
@@ -157,6 +166,14 @@ def _sides(view: View, row: d.ComparedRow, name: str) -> str:
     at = view.cells.index(name)
     told = [(side, cells[at] if cells else "–") for side, cells in zip(_SIDES, _cells(row), strict=True)]
     return f"{name}: " + ", ".join(f"{side} {value}" for side, value in told)
+
+
+def _extent(extent: RowExtent) -> str:
+    return f"{shown_instant(extent.start_us)} to {shown_instant(extent.end_us)}"
+
+
+def _more(extents: Sequence[RowExtent]) -> str:
+    return f" and {len(extents) - RECORDS_SHOWN:,} more" if len(extents) > RECORDS_SHOWN else ""
 
 
 _SIDES = ("live", "changelog", "recomputed")

@@ -15,17 +15,13 @@ from app.domain.measures.parts import Part, Take
 from app.domain.view import FIRST_WINDOW, View
 from spark_batch.folds.mergers import MERGERS
 from spark_batch.folds.mix import fingerprint, mixed_halves, packed_origin
-from spark_batch.folds.windows import KERNELS, WINDOW_END, WINDOW_START, columns_of_window
+from spark_batch.folds.windows import WINDOW_END, WINDOW_START, columns_of_window
 from spark_batch.stored.row_frames import cell_columns, key_columns
 
 
-def is_recomputed(view: View) -> bool:
-    """Whether this translator knows the view's kind of window."""
-    return type(view.window) in KERNELS
-
-
 def judged(view: View, records: DataFrame) -> DataFrame:
-    """Records (with `watermark_us`) with the key of their row in this view and their `fate`."""
+    """Records (with `watermark_us`) with the key of their row in this view and their `fate`; where rows merge, of the
+    row that each alone would make."""
     kernel = columns_of_window(view)
     key = {"task": F.col("partition"), "window_start_us": kernel.start()}
     keyed = kernel.prepared(records).withColumns(key | _groups(view))
@@ -35,7 +31,8 @@ def judged(view: View, records: DataFrame) -> DataFrame:
 def rows(view: View, applied: DataFrame) -> DataFrame:
     """The view's rows over records that were all applied, as `judged` gives them."""
     upper, lower = mixed_halves(packed_origin())
-    prepared = applied.withColumns({"mixed_upper": upper, "mixed_lower": lower, "origin": packed_origin()})
+    together = columns_of_window(view).together(applied)
+    prepared = together.withColumns({"mixed_upper": upper, "mixed_lower": lower, "origin": packed_origin()})
     cells = [column for part in view.parts for column in _cells(view, part)]
     named = [cell.alias(name) for cell, name in zip(cells, cell_columns(view), strict=True)]
     return _flat(view, prepared.groupBy(*key_columns(view)).agg(*named))

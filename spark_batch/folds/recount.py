@@ -22,6 +22,7 @@ from app.domain.view import View
 from spark_batch.folds.corrections import Corrections, ToldCorrections
 from spark_batch.folds.mix import fingerprint, mixed_halves, packed_origin
 from spark_batch.folds.recompute import judged, rows
+from spark_batch.folds.windows import columns_of_window
 from spark_batch.source.epochs import as_seen, floor_entries
 from spark_batch.source.places import TOPIC_PARTITION
 from spark_batch.stored.cut import TaskCut
@@ -51,8 +52,8 @@ class Recount:
         made, _ = self.corrected
         bounds = {cut.partition: cut.marker.views[self.view.name].expired_to_us for cut in self.cuts}
         for partition, to_us in bounds.items():
-            if to_us is not None and self.view.window.ends and not self.view.window.merges:
-                ended = F.col("window_start_us") < self.view.window.ended_below(to_us)
+            if to_us is not None and self.view.window.ends:
+                ended = columns_of_window(self.view).has_ended(to_us)
                 made = made.where(~((F.col("task") == partition) & ended))
         return made
 

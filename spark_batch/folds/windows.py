@@ -8,6 +8,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame
+from pyspark.sql import Window as Over
 from pyspark.sql import functions as F  # noqa: N812 - as everywhere in Spark
 
 from app.domain.view import View
@@ -15,7 +16,9 @@ from app.domain.windows.all_time import AllTime
 from app.domain.windows.calendar import Calendar
 from app.domain.windows.contract import Window
 from app.domain.windows.hopping import Hopping
+from app.domain.windows.session import Session
 from app.domain.windows.tumbling import Tumbling
+from spark_batch.stored.row_frames import cell_columns, group_columns
 
 WINDOW_START, WINDOW_END = "calendar_start_us", "calendar_end_us"
 """Columns of a calendar's records: the window that each is in."""
@@ -37,12 +40,22 @@ class WindowColumns(Generic[WindowKind]):
         return records
 
     def start(self) -> Column:
-        """Start of the window that is stored; null where there is none."""
+        """Start of the window that is stored; null where there is none. Where rows merge, of the row that a record
+        alone would make."""
         return F.lit(None).cast("bigint")
 
+    def together(self, applied: DataFrame) -> DataFrame:
+        """Applied records (with their key, `start` in it) with the start of the row that they make with the others."""
+        return applied
+
     def last_end(self) -> Column | None:
-        """Exclusive end of the last window that holds what is stored under `window_start_us`; None if none ends."""
+        """Exclusive end of the last window that holds what is stored under `window_start_us`; None if none ends. Where
+        rows merge, the instant itself: by that alone a record is late (docs/decisions/0010)."""
         return None
+
+    def has_ended(self, to_us: int) -> Column:
+        """Whether rows have ended by then. ValueError where none ends."""
+        return F.col("window_start_us") < self.window.ended_below(to_us)
 
     def first_window(self) -> Column:
         """Of windows that overlap the first that holds the record and has not closed."""
@@ -104,17 +117,36 @@ class CalendarColumns(WindowColumns[Calendar]):
         return F.col(WINDOW_END)
 
 
+class SessionColumns(WindowColumns[Session]):
+    def start(self) -> Column:
+        return F.col(self.window.column)
+
+    def together(self, applied: DataFrame) -> DataFrame:
+        instant = F.col(self.window.column)
+        of_group = Over.partitionBy("task", *group_columns(self.view)).orderBy(instant)
+        before = F.lag(instant).over(of_group)
+        begins = F.when(before.isNull() | (instant - before > self.window.gap_us), instant)
+        begun = F.last(begins, ignorenulls=True).over(of_group.rowsBetween(Over.unboundedPreceding, Over.currentRow))
+        return applied.withColumn("window_start_us", begun)
+
+    def last_end(self) -> Column:
+        return F.col("window_start_us")
+
+    def has_ended(self, to_us: int) -> Column:
+        return F.col(cell_columns(self.view)[self.view.last_at]) + self.window.gap_us <= to_us
+
+
 KERNELS: Mapping[type[Window], type[WindowColumns[Any]]] = {
     Tumbling: TumblingColumns,
     Hopping: HoppingColumns,
     Calendar: CalendarColumns,
+    Session: SessionColumns,
     AllTime: WindowColumns,
 }
-"""Kinds that are recomputed; sessions are not."""
 
 
 def columns_of_window(view: View) -> WindowColumns[Any]:
-    """What Spark does for the view's kind of window; KeyError for one that it does not know."""
+    """What Spark does for the view's kind of window."""
     return KERNELS[type(view.window)](view, view.window)
 
 

@@ -16,7 +16,12 @@ from app.domain.view import View
 
 def key_columns(view: View) -> list[str]:
     """Names of a row's key columns."""
-    return ["task", "window_start_us", *(f"group_{i}" for i in range(len(view.stored_groups)))]
+    return ["task", "window_start_us", *group_columns(view)]
+
+
+def group_columns(view: View) -> list[str]:
+    """Names of what stands behind the window in a row's key."""
+    return [f"group_{i}" for i in range(len(view.stored_groups))]
 
 
 def cell_columns(view: View) -> list[str]:

@@ -3,8 +3,7 @@
 Each history is two tasks over three topics, with all the dirt of `tests.support.material.histories`: disorder,
 duplicates, stray years, damage, offsets without a record, watermarks that were raised on idle topic-partitions. The
 worker's core reads it in random batches, is killed between any two of them, and goes on from its changelog. Spark
-takes many histories at once, as tasks beside each other. Sessions are not recomputed by Spark: there worker and fold
-alone are compared.
+takes many histories at once, as tasks beside each other.
 """
 
 from __future__ import annotations
@@ -19,12 +18,10 @@ from pyspark.sql import SparkSession
 from app.codecs.stored.row_keys import decode_key
 from app.domain.advance import Advance
 from app.domain.marker import Fates, InputPosition, Marker, ViewPosition
-from app.domain.measures.kinds import Count, Max, Sum
 from app.domain.oracle.view_fold import Folded, fold
 from app.domain.records import Record
 from app.domain.rows import Cells, RowKey
-from app.domain.view import Group, View
-from app.domain.windows.session import Session
+from app.domain.view import View
 from app.engine.core.definition import TaskDefinition
 from app.engine.core.restore import Restorer, new_state
 from app.engine.core.task import TaskCore
@@ -36,7 +33,7 @@ from spark_batch.source.watermark import with_watermark
 from spark_batch.stored.cut import TaskCut
 from spark_batch.stored.row_frames import cells_of, key_of
 from tests.support.material.histories import SCHEMAS, TOPIC_NAMES, Log, random_advances, random_log
-from tests.support.material.views import ALL_VIEWS
+from tests.support.material.views import ALL_VIEWS, SHIFTS
 from tests.support.spark_logs import as_kafka
 from tests.support.tasks.batches import as_batches
 
@@ -48,20 +45,8 @@ KILLED = 0.15
 """How likely the worker is killed behind a batch."""
 NEVER_SECONDS = 10**9
 """Nothing expires, so that whole tables are compared."""
-SHIFTS = View(
-    89,
-    "shifts",
-    RIDES,
-    (Group("vendor", "vendor"),),
-    Session("pickup_at_us", 1800),
-    (Count("rides"), Sum("fare", "fare_cents"), Max("most", "total_cents")),
-    3600,
-    NEVER_SECONDS,
-    "sessions",
-)
 VIEWS = tuple(replace(view, retention_seconds=NEVER_SECONDS) for view in (*ALL_VIEWS, SHIFTS))
 DEFINITION = TaskDefinition("agreement", (RIDES,), VIEWS)
-RECOMPUTED = tuple(view for view in VIEWS if not view.window.merges)
 
 Rows = dict[tuple[int, RowKey], Cells]
 
@@ -120,7 +105,7 @@ def check_spark(spark: SparkSession, histories: Sequence[History], folder: Path)
     records = read_source(as_kafka(spark, logs), RIDES, VIEWS, SCHEMAS, folder)
     marked = with_watermark(records, RIDES, advances).cache()
     by_task = {log.partition: history for history in histories for log in history.logs}
-    for view in RECOMPUTED:
+    for view in VIEWS:
         own = recount(view, _cuts(view, by_task, logs), marked, ToldCorrections("none", ()))
         found: dict[int, Rows] = {history.seed: {} for history in histories}
         for row in own.rows.collect():

@@ -8,6 +8,7 @@ from app.domain.windows.all_time import AllTime
 from app.domain.windows.boundaries import Unit
 from app.domain.windows.calendar import Calendar
 from app.domain.windows.hopping import Hopping
+from app.domain.windows.session import Session
 from app.domain.windows.tumbling import Tumbling
 from app.rides.ride import RIDES
 from app.rides.views import CLEANLINESS, VENDOR_TRIPS, VIEWS, ZONE_DEMAND
@@ -56,6 +57,17 @@ TIDY = View(
     leaves_out=("negative_fare", "lasts_a_day"),
 )
 PAID = View(91, "paid", RIDES, (), AllTime(), _MEASURES, 0, 0, "all time, some left out", leaves_out=("negative_fare",))
+SHIFTS = View(
+    89,
+    "shifts",
+    RIDES,
+    (Group("vendor", "vendor"),),
+    Session("pickup_at_us", 1800),
+    (Count("rides"), Sum("fare", "fare_cents"), Max("most", "total_cents"), Last("left_at", "dropoff_zone")),
+    3600,
+    0,
+    "Sessions.",
+)
 ODD_WINDOWS = (SHIFTED, DAYS, HOURS, HOPPING, UNEVEN)
 """Every kind of window beside plain panes, sessions and all time."""
 _OWN = (CLEANLINESS, EVERYTHING, UNGROUPED, TIDY, PAID)

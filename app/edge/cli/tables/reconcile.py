@@ -139,16 +139,8 @@ def _progress(quiet: bool) -> Iterator[Any]:
 
 
 def _views(catalogue: Catalogue, names: tuple[str, ...]) -> list[View]:
-    """Those that are named, or all that Spark can recompute; what is left out is told."""
-    from spark_batch.folds.recompute import is_recomputed
-
+    """Those that are named, or all."""
     try:
-        wanted = [catalogue.view(name) for name in dict.fromkeys(names)] or list(catalogue.views)
+        return [catalogue.view(name) for name in dict.fromkeys(names)] or list(catalogue.views)
     except KeyError as error:
         raise click.BadParameter(str(error.args[0]), param_hint="--view") from error
-    left_out = ", ".join(view.name for view in wanted if not is_recomputed(view))
-    if left_out and names:
-        raise click.BadParameter(f"Spark does not recompute windows of this kind: {left_out}", param_hint="--view")
-    if left_out:
-        click.echo(f"not checked, as Spark does not recompute windows of this kind: {left_out}", err=True)
-    return [view for view in wanted if is_recomputed(view)]
