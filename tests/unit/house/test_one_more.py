@@ -13,7 +13,7 @@ FILES = (
     "domain/test_catalogue.py",
     "domain/test_proposed_losses.py",
     "domain/test_refused_records.py",
-    "drive/test_source_table.py",
+    "drive/faust_parts/test_source_table.py",
     "http/test_http_formats.py",
     "http/test_http_query.py",
     "rides/test_pace.py",

@@ -1,7 +1,8 @@
 """Every private name of aiokafka, Faust and mode that the engine uses, and every body of theirs that it stands on.
 
-Data only. tests/unit/drive/test_private_names.py holds the installed versions, and the code of the drive, to it: an
-upgrade that changes one of these fails there, in words. How to go about one: docs/decisions/0009-private-names.md.
+Data only. tests/unit/drive/faust_parts/test_private_names.py holds the installed versions, and the code of the drive,
+to it: an upgrade that changes one of these fails there, in words. How to go about one:
+docs/decisions/0009-private-names.md.
 """
 
 from __future__ import annotations

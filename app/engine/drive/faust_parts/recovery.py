@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
 from faust.tables.manager import TableManager
@@ -38,6 +39,12 @@ class TakeOverRecovery(Recovery):
             raise ServiceStopped()
         if self.signal_recovery_start in waited.done:
             raise RebalanceAgain()
+
+    async def on_recovery_completed(self, generation_id: int = 0) -> None:
+        """A stop or another rebalance meanwhile is told to who waits for this, by the same event, and by it alone: a
+        waiter that is cancelled at that moment would leave a failure that nobody retrieves."""
+        with suppress(ServiceStopped, RebalanceAgain):
+            await super().on_recovery_completed(generation_id)
 
 
 class TakeOverTableManager(TableManager):
