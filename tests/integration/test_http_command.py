@@ -36,6 +36,13 @@ async def test_rows_are_shown_as_a_table_as_json_and_as_csv(serve: Serve) -> Non
     assert newest["data"][0]["group"]["zone"] == 7
 
 
+async def test_what_is_asked_for_by_name_is_shown(serve: Serve) -> None:
+    url = url_of(await serve(ready_directory([task_of(0, {ZONE_DEMAND: zone_table((0, 132))})])))
+    values = ("zone_demand", "--measure", "total_cents", "--measure", "total_cents_values", "--worker", url)
+    assert "total_cents_values" in (await run(*values)).output
+    assert "total_cents_values" not in (await run("zone_demand", "--worker", url)).output
+
+
 async def test_a_problem_is_told_in_its_own_words(serve: Serve) -> None:
     directory = ready_directory([task_of(0, {ZONE_DEMAND: {}})])
     url = url_of(await serve(directory))

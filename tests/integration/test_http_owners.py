@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 
 import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestServer
 
+from app.base.setting_groups import HttpSettings
 from app.rides.views import ZONE_DEMAND
-from tests.support.http import BY_BASE, PANE_US, Serve, url_of, zone_table
+from tests.support.http import BY_BASE, PANE_US, Serve, server_of, url_of, zone_table
 from tests.support.material.stored.tables import in_order, merge_tables, ready_directory, task_of
 
 
@@ -50,6 +52,30 @@ async def test_a_partition_that_cannot_be_had_is_a_503_or_a_named_hole(serve: Se
     assert (partial.status, len(answer["data"]), answer["meta"]["partial"]) == (200, 1, True)
     assert answer["meta"]["missing"][0]["partition"] == 1
     assert answer["meta"]["as_of"] is None
+
+
+async def test_a_statement_reads_all_rows_of_all_workers(tmp_path: Path) -> None:
+    """Each worker has as many as it may fold, and both together more."""
+    tables = [zone_table(*((pane, zone) for zone in range(1, 6)), seed=pane) for pane in range(2)]
+    async with server_of(tmp_path, limits=HttpSettings(max_rows=5)) as serve:
+        there = await serve(ready_directory([task_of(1, {ZONE_DEMAND: tables[1]})], partitions=2))
+        directory = ready_directory([task_of(0, {ZONE_DEMAND: tables[0]})], partitions=2)
+        directory.owners = {0: directory.url, 1: url_of(there)}
+        here = await serve(directory)
+        async with here.post("/v1/sql", json={"sql": "SELECT count(*) FROM zone_demand"}) as response:
+            assert (await response.json())["data"] == [[10]]
+
+
+async def test_nobody_is_told_to_allow_what_a_question_does_not_take(serve: Serve, unused_tcp_port: int) -> None:
+    directory = ready_directory([task_of(0, {ZONE_DEMAND: zone_table((0, 1))})], partitions=2)
+    directory.owners = {0: directory.url, 1: f"http://127.0.0.1:{unused_tcp_port}"}
+    client = await serve(directory)
+    told = [
+        await client.get("/v1/views/zone_demand/rows"),
+        await client.post("/v1/sql", json={"sql": "FROM zone_demand"}),
+    ]
+    details = [(await one.json(content_type=None))["detail"] for one in told]
+    assert ["partial=allow" in detail for detail in details] == [True, False]
 
 
 async def test_the_owner_is_asked_once_and_once_more(serve: Serve) -> None:

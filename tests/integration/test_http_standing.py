@@ -12,6 +12,7 @@ import pytest
 from aiohttp import ClientSession, web
 from aiohttp.test_utils import TestClient, TestServer
 
+from app.base.setting_groups import HttpSettings
 from app.domain.records import TopicPartition
 from app.edge.http.application import create_app, create_runner
 from app.edge.http.context import ServedGroup
@@ -140,3 +141,24 @@ async def test_a_request_that_is_no_http_is_a_line_in_the_log_without_a_trace(
     await runner.cleanup()
     told = [(record.levelname, record.exc_info, record.getMessage().partition(":")[0]) for record in caplog.records]
     assert told == [("WARNING", None, "a request could not be read")]
+
+
+async def test_a_statement_ends_when_its_client_has_left(tmp_path: Path) -> None:
+    patient = HttpSettings(statement_seconds=3_600, statement_memory_mb=64)
+    served = [ServedGroup("rides", one_task(), VIEWS, (RIDES,))]
+    runner = create_runner(create_app(served, verdicts_in(tmp_path), limits=patient))
+    await runner.setup()
+    try:
+        site = web.TCPSite(runner, "127.0.0.1", 0)
+        await site.start()
+        host, port = runner.addresses[0]
+        async with ClientSession(f"http://{host}:{port}") as client:
+            asked = {"sql": "SELECT count(*) FROM range(1_000_000_000_000)"}
+            endless = asyncio.create_task(client.post("/v1/sql", json=asked))
+            while 'in_flight{gate="statements"} 1.0' not in await (await client.get("/metrics")).text():
+                assert not endless.done()
+            endless.cancel()
+            async with client.post("/v1/sql", json={"sql": "SELECT 1"}) as response:
+                assert response.status == 200
+    finally:
+        await runner.cleanup()

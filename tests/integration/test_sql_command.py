@@ -59,7 +59,7 @@ async def test_a_refusal_is_told_in_the_words_of_the_database(serve: Serve, unus
 async def test_the_lines_for_analysts_give_each_the_table_that_it_knows(serve: Serve) -> None:
     url = url_of(await serve(ready_directory([task_of(0, {ZONE_DEMAND: zone_table((0, 4), (1, 4), (0, 132))})])))
     polars, pandas, duckdb = await asyncio.to_thread(told_to, url)
-    assert sorted(polars["zone_name"]) == sorted(pandas["zone_name"]) == ["Alphabet City", "JFK Airport"]
+    assert sorted(polars["zone"]) == sorted(pandas["zone"]) == [4, 132]
     assert polars["rides"].sum() == pandas["rides"].sum() == duckdb.sum("rides").fetchall()[0][0]
 
 
@@ -74,5 +74,13 @@ def told_to(url: str) -> list[Any]:
 
 async def test_rows_beyond_those_that_are_told_are_not_left_out_in_silence(serve: Serve) -> None:
     url = url_of(await serve(ready_directory([task_of(0, {ZONE_DEMAND: {}})])))
-    cut = await run("FROM range(100_001)", "--csv", "--worker", url)
-    assert (cut.stdout.count("\n"), "There are more rows" in cut.stderr) == (100_001, True)
+    shown = await run("FROM range(100_001)", "--worker", url)
+    assert (shown.exit_code, shown.stdout.count("\n"), "There are more rows" in shown.stderr) == (0, 100_001, True)
+    lines = await run("FROM range(100_001)", "--csv", "--worker", url)
+    assert (lines.exit_code, lines.stdout, "more rows than 100,000" in str(lines.exception)) == (1, "", True)
+
+
+async def test_what_is_no_text_on_standard_input_is_told(serve: Serve) -> None:
+    url = url_of(await serve(ready_directory([task_of(0, {ZONE_DEMAND: {}})])))
+    told = await asyncio.to_thread(CliRunner().invoke, command, ["--worker", url], b"\xff\xfeSELECT 1")
+    assert (told.exit_code, "standard input is no UTF-8" in told.output) == (2, True)

@@ -84,6 +84,7 @@ def create_runner(app: web.Application) -> web.AppRunner:
         app,
         handle_signals=False,
         access_log=None,
+        handler_cancellation=True,  # all that is asked is read: what nobody waits for any more is not gone on with
         shutdown_timeout=SHUTDOWN_SECONDS,
         max_line_size=MAX_LINE_BYTES,
     )

@@ -67,10 +67,11 @@ def missing_facts(directory: Directory, missing: Mapping[int, str]) -> list[dict
     return [{"partition": p, "owner": directory.owners.get(p), "why": why} for p, why in sorted(missing.items())]
 
 
-def partitions_missing(what: str, directory: Directory, missing: Mapping[int, str]) -> Problem:
-    """The problem of an answer that lacks partitions."""
+def partitions_missing(what: str, directory: Directory, missing: Mapping[int, str], *, takes_partial: bool) -> Problem:
+    """The problem of an answer that lacks partitions. `takes_partial`: whether the question may ask for the others."""
     named = "; ".join(f"partition {p}: {why}" for p, why in sorted(missing.items()))
-    detail = f"{what} is not whole: {named}. Ask again, or take what there is with partial=allow."
+    advice = "Ask again, or take what there is with partial=allow." if takes_partial else "Ask again."
+    detail = f"{what} is not whole: {named}. {advice}"
     return Problem("partitions-missing", detail, missing=missing_facts(directory, missing))
 
 

@@ -21,6 +21,8 @@ from app.edge.sql.written import WRITTEN, Unwritable
 
 KINDNESS = 10
 """Batches of the worker go first."""
+DEEPEST = 20_000
+"""Trees of statements are as deep as their longest expression, of which DuckDB bounds the terms."""
 MB = 1 << 20
 ROOM_MB = 256
 """For the answer while it is written, beside what DuckDB holds."""
@@ -30,6 +32,7 @@ def main() -> None:
     said, heard = sys.stdin.buffer, sys.stdout.buffer
     asked = read(said).head
     os.nice(KINDNESS)
+    sys.setrecursionlimit(DEEPEST)
     try:
         database = Database(asked["memory_mb"])
         _say(heard, Frame({"tables": sorted(database.tables_of(asked["sql"], asked["known"]))}))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Collection, Iterator
 from typing import Any, NamedTuple
 
@@ -21,6 +22,13 @@ CLOSED: dict[str, str | bool | int | float | list[str]] = {
 }
 """No extension, no Python variable; what does not fit into memory fails. Files and network are closed last."""
 BATCH_ROWS = 2_048
+OWN_SCHEMAS = ("", "main")
+LISTING = ("SHOW", "SHOW_SPECIAL")
+ADVICE = re.compile(r"\b(SET|INSTALL|LOAD|PRAGMA) \w")
+SENTENCES = re.compile(r"(?<=\n)|(?<=\.)(?=\s)")
+"""Of what DuckDB says."""
+WRONG_IN_ARROW = re.compile(r"\b(UHUGEINT|TIME WITH TIME ZONE|BIT|BIGNUM)\b")
+"""Types of whose values Arrow gets something else."""
 
 
 class RejectedStatement(Exception):
@@ -50,22 +58,29 @@ class Database:
             raise RejectedStatement(_words(error)) from error
         if len(statements) != 1:
             raise RejectedStatement(f"one statement is answered at a time, these are {len(statements)}")
-        if text.lstrip().upper().startswith("SHOW"):
-            raise RejectedStatement("SHOW knows no views: every view is a table; DESCRIBE one to see its columns")
         tree = self._parsed(text)
         if tree["error"]:
             raise RejectedStatement(f"only SELECT is answered; this is {statements[0].type.name}")
+        every = f"every view is a table: {', '.join(known)}"
+        if any(node.get("show_type") in LISTING for node in _nodes(tree)):
+            raise RejectedStatement(f"SHOW and a bare DESCRIBE know no views. DESCRIBE one for its columns; {every}")
         named, own = _tables_in(tree)
-        for name in sorted(named - own - {name.lower() for name in known}):
-            raise RejectedStatement(f"no table is called {name!r}{did_you_mean(name, known)}; every view is one")
-        read = {name for name in known if name.lower() in named}
+        for schema, name in sorted(named):
+            if schema not in OWN_SCHEMAS or name not in own | {name.lower() for name in known}:
+                told = f"{schema}.{name}" if schema else name
+                raise RejectedStatement(f"no table is called {told!r}{did_you_mean(name, known)}; {every}")
+        names = {name for _, name in named}
+        read = {name for name in known if name.lower() in names}
         if len(read) > len({name.lower() for name in read}):
             raise RejectedStatement(f"{', '.join(sorted(read))}: to SQL, which knows no case, two of these are one")
         return read
 
     def _parsed(self, text: str) -> Any:
         (told,) = self._connection.execute("SELECT json_serialize_sql(CAST(? AS VARCHAR))", [text]).fetchall()[0]
-        return json.loads(told)
+        try:
+            return json.loads(told)
+        except RecursionError:
+            raise RejectedStatement("its expressions are nested too deep") from None
 
     def add(self, name: str, table: pa.Table) -> None:
         """A table that statements may name."""
@@ -79,7 +94,11 @@ class Database:
         """What a statement gives, up to so many rows. RejectedStatement if it fails, or gives more bytes."""
         batches, rows, held = [], 0, 0
         try:
-            reader = self._connection.sql(text).to_arrow_reader(BATCH_ROWS)
+            relation = self._connection.sql(text)
+            for name, kind in zip(relation.columns, relation.types, strict=True):
+                if WRONG_IN_ARROW.search(str(kind)):
+                    raise RejectedStatement(f"column {name!r} is {kind}, which is not answered; cast it to VARCHAR")
+            reader = relation.to_arrow_reader(BATCH_ROWS)
             for batch in reader:
                 batches.append(batch)
                 rows, held = rows + batch.num_rows, held + batch.nbytes
@@ -93,22 +112,26 @@ class Database:
         return Fetched(found.slice(0, most_rows), found.num_rows > most_rows)
 
 
-def _tables_in(tree: Any) -> tuple[set[str], set[str]]:
-    """Names of tables that a statement reads, and those that it gives to queries of its own."""
+def _tables_in(tree: Any) -> tuple[set[tuple[str, str]], set[str]]:
+    """Schemas and names of tables that a statement reads, and names that it gives to queries of its own."""
     nodes = list(_nodes(tree))
-    named = {node["table_name"] for node in nodes if node.get("type") == "BASE_TABLE" and not node["schema_name"]}
+    named = [(node["schema_name"], node["table_name"]) for node in nodes if node.get("type") == "BASE_TABLE"]
     own = {query["key"] for node in nodes for query in node.get("cte_map", {}).get("map", ())}
-    return {name.lower() for name in named}, {name.lower() for name in own}
+    return {(schema.lower(), name.lower()) for schema, name in named}, {name.lower() for name in own}
 
 
 def _nodes(tree: Any) -> Iterator[dict[str, Any]]:
-    if isinstance(tree, dict):
-        yield tree
-    if isinstance(tree, dict | list):
-        for below in tree.values() if isinstance(tree, dict) else tree:
-            yield from _nodes(below)
+    left = [tree]
+    while left:
+        node = left.pop()
+        if isinstance(node, dict):
+            yield node
+            left += node.values()
+        elif isinstance(node, list):
+            left += node
 
 
 def _words(error: Exception) -> str:
-    """Without the advice to change settings, which nobody can here."""
-    return str(error).partition("\n\nPossible solutions")[0].strip()
+    """Without the advice to change settings or to load extensions, which nobody can here."""
+    said = str(error).partition("\n\nPossible solutions")[0]
+    return "".join(part for part in SENTENCES.split(said) if not ADVICE.search(part)).strip()

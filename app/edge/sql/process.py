@@ -10,6 +10,7 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from app.base.setting_groups import variable
 from app.edge.sql.frames import Frame, encoded, receive
 
 ENVIRONMENT = {
@@ -18,6 +19,10 @@ ENVIRONMENT = {
     "MALLOC_ARENA_MAX": "1",
 }
 """Nothing of the worker's own: its settings have passwords. Memory is bounded by addresses, so none are put by."""
+
+
+SECONDS, MEMORY = variable("http_statement_seconds"), variable("http_statement_memory_mb")
+"""Settings that bound a statement."""
 
 
 class StatementRefused(Exception):
@@ -81,8 +86,9 @@ class Statement:
         if code >= 0:
             raise RuntimeError(f"the process of a statement ended with {code}: {said.decode(errors='replace')}")
         if code == -signal.SIGXCPU:
-            return f"it took more than {self._asked.seconds:g} s of a processor"
-        return f"it ended its process ({code}), as one does that takes more than {self._asked.memory_mb} MB of memory"
+            return f"it took more than {self._asked.seconds:g} s of a processor ({SECONDS})"
+        room = f"{self._asked.memory_mb} MB of memory ({MEMORY})"
+        return f"it ended its process ({code}), as one does that takes more than {room}"
 
 
 @asynccontextmanager
@@ -105,7 +111,7 @@ async def statement(asked: StatementAsked) -> AsyncIterator[Statement]:
     except TimeoutError:
         if not deadline.expired():
             raise
-        raise StatementRefused(f"it was not answered within {asked.seconds:g} s") from None
+        raise StatementRefused(f"it was not answered within {asked.seconds:g} s ({SECONDS})") from None
     finally:
         with suppress(ProcessLookupError):
             process.kill()

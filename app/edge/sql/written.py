@@ -7,9 +7,9 @@ from typing import Any
 
 import orjson
 import pyarrow as pa
+import pyarrow.compute as pc
 
 JSON, ARROW = "json", "arrow"
-INT64 = 1 << 63
 
 
 class Unwritable(Exception):
@@ -19,6 +19,9 @@ class Unwritable(Exception):
 def as_json(rows: pa.Table, meta: dict[str, Any]) -> bytes:
     """Columns by name and type, rows as lists in their order, and meta."""
     columns = [{"name": field.name, "type": str(field.type)} for field in rows.schema]
+    for field, values in zip(rows.schema, rows.columns, strict=True):
+        if pa.types.is_floating(field.type) and pc.any(pc.invert(pc.is_finite(values))).as_py():
+            raise Unwritable(f"column {field.name!r} holds what is no number to JSON; cast it to VARCHAR")
     try:
         held = [column.to_pylist() for column in rows.columns]
         data = [list(row) for row in zip(*held, strict=True)] if held else []
@@ -43,10 +46,10 @@ WRITTEN = {JSON: as_json, ARROW: as_arrow}
 
 
 def _plain(value: Any) -> Any:
-    """Of what JSON does not know: whole numbers as such, what would lose digits as text, intervals by ISO 8601."""
+    """Of what JSON does not know: decimals as numbers with all their digits, intervals by ISO 8601, bytes in hex."""
     match value:
-        case Decimal() if value == value.to_integral_value() and -INT64 <= value < INT64:
-            return int(value)
+        case Decimal():
+            return orjson.Fragment(str(value).encode())
         case pa.MonthDayNano():
             return f"P{value.months}M{value.days}DT{value.nanoseconds / 1e9:.15g}S"
         case bytes():

@@ -109,7 +109,7 @@ async def url_at(serve: Serve, lives: Lives) -> tuple[str, int]:
 async def test_empty_taxis_by_zone_are_those_of_the_lives(url_at: tuple[str, int], lives: Lives) -> None:
     url, as_of_us = url_at
     told = await answered(url, STATEMENTS[0])
-    wanted = standing(lives, as_of_us).select(named("zone").alias("zone"), "empty_taxis")
+    wanted = standing(lives, as_of_us).select("zone", named("zone").alias("name"), "empty_taxis")
     assert told == wanted.sort("empty_taxis", "zone", descending=[True, False]).head(10).to_dicts() != []
 
 
@@ -122,7 +122,7 @@ async def test_the_most_profitable_zones_are_those_of_the_lives(url_at: tuple[st
     )
     median_cents = pl.col("paid_cents").quantile(0.5, "lower").cast(pl.Int64).alias("median_cents")
     medians = paid.group_by("zone").agg(median_cents)
-    both = medians.join(standing(lives, as_of_us), on="zone").with_columns(named("zone"))
+    both = medians.join(standing(lives, as_of_us), on="zone").with_columns(named("zone").alias("name"))
     wanted = both.with_columns((pl.col("median_cents") / pl.col("empty_taxis")).alias("profitability"))
     assert told == wanted.sort("profitability", "zone", descending=[True, False]).head(10).to_dicts() != []
 

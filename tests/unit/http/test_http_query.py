@@ -177,7 +177,7 @@ def test_a_table_leaves_out_what_only_programs_read() -> None:
         "state": "open",
         "fingerprint": "00ff",
     }
-    assert _seen(row) == {
+    assert _seen(row, ()) == {
         "window_start": "2026-01-05T05:00:00Z",
         "zone": 132,
         "rides": 3,

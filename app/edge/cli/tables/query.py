@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -82,7 +82,7 @@ def command(
     parameters += [(name, str(value)) for name, value in told.items() if value is not None]
     answer = _ask(address_of(url), view, parameters)
     if not formats:
-        _print_table(view, answer)
+        _print_table(view, answer, measures)
     elif formats[0].name == "json":
         echo_json(answer)  # for eyes too: indented
     else:
@@ -112,11 +112,12 @@ def _shown(rows: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
         yield row | {"group": group} if sys.stdout.isatty() else row
 
 
-def _seen(row: dict[str, Any]) -> dict[str, Any]:
-    """What a table shows of a row; --json and --csv have the rest (fingerprint, counts of values, histograms)."""
+def _seen(row: dict[str, Any], asked: Collection[str]) -> dict[str, Any]:
+    """What a table shows of a row; --json and --csv have the rest (fingerprint, histograms, counts of values that
+    nobody asked for)."""
     lists = {name for name, value in row["measures"].items() if isinstance(value, list)}
     left_out = {"fingerprint", "window_end", *lists}
-    seen = {k: v for k, v in flat(row).items() if k not in left_out and not k.endswith("_values")}
+    seen = {k: v for k, v in flat(row).items() if k not in left_out and (k in asked or not k.endswith("_values"))}
     return {k: _short(v) for k, v in seen.items()}
 
 
@@ -140,13 +141,13 @@ def _print_blocks(console: Terminal, title: str, lines: list[dict[str, Any]]) ->
             console.print(f"{name:<26} {'–' if value is None else value}")
 
 
-def _print_table(view: str, answer: dict[str, Any]) -> None:
+def _print_table(view: str, answer: dict[str, Any], asked: Collection[str]) -> None:
     from rich.table import Table
 
     from app.base.terminal import Terminal
 
     console, meta = Terminal(), answer["meta"]
-    lines = [_seen(row) for row in answer["data"]]
+    lines = [_seen(row, asked) for row in answer["data"]]
     title = f"{view} as of {meta['as_of'] or 'no common watermark yet'}"
     table = Table(title=title, title_justify="left")
     for name in lines[0] if lines else ():

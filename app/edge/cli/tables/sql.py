@@ -12,12 +12,13 @@ from typing import Any
 import click
 
 from app.edge.cli.common import echo_json, echo_table, json_option, tell
-from app.edge.cli.tables.asked import address_of, document_of, worker_option
+from app.edge.cli.tables.asked import QueryError, address_of, document_of, worker_option
 from app.edge.formats.csv_rows import unharmed
 from app.edge.formats.format import Document
 
 TIMEOUT_SECONDS = 120.0
 """Longer than a worker may take."""
+MORE = "a worker tells no more of them (FLAGFALL_HTTP_STATEMENT_ROWS). Ask for fewer."
 
 
 @click.command()
@@ -36,7 +37,7 @@ def command(
     terminal there is a prompt.
 
     \b
-    flagfall sql "SELECT zone_name, sum(rides) FROM zone_demand GROUP BY ALL ORDER BY 2 DESC LIMIT 10"
+    flagfall sql "SELECT zone, zone_name, sum(rides) FROM zone_demand GROUP BY ALL ORDER BY 3 DESC LIMIT 10"
     flagfall sql "DESCRIBE zone_demand"
     flagfall sql --csv < statement.sql
     flagfall sql
@@ -47,9 +48,16 @@ def command(
     ask = partial(_ask, worker, {name: at for name, at in (("from", from_), ("to", to)) if at is not None})
     show = echo_json if as_json else _print_csv if as_csv else _print_table
     if statement is not None or not sys.stdin.isatty():
-        show(ask(sys.stdin.read() if statement is None else statement))
+        show(ask(_piped() if statement is None else statement))
     else:
         _converse(worker, lambda text: show(ask(text)))
+
+
+def _piped() -> str:
+    try:
+        return sys.stdin.buffer.read().decode()
+    except UnicodeDecodeError as error:
+        raise click.UsageError(f"standard input is no UTF-8: {error}") from None
 
 
 def _ask(worker: str, within: dict[str, str], statement: str) -> Document:
@@ -68,10 +76,11 @@ def _converse(worker: str, answer: Callable[[str], None]) -> None:
 
 
 def _print_csv(answer: Document) -> None:
+    if answer["meta"]["cut"]:
+        raise QueryError(f"There are more rows than {len(answer['data']):,}, and lines of CSV would not tell: {MORE}")
     writer = csv.writer(sys.stdout, lineterminator="\n")
     writer.writerow(column["name"] for column in answer["columns"])
     writer.writerows(map(unharmed, map(_cell, row)) for row in answer["data"])
-    _tell_cut(answer)
 
 
 def _print_table(answer: Document) -> None:
@@ -80,12 +89,8 @@ def _print_table(answer: Document) -> None:
     read = answer["meta"]["views"]
     as_of = ", ".join(f"{name} as of {meta['as_of'] or 'no common watermark yet'}" for name, meta in read.items())
     tell(f"{len(answer['data']):,} rows" + (f"; {as_of}" if as_of else ""))
-    _tell_cut(answer)
-
-
-def _tell_cut(answer: Document) -> None:
     if answer["meta"]["cut"]:
-        tell("There are more rows than a worker tells (FLAGFALL_HTTP_STATEMENT_ROWS): ask for fewer.")
+        tell(f"There are more rows: {MORE}")
 
 
 def _cell(value: Any) -> Any:

@@ -49,4 +49,4 @@ def _read(request: web.Request) -> RowsQuery:
     for name in NOT_OF_CHANGES:
         if (given := request.query.get(name)) is not None:
             raise bad_parameter(name, given, "not with changes, which begin with the first rows, of all partitions")
-    return read_query(edge_of(request).view(request.match_info["view"]), request.query)
+    return read_query(edge_of(request).view(request.match_info["view"]), request.query, without=NOT_OF_CHANGES)

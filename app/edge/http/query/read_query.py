@@ -49,14 +49,17 @@ def check_parameter_names(view: View) -> None:
         raise DefinitionError(f"view {view.name!r} cannot be served", taken)
 
 
-def read_query(view: View, parameters: Parameters, *, also: tuple[str, ...] = ()) -> RowsQuery:
-    """The query that the parameters ask for; `also` names parameters that the caller reads himself."""
+def read_query(
+    view: View, parameters: Parameters, *, also: tuple[str, ...] = (), without: tuple[str, ...] = ()
+) -> RowsQuery:
+    """The query that the parameters ask for; `also` names those that the caller reads himself, `without` those that it
+    has refused."""
     of_windows = WINDOWED if view.window.ends else ()
     of_panes = FOLDED if view.window.panes else ()
     known = (*(g.name for g in view.groups), *of_windows, *of_panes, *ARRANGED, *COMMON, *also)
     for name in parameters:
         if name not in known:
-            why = f"unknown; {view.name} takes {', '.join(known)}"
+            why = f"unknown; {view.name} takes {', '.join(name for name in known if name not in without)}"
             why += ", and has no panes of one length to fold" if name in FOLDED else ""
             raise bad_parameter(name, one(parameters, name) or "", why)
     query = RowsQuery(

@@ -16,6 +16,8 @@ from app.edge.http.query.arrangement import AS_STORED, Among, Arrangement
 from app.edge.http.query.instants import to_iso
 
 DEFAULT_LIMIT = 100
+ALL_ROWS = 1 << 40
+"""A limit that no table reaches."""
 NULL = "null"
 
 

@@ -30,15 +30,16 @@ class Gathered(AcrossTasks[TaskRows]):
         return NO_WATERMARK if self.missing or not closed else min(closed)
 
 
-async def gather(edge: Edge, query: RowsQuery) -> Gathered:
+async def gather(edge: Edge, query: RowsQuery, *, takes_partial: bool = True) -> Gathered:
     """The parts of every partition of the source that can be had within two attempts.
 
     Raises the `partitions-missing` problem if some are missing and the query does not allow it, and `too-much` if a
-    worker would have to fold more rows than it may, here or there.
+    worker would have to fold more rows than it may, here or there. `takes_partial`: whether who asked could allow it.
     """
     gathered = Gathered(*await of_all_tasks(edge, _AskedParts(edge, query)))
     if gathered.is_partial and not query.partial_allowed:
-        raise partitions_missing(query.view.name, edge.directory(query.view), gathered.missing)
+        directory = edge.directory(query.view)
+        raise partitions_missing(query.view.name, directory, gathered.missing, takes_partial=takes_partial)
     return gathered
 
 

@@ -14,7 +14,7 @@ from app.domain.view import View
 from app.edge.http.context import Edge
 from app.edge.http.long_work import MANY_ROWS, copied
 from app.edge.http.problems import Problem
-from app.edge.http.query.rows_query import RowsQuery
+from app.edge.http.query.rows_query import ALL_ROWS, RowsQuery
 from app.edge.http.rows.page_rows import reading_of
 from app.edge.http.rows.parts import TaskRows, part_of, part_with
 from app.edge.http.rows.reading import Reading
@@ -69,7 +69,7 @@ def within_budget(edge: Edge, query: RowsQuery, readings: Sequence[Reading]) -> 
     """How many rows are folded for these; the `too-much` problem if they are more than a worker may."""
     rows = sum(reading.folded_rows for reading in readings)
     if rows > edge.limits.max_rows:
-        raise too_much(query.view, rows, edge.limits.max_rows)
+        raise too_much(query, rows, edge.limits.max_rows)
     return rows
 
 
@@ -80,16 +80,17 @@ def serves(task: TaskState, view: View) -> bool:
     return whole and view.name in task.views
 
 
-def too_much(view: View, rows: int, allowed_rows: int) -> Problem:
+def too_much(query: RowsQuery, rows: int, allowed_rows: int) -> Problem:
     """The problem of a request for which one worker would fold more rows than it may."""
-    less = [f"name a group ({', '.join(f'{group.name}=…' for group in view.groups)})"] if view.groups else []
-    if view.window.ends:
-        less.insert(0, "narrow from and to")
-    if view.window.panes:
-        less.append("ask for shorter windows")
+    view = query.view
+    less = ["narrow from and to"] if view.window.ends else []
+    if query.limit < ALL_ROWS:  # who asks for all can name neither groups nor windows
+        less += [f"name a group ({', '.join(f'{group.name}=…' for group in view.groups)})"] if view.groups else []
+        less += ["ask for shorter windows"] if view.window.panes else []
+    advice = f"Ask for less: {', '.join(less)}, or take" if less else "Take"
     detail = (
         f"{rows:,} rows of {view.name} would be folded by one worker, which folds {allowed_rows:,} for a request "
-        f"({variable('http_max_rows')}). Ask for less: {', '.join(less)}, or take all rows of a task by "
+        f"({variable('http_max_rows')}). {advice} all rows of a task by "
         f"/v1/views/{view.name}/export."
     )
     return Problem("too-much", detail, rows=rows, allowed_rows=allowed_rows)

@@ -11,7 +11,7 @@ from app.edge.http.context import Edge
 from app.edge.http.owners import of_all_tasks, partitions_missing
 from app.edge.http.problems import TYPES
 from app.edge.http.query.instants import instant_range, to_iso
-from app.edge.http.query.rows_query import RowsQuery
+from app.edge.http.query.rows_query import ALL_ROWS, RowsQuery
 from app.edge.http.rows.gather import MANY_BYTES, Gathered
 from app.edge.http.rows.own_parts import too_much_there
 from app.edge.http.sql.own_tables import TaskTables, decode_tables, own_tables
@@ -41,7 +41,7 @@ async def gather_tables(edge: Edge, views: Sequence[View], range_us: Range) -> l
         tables, missing = await of_all_tasks(edge, _AskedTables(edge, queries, range_us))
         if missing:
             names = ", ".join(view.name for view in of_group)
-            raise partitions_missing(names, edge.directory(of_group[0]), missing)
+            raise partitions_missing(names, edge.directory(of_group[0]), missing, takes_partial=False)
         for query in queries:
             parts = {partition: of_task[query.view.name] for partition, of_task in tables.items()}
             found.append(TableRows(query, Gathered(parts)))
@@ -91,7 +91,7 @@ def _query(edge: Edge, view: View, range_us: Range) -> RowsQuery:
     pane_us = panes.size_us if (panes := view.window.panes) else None
     if not view.window.ends:
         from_us = until_us = None
-    return RowsQuery(view, from_us, until_us, pane_us, limit=edge.limits.max_rows)
+    return RowsQuery(view, from_us, until_us, pane_us, limit=ALL_ROWS)
 
 
 def _within(view: View, instant_us: int) -> int:

@@ -33,6 +33,7 @@ async def own_tables(
     `before` is awaited before rows are copied, which may take long.
     """
     directory = edge.directory(queries[0].view)
+    _require_few(edge, queries, [task for p in partitions if (task := directory.tasks.get(p)) is not None])
     if before is not None:
         await before()
     tables = {}
@@ -42,6 +43,13 @@ async def own_tables(
             if task is not None and all(serves(task, query.view) for query in queries):
                 tables[partition] = await _of_task(edge, queries, task)
     return tables
+
+
+def _require_few(edge: Edge, queries: Sequence[RowsQuery], tasks: Sequence[TaskState]) -> None:
+    """The `too-much` problem where those of a view are more, over all tasks that are here, than a worker folds."""
+    for query in queries:
+        held = [task for task in tasks if serves(task, query.view)]
+        within_budget(edge, query, [reading_of(query, task) for task in held])
 
 
 async def _of_task(edge: Edge, queries: Sequence[RowsQuery], task: TaskState) -> TaskTables:

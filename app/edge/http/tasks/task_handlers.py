@@ -31,7 +31,7 @@ async def list_tasks(request: web.Request) -> web.Response:
     for group in groups:
         gathered = await gather_tasks(edge, group)
         if gathered.is_partial and not partial_allowed:
-            raise partitions_missing(group.name, group.directory, gathered.missing)
+            raise partitions_missing(group.name, group.directory, gathered.missing, takes_partial=True)
         partial |= gathered.is_partial
         told += _documents(group, gathered)
     return json_response({"data": told, "meta": {"partial": partial}})

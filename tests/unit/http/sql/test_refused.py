@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -45,7 +46,19 @@ async def refused(client: Client, sql: str) -> dict[str, Any]:
         ("CREATE TABLE t AS SELECT 1", "this is CREATE"),
         ("INSERT INTO zone_demand VALUES (1)", "this is INSERT"),
         ("SET memory_limit = '9GB'", "this is SET"),
-        ("SHOW TABLES", "every view is a table"),
+        ("SHOW TABLES", "every view is a table: zone_demand"),
+        ("-- a comment\nSHOW TABLES", "every view is a table"),
+        ("FROM (SHOW TABLES)", "every view is a table"),
+        ("DESCRIBE", "every view is a table"),
+        ("SHOW zone_demand", "every view is a table"),
+        ("SELECT count(*) FROM information_schema.tables", "no table is called 'information_schema.tables'"),
+        ("FROM other.zone_demand", "no table is called 'other.zone_demand'; did you mean 'zone_demand'?"),
+        ("SELECT md5_number('x') AS a", "column 'a' is UHUGEINT, which is not answered; cast it to VARCHAR"),
+        ("SELECT ['10:00:00+02'::TIMETZ] AS a", "column 'a' is TIME WITH TIME ZONE[], which is not answered"),
+        ("SELECT B'101' AS a", "cast it to VARCHAR"),
+        ("SELECT 'NaN'::DOUBLE AS a", "column 'a' holds what is no number to JSON; cast it to VARCHAR"),
+        ("SELECT DATE '290000-01-01'", "cast it to VARCHAR"),
+        ("SELECT " + "+".join(["1"] * 1_100), "expression depth limit of 1000 exceeded."),
         ("PRAGMA database_list", "this is PRAGMA"),
         ("INSTALL httpfs", "this is LOAD"),
         ("LOAD httpfs", "this is LOAD"),
@@ -102,6 +115,7 @@ async def test_more_rows_than_are_told_are_cut_and_meta_says_so(client: Client) 
         (b'{"sql": "SELECT 1", "format": "csv"}', "format: Input should be 'json' or 'arrow'"),
         (b'{"sql": "SELECT 1", "from": "today"}', "from=today"),
         (b'{"sql": "' + b" " * 100_000 + b'"}', "at most 100,000 bytes"),
+        (b'{"sql": "' + b" " * 5_000_000 + b'"}', "at most 100,000 bytes"),
     ],
 )
 async def test_a_body_that_is_no_statement_is_refused(client: Client, body: bytes, why: str) -> None:
@@ -137,3 +151,20 @@ async def test_a_worker_that_is_not_ready_answers_statements_over_no_view_alone(
         client = await start(directory)
         assert (await client.post("/v1/sql", json={"sql": "FROM zone_demand"})).status == 503
         assert (await client.post("/v1/sql", json={"sql": "SELECT 1"})).status == 200
+
+
+async def test_a_body_in_pieces_or_compressed_is_bounded_as_any_other(client: Client) -> None:
+    async def pieces(count: int) -> AsyncIterator[bytes]:
+        for _ in range(count):
+            yield b" " * 50_000
+
+    sent: list[tuple[Any, dict[str, str], str]] = [
+        (pieces(3), {}, "at most 100,000 bytes"),
+        (pieces(200), {}, "at most 100,000 bytes"),
+        (gzip.compress(b" " * 50_000_000), {"Content-Encoding": "gzip"}, "at most 100,000 bytes"),
+        (b'{"sql": "SELECT 1"}', {"Content-Encoding": "gzip"}, "cannot be read"),
+    ]
+    for body, headers, why in sent:
+        json = {"Content-Type": "application/json"} | headers
+        async with client.post("/v1/sql", data=body, headers=json) as response:
+            assert (response.status, why in (await response.json(content_type=None))["detail"]) == (400, True)
