@@ -20,6 +20,7 @@ from app.base.registry.schemas import RegistrySchemas
 from app.domain.advance import Advance, obeyed
 from app.domain.catalogue import TaskGroup
 from app.domain.obeyed import source_rules_of
+from app.domain.pairs.pairing import Pairing
 from app.domain.records import Place, TopicPartition
 from app.domain.source import Source
 from app.domain.view import View
@@ -34,7 +35,7 @@ from spark_batch.source.read_source import STORED, read_source
 from spark_batch.source.refused_then import read_refused_then, with_refused_then
 from spark_batch.source.schemas_held import full_tasks, not_held
 from spark_batch.stored.changelog import changelog_spans, latest
-from spark_batch.stored.cut import Span, TaskCut, joined
+from spark_batch.stored.cut import SourceCut, Span, TaskCut, joined
 from spark_batch.stored.export_client import Export, fetch_exports
 
 REQUEST_TIMEOUT_SECONDS = 30.0
@@ -70,7 +71,7 @@ def copy_changelog(run: Reconciliation, group: TaskGroup, source: Source, cuts: 
     return run.spark.read.parquet(str(copied))
 
 
-def copy_advances(run: Reconciliation, source: Source, cuts: Sequence[TaskCut]) -> list[Advance]:
+def copy_advances(run: Reconciliation, source: Source, cuts: Sequence[SourceCut]) -> list[Advance]:
     """Raised watermarks that count for records of the source."""
     topic = advances_topic(run.settings.app_id)
     spans = joined(span for cut in cuts for span in cut.source_spans)
@@ -78,7 +79,13 @@ def copy_advances(run: Reconciliation, source: Source, cuts: Sequence[TaskCut]) 
     return obeyed(told, source)
 
 
-def copy_records(run: Reconciliation, source: Source, views: Sequence[View], cuts: Sequence[TaskCut]) -> DataFrame:
+def copy_records(
+    run: Reconciliation,
+    source: Source,
+    views: Sequence[View],
+    cuts: Sequence[SourceCut],
+    pairing: Sequence[Pairing] = (),
+) -> DataFrame:
     """The records below the cut, decoded and judged by the rules that their tasks obeyed."""
     spans = joined(span for cut in cuts for span in cut.source_spans)
     schemas = RegistrySchemas(Registry(run.settings), [subject_of(topic.name) for topic in source.topics])
@@ -90,7 +97,7 @@ def copy_records(run: Reconciliation, source: Source, views: Sequence[View], cut
         folder, look_up = _folder(run, source), partial(read_value, run.client)
 
         def decoded(raw: DataFrame) -> DataFrame:
-            return read_source(raw, source, views, schemas, folder, rules, look_up)
+            return read_source(raw, source, views, schemas, folder, rules, look_up, pairing)
 
         with telling_of_more():
             records = _read(run, spans, unreadable(refused), folder, decoded)
@@ -102,7 +109,7 @@ def copy_records(run: Reconciliation, source: Source, views: Sequence[View], cut
     return records
 
 
-def schemas_not_held(run: Reconciliation, source: Source, cuts: Sequence[TaskCut]) -> list[int]:
+def schemas_not_held(run: Reconciliation, source: Source, cuts: Sequence[SourceCut]) -> list[int]:
     """Ids that records name, as `copy_records` has stored them, and that the tasks' markers have no room for."""
     held = full_tasks(cut.marker for cut in cuts)
     if not held:
@@ -134,7 +141,7 @@ def _read(
     return decoded(read_around(run.spark, beside, spans, unread))
 
 
-def _refused_then(run: Reconciliation, cuts: Sequence[TaskCut], spans: Sequence[Span]) -> dict[Place, str]:
+def _refused_then(run: Reconciliation, cuts: Sequence[SourceCut], spans: Sequence[Span]) -> dict[Place, str]:
     if not any(position.quarantined for cut in cuts for position in cut.source_inputs.values()):
         return {}
     topic = quarantine_topic(run.settings.app_id)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import platform
 import shutil
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -34,14 +34,15 @@ from spark_batch.findings.explain import Explained, explain
 from spark_batch.findings.report import Report, ViewReport, new_run_id, write_report
 from spark_batch.folds.corrections import ToldCorrections, read_told
 from spark_batch.folds.recount import Recount, counted, epoch_floors, recount
+from spark_batch.pairs.check import JudgedSource, check_pairing
 from spark_batch.run import Progressing, Reconciliation
 from spark_batch.source.kafka_range import check_spans
 from spark_batch.source.watermark import with_watermark
 from spark_batch.stored.changelog import changelog_rows
 from spark_batch.stored.compacted import require_records_kept
-from spark_batch.stored.cut import TaskCut
+from spark_batch.stored.cut import SourceCut, TaskCut
 from spark_batch.stored.export_client import Export, live_rows
-from spark_batch.stored.ledgers import accepted_losses, entries, not_adding_up
+from spark_batch.stored.ledgers import accepted_losses, entries, inputs_not_adding_up, not_adding_up
 
 ROWS_NAMED = 10_000
 """Differing rows per view that are looked into; more are counted as residual. A batch of 20,000 rides that is applied
@@ -75,9 +76,8 @@ def reconcile(
         with session as spark:
             run = Reconciliation(settings, spark, worker_url, work, report, progress, translator)
             for group in groups:
-                for source, of_source in _by_source(group.views):
-                    report.views += _reconcile_source(run, group, source, of_source)
-        report.verdict = Verdict.MATCH if all(view.is_right for view in report.views) else Verdict.MISMATCH
+                _reconcile_group(run, group)
+        report.verdict = Verdict.MATCH if report.is_right else Verdict.MISMATCH
     except (NoVerdict, LogSilent, LogRefused, RegistryUnavailable) as error:
         report.verdict = Verdict.INVALID if isinstance(error, Invalid | LogRefused) else Verdict.INCONCLUSIVE
         report.reason = str(error)
@@ -88,34 +88,70 @@ def reconcile(
     return report
 
 
-def _reconcile_source(run: Reconciliation, group: TaskGroup, source: Source, views: Sequence[View]) -> list[ViewReport]:
+def _reconcile_group(run: Reconciliation, group: TaskGroup) -> None:
+    """Its views, source by source; then its joins and alerts, at the position of the rows that were fetched first."""
+    cuts, read = list[TaskCut](), dict[int, JudgedSource]()
+    for source, views in _by_source(group.views):
+        exports = _exports(run, group, views)
+        cuts = cuts or [export.cut for export in exports[views[0].name]]
+        read[source.number] = _reconcile_source(run, group, source, exports)
+    for pairing in group.pairing:
+        sources = {source.number: source for source in map(pairing.source_of, pairing.topics)}
+        for number, source in sources.items():
+            if number not in read:
+                read[number] = _read_for_pairing(run, group, source, cuts)
+        found = check_pairing(run, pairing, cuts, read)
+        for source in sources.values():
+            _require_known_schemas(run, source, cuts, [pairing.name] if not found.is_right else [])
+        run.report.pairings.append(found)
+
+
+def _read_for_pairing(run: Reconciliation, group: TaskGroup, source: Source, cuts: Sequence[SourceCut]) -> JudgedSource:
+    """Records that joins or alerts read, and no view."""
+    own = [SourceCut(source, cut.partition, cut.marker, cut.changelog_offset) for cut in cuts]
+    with run.step("checks", f"checking that the topics of {source.name} hold what the cut claims"):
+        _check(run, own, [problem for cut in own for problem in inputs_not_adding_up(cut)])
+        advances = copy_advances(run, source, own)
+    with run.step("read", f"reading and decoding the records of {source.name}"):
+        records = copy_records(run, source, (), own, group.pairing)
+    return JudgedSource(with_watermark(records, source, advances).cache(), advances)
+
+
+def _exports(run: Reconciliation, group: TaskGroup, views: Sequence[View]) -> Mapping[str, Sequence[Export]]:
     with run.step("exports", "fetching the workers' rows"):
-        exports = copy_exports(run, group, views)
+        return copy_exports(run, group, views)
+
+
+def _reconcile_source(
+    run: Reconciliation, group: TaskGroup, source: Source, exports: Mapping[str, Sequence[Export]]
+) -> JudgedSource:
+    """Compares the views, and gives what they were compared with."""
     cuts = [export.cut for of_view in exports.values() for export in of_view]
+    views = list(dict.fromkeys(cut.view for cut in cuts))
     with run.step("checks", "checking that the topics hold what the cut claims"):
-        _check(run, cuts)
+        _check(run, cuts, [problem for cut in cuts for problem in not_adding_up(cut)])
         advances = copy_advances(run, source, cuts)
         told = read_told(run.client, run.settings.app_id, group, cuts)
     with run.step("changelog", "copying the changelog up to the same position"):
         stored = copy_changelog(run, group, source, cuts)
     with run.step("read", "reading and decoding the source records"):
-        records = copy_records(run, source, views, cuts)
+        records = copy_records(run, source, views, cuts, group.pairing)
     marked = with_watermark(records, source, advances).cache()
     found = [_reconcile_view(run, exports[view.name], stored, marked, advances, told) for view in views]
-    _require_known_schemas(run, source, cuts, found)
-    return found
+    _require_known_schemas(run, source, cuts, [one.view.name for one in found if not one.is_right])
+    run.report.views += found
+    return JudgedSource(marked, advances)
 
 
 def _require_known_schemas(
-    run: Reconciliation, source: Source, cuts: Sequence[TaskCut], found: Sequence[ViewReport]
+    run: Reconciliation, source: Source, cuts: Sequence[SourceCut], differing: Sequence[str]
 ) -> None:
     """Inconclusive where something differs and not every schema that records were read by can be compared."""
-    differing = ", ".join(view.view.name for view in found if not view.is_right)
     if differing and (ids := schemas_not_held(run, source, cuts)):
         raise Inconclusive(
-            f"{differing}: something differs, and it cannot be told from a registry that is another one: tasks read "
-            f"records by {len(ids)} more schemas than their markers hold ({MOST_SCHEMAS} each), ids {ids[0]} to "
-            f"{ids[-1]}. Compare what the registry says of these with what it said then"
+            f"{', '.join(differing)}: something differs, and it cannot be told from a registry that is another one: "
+            f"tasks read records by {len(ids)} more schemas than their markers hold ({MOST_SCHEMAS} each), ids "
+            f"{ids[0]} to {ids[-1]}. Compare what the registry says of these with what it said then"
         )
 
 
@@ -162,12 +198,11 @@ def _explained(run: Reconciliation, own: Recount, stored: DataFrame, found: Comp
         return explain(own, stored, found.first, run.translator)
 
 
-def _check(run: Reconciliation, cuts: Sequence[TaskCut]) -> None:
+def _check(run: Reconciliation, cuts: Sequence[SourceCut], contradictions: Iterable[str]) -> None:
     check_spans(run.cluster, [span for cut in cuts for span in cut.spans])
     if (losses := accepted_losses(cuts)) is not None:
         raise Inconclusive(losses)
-    problems = sorted({problem for cut in cuts for problem in not_adding_up(cut)})
-    if problems:
+    if problems := sorted(set(contradictions)):
         raise Invalid("the marker's ledgers do not add up:\n" + "\n".join(f"  - {text}" for text in problems))
 
 

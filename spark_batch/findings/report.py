@@ -23,6 +23,7 @@ from app.domain.naming.gathered import NamedRun
 from app.domain.naming.row_difference import RowDifference
 from app.domain.rows import Cells
 from app.domain.view import View
+from spark_batch.findings.results import PairingReport
 from spark_batch.stored.cut import TaskCut
 from spark_batch.stored.ledgers import LedgerEntry
 
@@ -71,7 +72,7 @@ class ViewReport:
         return {
             "view": self.view.name,
             "version": self.view.version,
-            "cut": [_cut(cut) for cut in self.cuts],
+            "cut": [cut.as_json() for cut in self.cuts],
             "rows": {
                 "live": self.live_rows,
                 "changelog": self.changelog_rows,
@@ -102,14 +103,23 @@ class Report:
     reason: str | None = None
     finished_at: datetime | None = None
     views: list[ViewReport] = field(default_factory=list)
+    pairings: list[PairingReport] = field(default_factory=list)
     records: int = 0
     usable_today: int = 0
     seconds: dict[str, float] = field(default_factory=dict)
     records_per_second: float | None = None
 
     @property
+    def compared(self) -> list[ViewReport | PairingReport]:
+        return [*self.views, *self.pairings]
+
+    @property
     def residual(self) -> int:
-        return sum(view.residual for view in self.views)
+        return sum(one.residual for one in self.compared)
+
+    @property
+    def is_right(self) -> bool:
+        return all(one.is_right for one in self.compared)
 
     @property
     def begun(self) -> Begun:
@@ -157,6 +167,7 @@ class Report:
             "records_per_second": self.records_per_second,
             "seconds": self.seconds,
             "views": [view.as_json() for view in self.views],
+            "pairings": [pairing.as_json() for pairing in self.pairings],
         }
 
 
@@ -229,15 +240,3 @@ def _extents(row: d.ComparedRow) -> dict[str, Any]:
         return {}
     sides = zip(("live", "changelog", "recomputed"), row.extents, strict=True)
     return {"rows": {side: [one._asdict() for one in extents] for side, extents in sides}}
-
-
-def _cut(cut: TaskCut) -> dict[str, Any]:
-    spans = [
-        {"topic": s.topic, "topic_id": s.topic_id, "start_offset": s.start, "next_offset": s.end} for s in cut.spans
-    ]
-    return {
-        "partition": cut.partition,
-        "changelog_offset": cut.changelog_offset,
-        "sequence": cut.marker.sequence,
-        "inputs": spans,
-    }

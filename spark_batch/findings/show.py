@@ -18,6 +18,8 @@ from app.domain.naming.row_difference import RowDifference
 from app.domain.rows import Cells
 from app.domain.view import View
 from spark_batch.findings.report import Report, ViewReport, shown_instant, shown_key
+from spark_batch.findings.show_results import show_results
+from spark_batch.stored.ledgers import LedgerEntry
 
 SHOWN = 10
 """Differing rows shown per view; the report has all that were looked into."""
@@ -52,9 +54,12 @@ def show(report: Report, folder: Path, console: Terminal | None = None) -> None:
     if report.views:
         out.print(_counts(report, out.width), crop=False)
     for view in report.views:
-        _show_ledger(out, view)
+        _show_ledger(out, view.view.name, view.ledger_faults)
         _show_runs(out, view)
         _show_differences(out, view)
+    for pairing in report.pairings:
+        show_results(out, pairing)
+        _show_ledger(out, pairing.pairing.name, pairing.ledger_faults)
     if report.usable_today:
         out.print(
             f"\n{report.usable_today:,} records in quarantine named a schema that was unknown when they were read, or "
@@ -104,10 +109,10 @@ def _figures(view: ViewReport) -> list[str]:
     return [view.view.name, *(f"{figure:,}" for figure in (*rows, applied, late, view.corrections))]
 
 
-def _show_ledger(out: Terminal, view: ViewReport) -> None:
-    for entry in view.ledger_faults[:SHOWN]:
+def _show_ledger(out: Terminal, name: str, faults: Sequence[LedgerEntry]) -> None:
+    for entry in faults[:SHOWN]:
         out.print(
-            f"ledger of {view.view.name}, {entry.topic}-{entry.partition}: the worker says {entry.name} "
+            f"ledger of {name}, {entry.topic}-{entry.partition}: the worker says {entry.name} "
             f"{entry.marker:,}, counted again {entry.recomputed:,}"
         )
 

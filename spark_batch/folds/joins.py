@@ -1,8 +1,7 @@
 """Joins and alerts in Spark, beside `app.domain.oracle.join_fold`, `alert_fold` and the worker's (rules 18 and 20).
 
 Everything is worked out as sets: which halves count, then which of them meet. Records are frames as `read_source` and
-`with_watermark` give them. No command calls it: `flagfall reconcile` leaves joins and alerts out, and the tests in
-`tests/agreement/spark` hold it to the other two.
+`with_watermark` give them.
 """
 
 from __future__ import annotations

@@ -19,6 +19,7 @@ from pyspark.sql import functions as F  # noqa: N812 - as everywhere in Spark
 from app.codecs.avro.schema import HEADER_BYTES, Schemas
 from app.codecs.avro.strict import StrictDecoder, Unreadable
 from app.codecs.column_types import HELD
+from app.domain.pairs.pairing import Pairing
 from app.domain.records import Place, Record
 from app.domain.rules.admission import refusal
 from app.domain.rules.epochs import AS_DECLARED, Rules
@@ -39,10 +40,13 @@ ValueAt = Callable[[Place], bytes | None]
 """The value of a record that stands there."""
 
 
-def kept_columns(source: Source, views: Sequence[View]) -> list[str]:
-    """Columns that the views read, those that others are derived from, and the record's id and key as evidence."""
+def kept_columns(source: Source, views: Sequence[View], pairing: Sequence[Pairing] = ()) -> list[str]:
+    """Columns that views, joins and alerts read, those that others are derived from, what raises watermarks, and the
+    record's id and key as evidence."""
     bases = {name for derived in source.derived for name in derived.bases}
-    return sorted({name for view in views for name in view.columns} | bases | {source.id, source.key})
+    paired = {name for one in pairing for name in one.columns_of(source)}
+    own = {source.id, source.key, source.reported_at}
+    return sorted({name for view in views for name in view.columns} | paired | bases | own)
 
 
 def read_source(
@@ -53,6 +57,7 @@ def read_source(
     folder: Path,
     rules: Rules = AS_DECLARED,
     look_up: ValueAt | None = None,
+    pairing: Sequence[Pairing] = (),
 ) -> DataFrame:
     """Place, kept columns and `reason` (null where usable) of every record in `raw`; stored below `folder`.
 
@@ -61,7 +66,7 @@ def read_source(
     gives way.
     """
     known = [schema for schema in schemas.values() if schema is not None]
-    columns = kept_columns(source, views)
+    columns = kept_columns(source, views, pairing)
     full = with_reasons(decode(raw, source, known), source, rules).withColumn("topic_number", _topic_number(source))
     large = F.coalesce(F.length("value") > LARGE_BYTES, F.lit(False)) if look_up else F.lit(False)
     value = F.when(F.col("suspect") & ~large, F.col("value"))

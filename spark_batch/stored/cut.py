@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 from app.domain.marker import InputPosition, Marker
 from app.domain.records import TopicPartition
+from app.domain.source import Source
 from app.domain.view import View
 
 
@@ -29,10 +31,10 @@ class Span:
 
 
 @dataclass(frozen=True, slots=True)
-class TaskCut:
-    """What one view of one task says it covers, and where in the changelog it says so."""
+class SourceCut:
+    """How far one task has read, and where in the changelog it says so; of one of its sources."""
 
-    view: View
+    source: Source
     partition: int
     marker: Marker
     changelog_offset: int
@@ -62,8 +64,32 @@ class TaskCut:
     @property
     def source_inputs(self) -> dict[str, InputPosition]:
         """The marker's positions in the source's own topics."""
-        topics = {topic.name for topic in self.view.source.topics}
+        topics = {topic.name for topic in self.source.topics}
         return {topic: position for topic, position in self.marker.inputs.items() if topic in topics}
+
+    def as_json(self) -> dict[str, Any]:
+        """As a report has it."""
+        spans = [
+            {"topic": s.topic, "topic_id": s.topic_id, "start_offset": s.start, "next_offset": s.end}
+            for s in self.spans
+        ]
+        return {
+            "partition": self.partition,
+            "changelog_offset": self.changelog_offset,
+            "sequence": self.marker.sequence,
+            "inputs": spans,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class TaskCut(SourceCut):
+    """What one view of one task says it covers."""
+
+    view: View
+
+    @classmethod
+    def of(cls, view: View, partition: int, marker: Marker, changelog_offset: int) -> TaskCut:
+        return cls(view.source, partition, marker, changelog_offset, view)
 
     def view_start(self, topic: str) -> int:
         """The first offset that the view covers: its own start, if it was added after the task had begun."""

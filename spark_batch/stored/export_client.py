@@ -73,7 +73,7 @@ def _fetch(worker_url: str, group: TaskGroup, view: View, partition: int, folder
         raise Invalid(f"the export of {view.name} partition {partition} has {rows.num_rows} rows for {keys} keys")
     file = folder / f"task-{partition}.parquet"
     pq.write_table(rows, file)
-    cut = TaskCut(view, partition, metadata.marker, metadata.changelog_offset)
+    cut = TaskCut.of(view, partition, metadata.marker, metadata.changelog_offset)
     return Export(cut, metadata.row_count, metadata.digest, file)
 
 

@@ -12,7 +12,11 @@ from app.domain.advance import Advance
 from app.domain.event_time import NO_WATERMARK
 from app.domain.marker import Fates
 from app.domain.records import TopicPartition
-from spark_batch.stored.cut import TaskCut
+from spark_batch.stored.cut import SourceCut, TaskCut
+
+OF_VIEWS = ("applied", "late", "out_of_scope")
+OF_PAIRING = (*OF_VIEWS, "duplicate")
+"""Fates of joins and alerts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,17 +46,9 @@ class LedgerEntry:
 
 def not_adding_up(cut: TaskCut) -> list[str]:
     """Ledgers of a marker that contradict themselves, in words."""
-    problems = []
-    for topic, position in cut.marker.inputs.items():
+    problems = inputs_not_adding_up(cut)
+    for topic, position in cut.source_inputs.items():
         at = TopicPartition(topic, cut.partition)
-        if not position.adds_up:
-            problems.append(
-                f"{at}: {position.decoded} decoded + {position.quarantined} quarantined + {position.not_records} not "
-                f"records + {position.lost_offsets} lost is not {position.next_offset} - {position.start_offset}, the "
-                "offsets read"
-            )
-        if topic not in cut.source_inputs:
-            continue
         fates = cut.marker.views[cut.view.name].fates.get(topic, Fates())
         if cut.view_start(topic) == position.start_offset and fates.total != position.decoded:
             problems.append(
@@ -62,7 +58,18 @@ def not_adding_up(cut: TaskCut) -> list[str]:
     return problems
 
 
-def accepted_losses(cuts: Iterable[TaskCut]) -> str | None:
+def inputs_not_adding_up(cut: SourceCut) -> list[str]:
+    """First ledgers of a marker that contradict themselves, in words."""
+    return [
+        f"{topic}-{cut.partition}: {position.decoded} decoded + {position.quarantined} quarantined + "
+        f"{position.not_records} not records + {position.lost_offsets} lost is not {position.next_offset} - "
+        f"{position.start_offset}, the offsets read"
+        for topic, position in cut.marker.inputs.items()
+        if not position.adds_up
+    ]
+
+
+def accepted_losses(cuts: Iterable[SourceCut]) -> str | None:
     """Why rows cannot be recomputed where the tasks went on without records that their topics lost; None if none did.
 
     A log that lost records holds none of those before them either, which the rows count.
@@ -80,24 +87,31 @@ def accepted_losses(cuts: Iterable[TaskCut]) -> str | None:
 def entries(cut: TaskCut, counted: Mapping[TopicPartition, Counted], advances: Sequence[Advance]) -> list[LedgerEntry]:
     """Both ledgers and the watermarks of one task and view."""
     found = []
-    for topic, position in cut.source_inputs.items():
-        at = TopicPartition(topic, cut.partition)
-        own = counted.get(at, Counted())
-        fates = cut.marker.views[cut.view.name].fates.get(topic, Fates())
-        gaps = position.next_offset - position.start_offset - own.decoded - own.quarantined
-        due = watermarks(own.highest_us, at, position.next_offset, advances)
-        told = position.watermark_us
-        figures = (
-            ("decoded", position.decoded, own.decoded),
-            ("quarantined", position.quarantined, own.quarantined),
-            ("not_records", position.not_records, gaps),
-            ("watermark_us", told, told if told in due else max(due)),
-            ("applied", fates.applied, own.fates.applied),
-            ("late", fates.late, own.fates.late),
-            ("out_of_scope", fates.out_of_scope, own.fates.out_of_scope),
-        )
-        found += [LedgerEntry(topic, cut.partition, name, marker, recomputed) for name, marker, recomputed in figures]
+    for topic in cut.source_inputs:
+        told = cut.marker.views[cut.view.name].fates.get(topic, Fates())
+        own = counted.get(TopicPartition(topic, cut.partition), Counted())
+        found += [*input_entries(cut, topic, own, advances), *fate_entries(cut, topic, told, own.fates, OF_VIEWS)]
     return found
+
+
+def input_entries(cut: SourceCut, topic: str, own: Counted, advances: Sequence[Advance]) -> list[LedgerEntry]:
+    """The first ledger and the watermark of one topic of a task."""
+    at, position = TopicPartition(topic, cut.partition), cut.marker.position_in(topic)
+    gaps = position.next_offset - position.start_offset - own.decoded - own.quarantined
+    due = watermarks(own.highest_us, at, position.next_offset, advances)
+    told = position.watermark_us
+    figures = (
+        ("decoded", position.decoded, own.decoded),
+        ("quarantined", position.quarantined, own.quarantined),
+        ("not_records", position.not_records, gaps),
+        ("watermark_us", told, told if told in due else max(due)),
+    )
+    return [LedgerEntry(topic, cut.partition, name, marker, recomputed) for name, marker, recomputed in figures]
+
+
+def fate_entries(cut: SourceCut, topic: str, told: Fates, own: Fates, names: Sequence[str]) -> list[LedgerEntry]:
+    """The second ledger of one topic of a task, of these fates."""
+    return [LedgerEntry(topic, cut.partition, name, getattr(told, name), getattr(own, name)) for name in names]
 
 
 def watermarks(highest_us: int, at: TopicPartition, next_offset: int, advances: Iterable[Advance]) -> set[int]:

@@ -161,7 +161,7 @@ def _cuts(view: View, tasks: Iterable[int], logs: Sequence[Log]) -> list[TaskCut
     for task in tasks:
         inputs = {log.topic: InputPosition("i", 0, log.next_offset) for log in logs if log.partition == task}
         position = ViewPosition(view.number, view.version)
-        cuts.append(TaskCut(view, task, Marker("a", 1, task, 1, inputs, {view.name: position}), 0))
+        cuts.append(TaskCut.of(view, task, Marker("a", 1, task, 1, inputs, {view.name: position}), 0))
     return cuts
 
 

@@ -201,7 +201,7 @@ def test_spark_obeys_the_epochs_that_the_markers_tell(spark: SparkSession, tmp_p
     records = read_source(as_kafka(spark, logs), RIDES, views, SCHEMAS, tmp_path, rules)
     marked = with_watermark(records, RIDES, advances).cache()
     for view in views:
-        own_cuts = [TaskCut(view, marker.partition, marker, 0) for marker in markers]
+        own_cuts = [TaskCut.of(view, marker.partition, marker, 0) for marker in markers]
         recounted = recount(view, own_cuts, marked, NO_CORRECTIONS)
         found = {(row["task"], key_of(view, row)): cells_of(view, row) for row in recounted.rows.collect()}
         assert found == {
@@ -230,4 +230,4 @@ def floors_of_one_that_lies(markers: list[Marker], marked: DataFrame, advances: 
     topic, epochs = next((topic, epochs) for topic, epochs in told.graces.items() if len(epochs) > 1)
     lie = {topic: (*epochs[:-1], replace(epochs[-1], floor_us=LIE_US))}
     lied = replace(markers[0], views={"hours": replace(told, graces=told.graces | lie)})
-    return epoch_floors(recount(HOURS, [TaskCut(HOURS, 0, lied, 0)], marked, NO_CORRECTIONS), advances)
+    return epoch_floors(recount(HOURS, [TaskCut.of(HOURS, 0, lied, 0)], marked, NO_CORRECTIONS), advances)

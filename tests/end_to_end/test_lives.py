@@ -72,6 +72,11 @@ def test_every_start_meets_its_fare_once_and_long_rides_are_told(
         report = checked(on, spark, started[1].url, tmp_path)
         assert (report.verdict, report.reason) == (Verdict.MATCH, None)
         assert {one.view for one in report.views} == set(RECOMPUTED)
+        assert {one.pairing.name: one.compared.due for one in report.pairings} == {
+            FARED_STARTS.name: expected[0].total(),
+            LONG_RIDES.name: expected[1].total(),
+        }
+        assert not any(one.compared.gone or one.differing for one in report.pairings)
     finally:
         for one in started:
             one.kill()

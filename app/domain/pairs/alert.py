@@ -39,6 +39,7 @@ class Alert(Pairing):
     with its number as part of fingerprints. `number` is never reused.
     """
 
+    origins = (START_ORIGIN, END_ORIGIN)
     words = ("an", "alert", "halves")
 
     number: int

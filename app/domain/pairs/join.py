@@ -34,6 +34,7 @@ class Join(Pairing):
     """
 
     sends_unmatched = True
+    origins = (LEFT_ORIGIN, RIGHT_ORIGIN)
     words = ("a", "join", "sides")
 
     number: int

@@ -19,6 +19,8 @@ class Pairing(ABC):
     help: str
     sends_unmatched: ClassVar[bool] = False
     """Whether halves that nobody met go to the topic of unmatched ones."""
+    origins: ClassVar[tuple[str, str]]
+    """Columns of what it gives: the packed origins (`app.domain.fingerprint`) of both sides' records."""
     words: ClassVar[tuple[str, str, str]]
     """What messages call it, its article first, and what they call that which it matches."""
 
@@ -49,3 +51,12 @@ class Pairing(ABC):
     @abstractmethod
     def needed(self, side: Side) -> tuple[str, ...]:
         """Columns of a side that it carries into what it gives."""
+
+    def source_of(self, topic: str) -> Source:
+        """The source of a topic that it reads."""
+        return next(half.source for half in map(self.half, Side) if half.topic == topic)
+
+    def columns_of(self, source: Source) -> frozenset[str]:
+        """Columns of a source that it reads: to know its halves, and to carry them."""
+        sides = [side for side in Side if self.half(side).source.number == source.number]
+        return frozenset(name for side in sides for name in (*self.half(side).columns, *self.needed(side)))

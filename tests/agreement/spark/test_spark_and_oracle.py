@@ -56,7 +56,7 @@ def cuts_of(view: View, logs: list[Log]) -> list[TaskCut]:
     cuts = []
     for partition in PARTITIONS:
         position = ViewPosition(view.number, view.version, expired_to_us=EXPIRED_TO_US.get(partition))
-        cuts.append(TaskCut(view, partition, Marker("a", 1, partition, 1, inputs, {view.name: position}), 0))
+        cuts.append(TaskCut.of(view, partition, Marker("a", 1, partition, 1, inputs, {view.name: position}), 0))
     return cuts
 
 

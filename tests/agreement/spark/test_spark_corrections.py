@@ -51,7 +51,7 @@ def test_rows_of_records_and_corrections_are_the_oracles_and_what_does_not_fit_i
     position = InputPosition("i", 0, len(told), decoded=len(told))
     inputs = {log.topic: InputPosition("i", 0, log.next_offset), CORRECTIONS: position}
     views = {ZONE_DEMAND.name: ViewPosition(ZONE_DEMAND.number, ZONE_DEMAND.version)}
-    cut = TaskCut(ZONE_DEMAND, 0, Marker("app", 1, 0, 1, inputs, views), 0)
+    cut = TaskCut.of(ZONE_DEMAND, 0, Marker("app", 1, 0, 1, inputs, views), 0)
 
     records = with_watermark(read_source(as_kafka(spark, [log]), RIDES, [ZONE_DEMAND], SCHEMAS, tmp_path), RIDES, [])
     own = recount(ZONE_DEMAND, [cut], records, ToldCorrections(CORRECTIONS, [*outcomes, *beyond[:1]]))

@@ -6,54 +6,27 @@ import random
 from pathlib import Path
 
 import pytest
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import SparkSession
 
 from app.domain.event_time import NO_WATERMARK
-from app.domain.measures.kinds import Count
 from app.domain.oracle.alert_fold import ToldAlert, fold_alert
 from app.domain.oracle.join_fold import fold_join
 from app.domain.pairs.join import JoinKind, Side
-from app.domain.view import Group, View
-from app.domain.windows.tumbling import Tumbling
 from spark_batch.folds.joins import Recomputed, recompute_alert, recompute_join
-from spark_batch.source.read_source import read_source
-from spark_batch.source.watermark import with_watermark
 from tests.support.material.pairing.calls import (
     EVENTS,
     LONG,
     PAID,
-    SCHEMAS,
     WHOLE,
-    CallLog,
     core_of,
     defined,
     of_kind,
     play,
 )
+from tests.support.material.pairing.marked import marked
 from tests.support.material.pairing.two_logs import two_logs
 
 pytestmark = pytest.mark.spark
-
-READ = {
-    "calls": (Group("what", "what"), Group("place", "place"), Group("id", "call_id")),
-    "billed": (Group("id", "call_id"),),
-}
-
-
-def marked(spark: SparkSession, log: CallLog, folder: Path) -> DataFrame:
-    """The log's records as a recomputation reads them."""
-    batch = log.batch(0, log.end)
-    told = [
-        (log.topic, 0, offset, timestamp_ms, None, None if value is None else bytearray(value))
-        for offset, timestamp_ms, value in zip(
-            batch.offsets.tolist(), batch.timestamps_ms.tolist(), batch.values, strict=True
-        )
-    ]
-    schema = "topic string, partition int, offset long, timestamp_ms long, key binary, value binary"
-    at = "at_us" if log.topic == EVENTS else "billed_at_us"
-    view = View(9, "read", log.source, READ[log.source.name], Tumbling(at, 60), (Count("n"),), 0, 0, "what is read")
-    raw = spark.createDataFrame(told, schema)
-    return with_watermark(read_source(raw, log.source, [view], SCHEMAS, folder / log.topic), log.source, log.raised)
 
 
 def fates(of: Recomputed) -> dict[str, set[int]]:

@@ -29,7 +29,7 @@ FATES = Fates(4, 2, 1)
 def cut(position: InputPosition = POSITION, fates: Fates = FATES, start: dict[str, int] | None = None) -> TaskCut:
     views = {VIEW.name: ViewPosition(VIEW.number, VIEW.version, start=start or {}, fates={YELLOW: fates})}
     inputs = {YELLOW: position, REQUESTS: InputPosition("id", 0, 3, decoded=2, not_records=1)}
-    return TaskCut(VIEW, 2, Marker("flagfall", 1, 2, 9, inputs, views), 100)
+    return TaskCut.of(VIEW, 2, Marker("flagfall", 1, 2, 9, inputs, views), 100)
 
 
 def test_ids_that_the_registry_resolves_otherwise_are_told() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     "names",
     multiple=True,
     metavar="NAME",
-    help="Check this view; may be given again. Default: all.",
+    help="Check this view; may be given again. Default: all, and joins and alerts.",
 )
 @click.option(
     "--worker",
@@ -48,7 +49,7 @@ def command(
     bootstrap_server: str | None,
     as_json: bool,
 ) -> int:
-    """Recompute the views from the topics with Spark, and say whether the workers' tables are right.
+    """Recompute views, joins and alerts from the topics with Spark, and say whether the workers are right.
 
     \b
     flagfall reconcile
@@ -65,7 +66,7 @@ def command(
     unwind_on_term()
     settings = load_settings(bootstrap_server)
     catalogue = load_catalogue(settings)
-    groups = catalogue.over(_views(catalogue, names))
+    groups = _groups(catalogue, names)
     url = worker_url or settings.worker.local_url
     report, folder = _run(settings, groups, url, output or settings.data_dir / "reconciliation", quiet=as_json)
     if as_json:
@@ -138,9 +139,12 @@ def _progress(quiet: bool) -> Iterator[Any]:
     yield step
 
 
-def _views(catalogue: Catalogue, names: tuple[str, ...]) -> list[View]:
-    """Those that are named, or all."""
+def _groups(catalogue: Catalogue, names: tuple[str, ...]) -> list[TaskGroup]:
+    """Of the views that are named, without joins and alerts; or all."""
+    if not names:
+        return catalogue.over(catalogue.views)
     try:
-        return [catalogue.view(name) for name in dict.fromkeys(names)] or list(catalogue.views)
+        groups = catalogue.over([catalogue.view(name) for name in names])
     except KeyError as error:
         raise click.BadParameter(str(error.args[0]), param_hint="--view") from error
+    return [replace(group, joins=(), alerts=()) for group in groups]
