@@ -177,7 +177,9 @@ class Marker:
     `source` is the number of the task's (first) source. `closed_before`: of views that it held and holds no more, by
     `former_key`, to where their windows were closed: what was sent to the closing stage then is not sent again.
     `schemas`: by which schemas records were read, fingerprints by id; MOST_SCHEMAS of them. `changelog_id`: the topic's
-    id of the changelog that holds what the marker covers; none in markers of before layout 6.
+    id of the changelog that holds what the marker covers; none in markers of before layout 6. `tasks`: how many tasks
+    there are. `closing_partitions`: over so many partitions of the closing topic, from 0 on, closed rows are spread;
+    fewer where partitions were added later. Both are 0 in markers of before layout 7.
     """
 
     application: str
@@ -192,6 +194,8 @@ class Marker:
     closed_before: dict[str, int] = field(default_factory=dict)
     schemas: dict[str, str] = field(default_factory=dict)
     changelog_id: str = ""
+    tasks: int = 0
+    closing_partitions: int = 0
 
     def with_schemas(self, met: Mapping[str, str]) -> Marker:
         """The marker with those that are new to it, as far as there is room."""

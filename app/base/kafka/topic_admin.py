@@ -5,7 +5,7 @@ Auto-creation is not relied upon and not wanted: a topic with seven days' retent
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from time import monotonic, sleep
 from typing import NamedTuple
@@ -84,7 +84,7 @@ def create_topics(kafka: KafkaSettings, topics: Sequence[Topic]) -> list[str]:
         return []
     admin = admin_client(kafka)  # must outlive the answers
     created = _create(admin, missing)
-    _await_leaders(admin, kafka, [topic.name for topic in missing])
+    await_leaders(admin, kafka, {topic.name: topic.partitions for topic in missing})
     refuse_different(topic_states(kafka, missing))
     return created
 
@@ -107,7 +107,8 @@ def refuse_different(states: Iterable[TopicState]) -> None:
         raise TopicsDiffer(
             "Topics exist and are not as they should be:\n"
             + "\n".join(lines)
-            + "\nCorrect them with Kafka's own tools, or set FLAGFALL_TOPICS_* (or another FLAGFALL_APP_ID) to fit."
+            + "\nCorrect them with Kafka's own tools, or set FLAGFALL_TOPICS_* (or another FLAGFALL_APP_ID) to fit. "
+            "Where there are too few partitions, `flagfall widen` adds them."
         )
 
 
@@ -145,23 +146,23 @@ def _create(admin: AdminClient, missing: Sequence[Topic]) -> list[str]:
     return created
 
 
-def _await_leaders(admin: AdminClient, kafka: KafkaSettings, names: Sequence[str]) -> None:
-    """Wait until the brokers, not only their controller, know the topics, and every partition has a leader."""
+def await_leaders(admin: AdminClient, kafka: KafkaSettings, topics: Mapping[str, int]) -> None:
+    """Wait until the brokers, not only their controller, know the topics with their partitions, and all are led."""
     deadline = monotonic() + REQUEST_TIMEOUT_SECONDS
     while True:
         known = admin.list_topics(timeout=FIRST_ANSWER_SECONDS).topics
-        led = [name for name in names if name in known and _is_led(known[name])]
-        if len(led) == len(names):
+        led = {name for name, count in topics.items() if name in known and _is_led(known[name], count)}
+        if len(led) == len(topics):
             return
         if monotonic() > deadline:
             raise KafkaUnavailable(
-                f"{kafka.bootstrap_server} created topics that have no leader yet: {', '.join(set(names) - set(led))}"
+                f"{kafka.bootstrap_server} made partitions that have no leader yet: {', '.join(topics.keys() - led)}"
             )
         sleep(POLL_SECONDS)
 
 
-def _is_led(topic: TopicMetadata) -> bool:
-    return bool(topic.partitions) and all(one.leader >= 0 for one in topic.partitions.values())
+def _is_led(topic: TopicMetadata, partitions: int) -> bool:
+    return len(topic.partitions) >= partitions and all(one.leader >= 0 for one in topic.partitions.values())
 
 
 def _describe(admin: AdminClient, kafka: KafkaSettings, names: Sequence[str]) -> dict[str, Described]:

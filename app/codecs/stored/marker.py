@@ -1,10 +1,10 @@
-"""A marker as JSON, layout 6: readable with any console consumer.
+"""A marker as JSON, layout 7: readable with any console consumer.
 
 Layout 1 had no joins, no closings and no building views; a marker of it is read as one without them. So is one of
 layout 2 without alerts, which came later: an older version that meets what they watch stops in words. Up to layout 2
 one skew held for all inputs, and views had their grace in their versions. Up to layout 3 no view was `clearing`, up to
 layout 4 no loss had been accepted, no rule of cleanliness refused records, and no correction was folded in twice. Up to
-layout 5 no marker named its changelog.
+layout 5 no marker named its changelog, up to layout 6 none told how many tasks there are.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ from app.domain.marker import (
 )
 from app.domain.rules.epochs import GraceEpoch, SkewEpoch
 
-LAYOUT = 6
-READABLE = (1, 2, 3, 4, 5, 6)
-OPTIONAL = ("alerts", "branches", "closed_before", "schemas", "changelog_id")
+LAYOUT = 7
+READABLE = (1, 2, 3, 4, 5, 6, 7)
+OPTIONAL = ("alerts", "branches", "closed_before", "schemas", "changelog_id", "tasks", "closing_partitions")
 """Left out where there are none."""
 
 
@@ -71,6 +71,8 @@ def decode_marker(value: bytes) -> Marker:
         closed_before=told.get("closed_before", {}),
         schemas=told.get("schemas", {}),
         changelog_id=told.get("changelog_id", ""),
+        tasks=told.get("tasks", 0),
+        closing_partitions=told.get("closing_partitions", 0),
     )
 
 

@@ -29,6 +29,7 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "late": ("records.late", "Show late and unusable records, re-feed them, and say what grace costs."),
     "rebuild": ("tables.rebuild", "Begin the tables anew from what the topics hold now."),
     "accept-loss": ("tables.accept_loss", "Go on without records that a topic lost before they were read."),
+    "widen": ("tables.widen", "Go on with more partitions, and so with more tasks."),
     "worker": ("worker", "Run one worker."),
     "query": ("tables.query", "Ask a running worker for rows of a view."),
     "sql": ("tables.sql", "Ask a running worker in SQL, by a prompt too."),

@@ -1,10 +1,13 @@
-"""In which changelog a task has begun, so that one that is made anew under it is noticed (rule 4).
+"""What a task has begun as: in which changelog, so that one that is made anew under it is noticed (rule 4), and as one
+of how many tasks.
 
-Markers name it. A changelog that was emptied has none, so `<app>.begun` tells of it, too: in the transaction of the
+Markers tell both. A changelog that was emptied has none, so `<app>.begun` tells of it, too: in the transaction of the
 first marker that names it.
 """
 
 from __future__ import annotations
+
+from collections.abc import Iterable
 
 import orjson
 
@@ -57,6 +60,31 @@ def require_same(definition: TaskDefinition, partition: int, marker: Marker | No
     if not was or (marker is not None and was == now):
         return
     raise changelog_anew(_place(definition, partition), now, was)
+
+
+def require_same_count(definition: TaskDefinition, marker: Marker) -> None:
+    """StateError unless the marker's task was one of as many tasks as there are now. Before layout 7 it is believed."""
+    now = definition.task_count
+    if marker.tasks in (0, now) or not now:
+        return
+    how = "partitions were added" if marker.tasks < now else "partitions seem to be gone"
+    raise StateError(
+        f"task {marker.partition} of {definition.name} is one of {marker.tasks}, and {now} are wanted: {how}. Stop all "
+        "workers and run `flagfall widen`, which sees to it that no window is published twice; or set "
+        f"FLAGFALL_TOPICS_PARTITIONS to {marker.tasks}, if the topics still have so many"
+    )
+
+
+def require_first(definition: TaskDefinition, others: Iterable[Marker]) -> None:
+    """StateError unless a task without a marker may begin by itself beside these: all are of as many tasks, and never
+    were of fewer."""
+    for marker in others:
+        require_same_count(definition, marker)
+        if marker.closing_partitions != marker.tasks:
+            raise StateError(
+                f"partitions were added to {definition.name}, and not all tasks have begun since: `flagfall widen` was "
+                "broken off. Stop all workers and run it again"
+            )
 
 
 def changelog_anew(place: TopicPartition, now: str, was: str) -> StateError:

@@ -72,6 +72,8 @@ def completed(
     branches = {branch.name: _branched(branch, marker) for branch in definition.branches}
     return replace(
         marker,
+        tasks=definition.task_count,
+        closing_partitions=marker.closing_partitions or definition.task_count,
         joins=_begun_left(marker.joins, marker) | joins,
         alerts=_begun_left(marker.alerts, marker) | alerts,
         branches=_begun_left(marker.branches, marker) | branches,

@@ -17,6 +17,7 @@ from app.codecs.stored.row_keys import row_prefix
 from app.domain.errors import LayoutError, StateError
 from app.domain.marker import InputPosition, Marker
 from app.engine.core.batch import Batch
+from app.engine.core.begun import require_same_count
 from app.engine.core.clearing import holds
 from app.engine.core.completing import completed, empty_marker, goes_on
 from app.engine.core.definition import TaskDefinition
@@ -139,6 +140,7 @@ class Restorer:
             state.marker = replace(empty, changelog_id=changelog_id)
         else:
             require_possible(self._definition, self.marker)
+            require_same_count(self._definition, self.marker)
             begun = [view for view in self._definition.views if not goes_on(view, self.marker)]
             former = {view.name for view in begun if holds(state, view)}
             marker = replace(self.marker, changelog_id=self.marker.changelog_id or changelog_id)

@@ -34,7 +34,7 @@ def branch_problems(world: World, settled: Sequence[Expected], branch: Branch) -
         if (position.high, position.low) != ledger:
             yield f"branch {branch.name}: {position} in the ledger, not {ledger}"
     for output in branch.outputs:
-        total = sum(len(_written(world, output, p)) for p in range(world.script.partitions))
+        total = sum(len(_written(world, output, p)) for p in range(world.broker.partitions))
         mine = sum(len(_going_to(e, branch, t.name, output)) for e in settled for t in branch.source.topics)
         if total != mine:
             yield f"branch {branch.name}: {total} records in {output}, not {mine}"

@@ -7,7 +7,6 @@ crash), or come back after another worker has taken the task over (a zombie).
 from __future__ import annotations
 
 import random
-import zlib
 from collections.abc import Generator, Iterator
 
 from app.base import names
@@ -18,15 +17,17 @@ from app.domain.errors import StateError
 from app.domain.marker import InputPosition
 from app.domain.records import TopicPartition
 from app.engine.core.advances import LogEnds
-from app.engine.core.batch import Batch, Output, Transaction
-from app.engine.core.begun import begun_in, require_same
+from app.engine.core.batch import Batch, Transaction
+from app.engine.core.begun import begun_in, require_first, require_same
 from app.engine.core.building import Stretch
 from app.engine.core.definition import TaskDefinition
 from app.engine.core.restore import Restorer
 from app.engine.core.task import TaskCore
 from app.engine.core.task_state import TaskState
 from app.testkit.cluster.broker import Broker, SimulatedProducer
+from app.testkit.cluster.last_markers import last_markers
 from app.testkit.cluster.partition_log import PartitionLog, SentRecord
+from app.testkit.cluster.sending import in_some_order
 
 BATCH_SIZES = (1, 2, 3, 8, 100)
 PATIENCE = 1000
@@ -83,6 +84,15 @@ class SimulatedTask:
         self._producer = self.broker.init_producer(self.transactional_id)
         return self._producer
 
+    def write_in_place(self, transaction: Transaction) -> None:
+        """As whoever mends a task that no worker holds."""
+        producer = self.fence()
+        for place, record in self._sent(transaction):
+            producer.send(place, record)
+        producer.commit()
+        while self.broker.mark_one(self.transactional_id):
+            pass
+
     @property
     def is_fenced(self) -> bool:
         """Whether another worker has taken the task over, known to this one or not."""
@@ -129,6 +139,8 @@ class SimulatedTask:
                 if topic in self.definition.topics and self.log(topic).start > position.next_offset:
                     raise StateError(f"{topic}-{self.partition}: begins at {self.log(topic).start}, behind the state")
         require_same(self.definition, self.partition, restorer.marker, self._begun(), self.changelog_id)
+        if restorer.marker is None:
+            require_first(self.definition, last_markers(self.broker, self.definition).values())
         return restorer.finish(self.starts(), self.partition, self.changelog_id)
 
     def _begun(self) -> str:
@@ -212,11 +224,15 @@ class SimulatedTask:
     def _size(self) -> int:
         return self.draws.choice(self.sizes)
 
+    def _sent(self, transaction: Transaction) -> Iterator[tuple[TopicPartition, SentRecord]]:
+        place = TopicPartition(self.changelog.topic, self.partition)
+        return in_some_order(transaction, place, self.broker.partitions, self.draws)
+
     def _committed(self, core: TaskCore, transaction: Transaction, producer: SimulatedProducer) -> Calls:
         """Write the transaction, and only then let the core know."""
         self.is_writing = True
         marker_offset = -1
-        for place, record in self._in_some_order(transaction):
+        for place, record in self._sent(transaction):
             offset = producer.send(place, record)
             if place.topic == self.changelog.topic:
                 marker_offset = offset  # the marker is the changelog's last
@@ -225,20 +241,3 @@ class SimulatedTask:
         yield
         core.commit(transaction, marker_offset)
         self.is_writing = False
-
-    def _in_some_order(self, transaction: Transaction) -> Iterator[tuple[TopicPartition, SentRecord]]:
-        """Changelog records and outputs, each kind in its own order."""
-        changelog, outputs = list(transaction.changelog), list(transaction.outputs)
-        while changelog or outputs:
-            if self.draws.randrange(len(changelog) + len(outputs)) < len(changelog):
-                yield TopicPartition(self.changelog.topic, self.partition), SentRecord(*changelog.pop(0))
-            else:
-                output = outputs.pop(0)
-                sent = SentRecord(output.key, output.value, output.headers, output.timestamp_ms or 0)
-                yield self._place_of(output), sent
-
-    def _place_of(self, output: Output) -> TopicPartition:
-        if output.partition is not None:
-            return TopicPartition(output.topic, output.partition)
-        chosen = self.partition if output.key is None else zlib.crc32(output.key)
-        return TopicPartition(output.topic, chosen % self.broker.partitions)

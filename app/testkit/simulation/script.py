@@ -41,6 +41,7 @@ from app.testkit.simulation.steps import (
     Run,
     Step,
     TimeOut,
+    Widen,
     WriteControl,
 )
 
@@ -109,14 +110,29 @@ class _Drawing:
         self.alerts = (STUCK,) if pairing.random() < 0.5 else ()
 
     def script(self) -> Script:
-        views = self.views
+        views, partitions = self.views, self.partitions
         starts = {place: self.draws.choice((0, 0, 3, 65_530)) for place in self.places}
         self.owners = {partition: [self._worker()] for partition in range(self.partitions)}
-        first = [Assign(worker, partition, told=True) for partition, (worker,) in self.owners.items()]
-        steps = [self._step() for _ in range(self.draws.choice((12, 25, 40)) * self.partitions)]
+        steps = [*self._assigned(), *self._some_steps()]
+        if self.seed % 7 == 3:  # behind all other draws: seeds keep their histories
+            steps += self._wider()
         pairing = (self.receipts, self.joins, self.alerts)
-        told = (*first, *steps, *self._ends())
-        return Script(self.seed, self.partitions, starts, views, *pairing, self.finals, told, self.branches)
+        told = (*steps, *self._ends())
+        return Script(self.seed, partitions, starts, views, *pairing, self.finals, told, self.branches)
+
+    def _assigned(self) -> list[Step]:
+        return [Assign(workers[-1], partition, told=True) for partition, workers in self.owners.items()]
+
+    def _some_steps(self) -> list[Step]:
+        return [self._step() for _ in range(self.draws.choice((12, 25, 40)) * self.partitions)]
+
+    def _wider(self) -> list[Step]:
+        """Partitions are added, and the history goes on."""
+        self.partitions += self.draws.choice((1, 2))
+        widen = Widen(self.partitions, self.draws.choice((0, 0, 1, 2, 3)))
+        self.places = [TopicPartition(topic, p) for topic in self.topics for p in range(self.partitions)]
+        self.owners = {partition: [self._worker()] for partition in range(self.partitions)}
+        return [widen, *self._assigned(), *self._some_steps()]
 
     def _ends(self) -> list[Step]:
         """What closes all that merges: bit by bit, so that marks find some open."""

@@ -139,6 +139,13 @@ class NewRules(NamedTuple):
     skew_seconds: int
 
 
+class Widen(NamedTuple):
+    """All workers are stopped, topics and tasks become so many; broken off after `breaks` markers, and done again."""
+
+    partitions: int
+    breaks: int
+
+
 Step = (
     Produce
     | EndInput
@@ -155,7 +162,14 @@ Step = (
     | WriteControl
     | Deploy
     | NewRules
+    | Widen
 )
+
+
+def partition_of(step: Step) -> int:
+    """The partition that a step needs; 0 for one that needs none."""
+    place = getattr(step, "place", None)
+    return int(getattr(step, "partition", 0) if place is None else place.partition)
 
 
 def describe(step: Step) -> str:

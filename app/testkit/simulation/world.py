@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from functools import singledispatchmethod
+from itertools import islice
 
 from app.base import names
 from app.codecs.stored.advances import read_advance
@@ -26,8 +27,9 @@ from app.testkit.simulation.inputs import Inputs
 from app.testkit.simulation.parcels import PARCELS, RECEIPTS
 from app.testkit.simulation.ruled import ruled_source, ruled_views
 from app.testkit.simulation.samples import WRITTEN_IDS
-from app.testkit.simulation.script import INPUT_PRODUCERS, Script
+from app.testkit.simulation.script import INPUT_PRODUCERS, WORKERS, Script
 from app.testkit.simulation.sent_on import WEIGHED
+from app.testkit.simulation.widening import widen
 from app.testkit.simulation.workers import Workers
 
 APPLICATION = "simulated"
@@ -51,6 +53,7 @@ class World:
         self.inputs = Inputs(self.broker)
         self._views: tuple[View, ...] = script.views
         self._rules: s.NewRules | None = None
+        self._partitions = script.partitions
         self.workers = Workers(self.broker, self._defined())
         self.markers: dict[int, dict[int, Marker]] = {p: {} for p in range(script.partitions)}
 
@@ -59,62 +62,78 @@ class World:
         """That of the present release."""
         return self.workers.definition
 
-    @singledispatchmethod
     def play(self, step: s.Step) -> None:
         """Let one step happen; one that has nothing to act on does nothing."""
+        if s.partition_of(step) < self.broker.partitions:
+            self._play(step)
+
+    @singledispatchmethod
+    def _play(self, step: s.Step) -> None:
         raise TypeError(f"not a step: {step!r}")
 
-    @play.register
+    @_play.register
     def _(self, step: s.Produce) -> None:
         self.inputs.produce(step)
 
-    @play.register
+    @_play.register
     def _(self, step: s.EndInput) -> None:
         self.inputs.end_transaction(step.producer, step.commits)
 
-    @play.register
+    @_play.register
     def _(self, step: s.Request) -> None:
         self.inputs.request(self.definition.advance_requests, step)
 
-    @play.register
+    @_play.register
     def _(self, step: s.Correct) -> None:
         topic = names.corrections_topic(APPLICATION, self.definition.name)
         self.inputs.correct(topic, step, self._stored(step.view, step.partition))
 
-    @play.register
+    @_play.register
     def _(self, step: s.Idle) -> None:
         self.workers.advance_idle(step.worker, step.partition, step.watermark_us)
 
-    @play.register
+    @_play.register
     def _(self, step: s.Assign) -> None:
         self.workers.assign(step.worker, step.partition, told=step.told)
 
-    @play.register
+    @_play.register
     def _(self, step: s.Run) -> None:
         self.workers.run(step.worker, step.partition, step.calls, step.draws)
 
-    @play.register
+    @_play.register
     def _(self, step: s.Kill) -> None:
         self.workers.kill(step.worker)
 
-    @play.register
+    @_play.register
     def _(self, step: s.Deploy) -> None:
         self._views = step.views
         self.workers.definition = self._defined()
 
-    @play.register
+    @_play.register
     def _(self, step: s.NewRules) -> None:
         self._rules = step
         self.workers.definition = self._defined()
 
-    @play.register
+    @_play.register
+    def _(self, step: s.Widen) -> None:
+        if step.partitions <= self.broker.partitions:
+            return
+        for worker in WORKERS:
+            self.workers.kill(worker)
+        self._partitions = step.partitions
+        self.workers.definition = self._defined()
+        for marker in (*islice(widen(self.broker, self.definition), step.breaks), *widen(self.broker, self.definition)):
+            self.workers.idle_advances_us |= {at.watermark_us for at in marker.inputs.values()}
+        self.markers |= {p: {} for p in range(len(self.markers), step.partitions)}
+
+    @_play.register
     def _(self, step: s.Compact) -> None:
         """Tombstones go as well, unless somebody may still have to read them."""
         self.note_markers(step.partition)
         log = self.changelog(step.partition)
         log.compact(log.end - step.spare, tombstones=not self.workers.are_readers_of(step.partition))
 
-    @play.register
+    @_play.register
     def _(self, step: s.Delete) -> None:
         self.note_markers(step.place.partition)
         noted = self.markers[step.place.partition]
@@ -122,15 +141,15 @@ class World:
             folded = noted[max(noted)].inputs[step.place.topic].next_offset
             self.broker.log(*step.place).delete_below(folded - step.spare)
 
-    @play.register
+    @_play.register
     def _(self, step: s.TimeOut) -> None:
         self.broker.time_out(self._transactional_id(step.partition))
 
-    @play.register
+    @_play.register
     def _(self, step: s.WriteControl) -> None:
         self.broker.mark_one(self._transactional_id(step.partition))
 
-    @play.register
+    @_play.register
     def _(self, step: s.Look) -> None:
         """Changes nothing; see `app.testkit.checks.verdict`."""
 
@@ -143,11 +162,11 @@ class World:
 
     def taken_over(self, draws: random.Random) -> list[SimulatedTask]:
         """All tasks on a new worker, with nothing left to do: one may have work for another."""
-        tasks = [self.workers.new_task(partition, draws) for partition in range(self.script.partitions)]
+        tasks = [self.workers.new_task(partition, draws) for partition in range(self.broker.partitions)]
         for task in tasks:
             task.sizes = (1000,)
         run_until_idle(tasks)
-        for partition in range(self.script.partitions):
+        for partition in range(self.broker.partitions):
             self.note_markers(partition)
         return tasks
 
@@ -194,7 +213,7 @@ class World:
             ruled_views(self._views, self._rules),
             tuple(join_over(join, sources) for join in self.script.joins),
             self.script.finals,
-            self.script.partitions,
+            self._partitions,
             WRITTEN_IDS,
             (branch_over(WEIGHED, sources),) if self.script.branches else (),
             tuple(alert_over(alert, sources) for alert in self.script.alerts),

@@ -84,5 +84,5 @@ def test_partitions_that_are_added_stop_a_running_worker(world: Settings, tmp_pa
         results(admin.create_partitions([NewPartitions("rides.green", 5)]).values(), "partitions are added")
         code = running.ended()
     assert_said(
-        CompletedProcess([], code, running.log.read_text()), "rides.green has 5 partitions, not 4", "FLAGFALL_APP_ID"
+        CompletedProcess([], code, running.log.read_text()), "rides.green has 5 partitions, not 4", "flagfall widen"
     )

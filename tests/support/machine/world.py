@@ -30,7 +30,7 @@ from app.domain.view import View
 from app.rides.ride import RIDES
 from app.rides.shipped import SHIPPED
 from app.rides.views import VENDOR_TRIPS, VIEWS
-from app.topics import finals_topics, source_topics, topics
+from app.topics import finals_topics, topics
 from tests.support.flow import by_task, exported, in_changelog
 from tests.support.machine.asking import results
 from tests.support.machine.cluster import write_rides
@@ -47,8 +47,7 @@ def own_world(settings: Settings) -> None:
     The former are shared by all tests: their records are deleted, which is quicker than the topics, and lets logs
     begin above zero.
     """
-    sources = source_topics(settings, RIDES)
-    odd = [s.topic.name for s in topic_states(settings.kafka, sources) if s.differences]
+    odd = [s.topic.name for s in topic_states(settings.kafka, topics(settings)) if s.differences]
     delete_topics(settings, odd)
     create_topics(settings.kafka, topics(settings))
     delete_records(settings, log_ends(settings, RIDES))

@@ -19,7 +19,6 @@ from app.domain.marker import Fates, InputPosition, Marker, OffsetRange
 from app.domain.records import Record, TopicPartition
 from app.domain.rows import RowKey
 from app.domain.view import View
-from app.engine.core.batch import Transaction
 from app.engine.core.definition import TaskDefinition
 from app.engine.core.mending.accepting import accept, gaps_of
 from app.engine.core.mending.rebuilding import LogNow, Rebuild
@@ -64,23 +63,11 @@ def last_marker(task: SimulatedTask) -> Marker:
     return decode_marker([record.value or b"" for record in stored if record.key == key][-1])
 
 
-def write(task: SimulatedTask, transaction: Transaction) -> None:
-    """As `app.engine.drive.ownership.mending` does, in the place of a worker."""
-    producer = task.fence()
-    for key, value in transaction.changelog:
-        producer.send(TopicPartition(task.changelog.topic, 0), SentRecord(key, value))
-    for output in transaction.outputs:
-        producer.send(TopicPartition(output.topic, 0), SentRecord(output.key, output.value))
-    producer.commit()
-    while task.broker.mark_one(task.transactional_id):
-        pass
-
-
 def accept_loss(broker: Broker) -> dict[str, OffsetRange]:
     task = new_task(broker)
     marker = last_marker(task)
     gaps = gaps_of(marker, task.starts())
-    write(task, accept(DEFINITION, marker, gaps))
+    task.write_in_place(accept(DEFINITION, marker, gaps))
     return gaps
 
 
@@ -94,7 +81,7 @@ def rebuild(broker: Broker, logs: Mapping[str, LogNow] = MappingProxyType({})) -
     begun = Rebuild(DEFINITION, last_marker(task), there | dict(logs), advances, outcomes)
     while (stretch := begun.stretch) is not None:
         begun.take(task.log(stretch.topic).fetch(stretch.from_offset, 2, until=stretch.to_offset), SCHEMAS)
-    write(task, begun.transaction())
+    task.write_in_place(begun.transaction())
     return begun
 
 

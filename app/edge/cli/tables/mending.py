@@ -1,4 +1,4 @@
-"""What `rebuild` and `accept-loss` share: the options, and the group of tasks that no worker may hold meanwhile."""
+"""What `rebuild`, `accept-loss` and `widen` share: the options, and tasks that no worker may hold meanwhile."""
 
 from __future__ import annotations
 
@@ -36,22 +36,28 @@ def group_of(settings: Settings, source: str) -> TaskGroup:
 
 
 def stopped_group(settings: Settings, group: TaskGroup) -> StoppedGroup:
-    """The group's tasks, with what they talk to."""
+    """The group's tasks, with what they talk to; their topics are as they should be."""
+    from app.base.kafka.topic_admin import require_topics
+    from app.domain.catalogue import Catalogue
+    from app.topics import needed_topics
+
+    require_topics(settings.kafka, needed_topics(settings, Catalogue((group,))))
+    return stopped_tasks(settings, group, settings.topics.partitions)
+
+
+def stopped_tasks(settings: Settings, group: TaskGroup, count: int) -> StoppedGroup:
+    """The first `count` tasks of a group, whatever their topics have."""
     from app.base.errors import RegistryUnavailable
     from app.base.kafka.clients import aiokafka_options
     from app.base.kafka.cluster import Cluster
     from app.base.kafka.group_members import Members
-    from app.base.kafka.topic_admin import require_topics
     from app.base.registry.client import Registry
-    from app.domain.catalogue import Catalogue
     from app.engine.drive.kafka.connections import Connections
     from app.engine.drive.kafka.schemas import SchemaCache
     from app.engine.drive.ownership.mending import StoppedGroup
-    from app.topics import needed_topics
     from tables import groups
 
-    require_topics(settings.kafka, needed_topics(settings, Catalogue((group,))))
     schemas = SchemaCache(Registry(settings).writer_schema, RegistryUnavailable)
     connections = Connections(aiokafka_options(settings.kafka), Cluster(settings.kafka), schemas)
     members = Members(settings.kafka, settings.app_id).told
-    return StoppedGroup(groups.define(group, settings), connections, members, settings.topics.partitions)
+    return StoppedGroup(groups.define(group, settings), connections, members, count)

@@ -37,7 +37,7 @@ def close_windows(draft: Draft, view: View) -> None:
         return
     state = draft.state.views[view.name]
     rows, closed_to_us = kernel_of(view).next_closed(state, position.closed_to_us, telling.to_us, CLOSED_ROWS)
-    topic, count = names.closing_topic(draft.application, draft.definition.name), draft.definition.task_count
+    topic, count = names.closing_topic(draft.application, draft.definition.name), draft.marker.closing_partitions
     keys = encode_keys(view, rows.windows, rows.groups, len(rows))
     for key, value in zip(keys, encode_rows(rows.cells), strict=True):
         draft.outputs.append(Output(topic, as_closed_row_key(key), value, partition=partition_of(view, key, count)))

@@ -71,7 +71,7 @@ def tell_open(draft: Draft, view: View, to_us: int) -> Telling:
     state = draft.state.views[view.name]
     found = kernel_of(view).next_open(state, begun.told_us, begun.to_us, TOLD_ROWS)
     rows, value = state.rows_at(found.slots), encode_open(begun.to_us)
-    topic, count = names.closing_topic(draft.application, draft.definition.name), draft.definition.task_count
+    topic, count = names.closing_topic(draft.application, draft.definition.name), draft.marker.closing_partitions
     for key in encode_keys(view, rows.windows, rows.groups, len(rows)) if len(rows) else ():
         open_key = as_open_key(key, draft.state.partition)
         draft.outputs.append(Output(topic, open_key, value, partition=partition_of(view, key, count)))

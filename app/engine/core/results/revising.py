@@ -58,7 +58,7 @@ def tell_replaced(draft: Draft, view: View, row_key: bytes, window_start_us: int
     end_us = view.window.window_end(window_start_us)
     if closed_to_us is None or not end_us <= closed_to_us < end_us + view.revisable_us:
         return
-    topic, count = names.closing_topic(draft.application, draft.definition.name), draft.definition.task_count
+    topic, count = names.closing_topic(draft.application, draft.definition.name), draft.marker.closing_partitions
     partition = partition_of(view, row_key, count)
     draft.outputs.append(Output(topic, as_final_key(row_key), encode_replaced(replaced), partition=partition))
 

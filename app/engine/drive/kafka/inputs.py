@@ -74,8 +74,8 @@ def other_count(topic: str, there_are: int, count: int) -> StateError:
     """Partitions that belong to no task, or tasks that lack one."""
     return StateError(
         f"{topic} has {there_are} partitions, not {count}: what is in the others would be seen by no task. Kafka takes "
-        f"no partition back: give all topics of the source {max(there_are, count)}, set FLAGFALL_TOPICS_PARTITIONS to "
-        "it, and use another FLAGFALL_APP_ID"
+        f"no partition back: stop all workers, set FLAGFALL_TOPICS_PARTITIONS to {max(there_are, count)}, and run "
+        "`flagfall widen`, which gives all topics so many"
     )
 
 

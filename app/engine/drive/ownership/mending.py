@@ -67,27 +67,45 @@ class StoppedGroup:
         self.definition, self.connections = definition, connections
         self._members, self._count = members, count
 
+    @property
+    def _partitions(self) -> range:
+        return range(self._count)
+
+    async def markers(self) -> dict[int, Marker]:
+        """The marker that each task committed last; none for one that has committed nothing.
+
+        StateError if what they had stored is gone.
+        """
+        markers = await last_markers(self.definition, self.connections, self._partitions)
+        await self._require_same_changelog(markers)
+        return markers
+
+    async def inputs(self) -> dict[int, dict[str, Input]]:
+        """What each task's topics hold now. StateError if one has another number of partitions."""
+        return await inputs_of(self.connections.cluster, self.definition.topics, self._partitions, self._count)
+
     async def standings(self) -> dict[int, MendableTask]:
         """By partition; without tasks that have committed nothing, which begin where their topics do.
 
         StateError if what they had stored is gone.
         """
-        partitions = range(self._count)
-        inputs = await inputs_of(self.connections.cluster, self.definition.topics, partitions, self._count)
+        inputs, markers = await self.inputs(), await self.markers()
         corrected = names.corrected_topic(self.definition.application)
-        outcomes = await inputs_of(self.connections.cluster, [corrected], partitions, self._count)
-        markers = await last_markers(self.definition, self.connections, partitions)
-        await self._require_same_changelog(markers)
+        outcomes = await inputs_of(self.connections.cluster, [corrected], self._partitions, self._count)
         return {p: MendableTask(markers[p], inputs[p], outcomes[p][corrected]) for p in sorted(markers)}
 
-    async def _require_same_changelog(self, markers: Mapping[int, Marker]) -> None:
+    async def changelog_id(self) -> str:
         changelog = names.changelog_topic(self.definition.application, self.definition.name)
         facts = await asyncio.to_thread(self.connections.cluster.topics, [changelog])
-        unmarked = sorted(set(range(self._count)) - markers.keys())
+        return facts[changelog].id
+
+    async def _require_same_changelog(self, markers: Mapping[int, Marker]) -> None:
+        changelog_id = await self.changelog_id()
+        unmarked = sorted(set(self._partitions) - markers.keys())
         begun = await begun_of(self.definition, self.connections, unmarked)
-        for partition in range(self._count):
+        for partition in self._partitions:
             told = begun.get(partition, "")
-            require_same(self.definition, partition, markers.get(partition), told, facts[changelog].id)
+            require_same(self.definition, partition, markers.get(partition), told, changelog_id)
 
     @asynccontextmanager
     async def held(self) -> AsyncIterator[WriteInPlace]:
@@ -97,7 +115,7 @@ class StoppedGroup:
         is written.
         """
         await self._require_stopped()
-        writers = {partition: self._new_writer(partition) for partition in range(self._count)}
+        writers = {partition: self._new_writer(partition) for partition in self._partitions}
         try:
             await asyncio.gather(*(writer.fence() for writer in writers.values()))
             yield lambda partition, transaction: writers[partition].write(transaction)

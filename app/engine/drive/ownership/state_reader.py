@@ -12,7 +12,7 @@ from app.base import names
 from app.codecs.stored.changelog import view_of
 from app.domain.records import TopicPartition
 from app.engine.core.batch import Batch
-from app.engine.core.begun import require_same
+from app.engine.core.begun import require_first, require_same
 from app.engine.core.definition import TaskDefinition
 from app.engine.core.restore import Restorer
 from app.engine.core.task_state import TaskState
@@ -21,7 +21,7 @@ from app.engine.drive.kafka.changelog_reader import read_to_end
 from app.engine.drive.kafka.connections import Connections
 from app.engine.drive.kafka.inputs import Input, inputs_of
 from app.engine.drive.kafka.kept_batches import STEP_RECORDS
-from app.engine.drive.kafka.markers import begun_of
+from app.engine.drive.kafka.markers import begun_of, last_markers
 from app.engine.drive.memory import give_back_freed
 
 log = logging.getLogger(__name__)
@@ -67,8 +67,8 @@ class StateReader:
         """The state of each task, to its log's end; `kept` are states that cover their log up to their marker.
 
         `ready` is told each state as soon as it is whole, `progress` after every step of a partition. To be called
-        when the former owners are fenced, or the end moves. StateError if log and inputs disagree, or if the log is
-        another than the task has begun in.
+        when the former owners are fenced, or the end moves. StateError if log and inputs disagree, if the log is
+        another than the task has begun in, or if there were another number of tasks.
         """
         cluster, topic = self._connections.cluster, self._changelog
         places = {p: TopicPartition(topic, p) for p in partitions}
@@ -105,6 +105,9 @@ class StateReader:
         step_records = HALVES_STEP_RECORDS if self._definition.pairing else STEP_RECORDS
         await read_to_end(self._connections.client, topic, begins, whole, take, done, step_records=step_records)
         begun = await begun_of(self._definition, self._connections, unmarked)
+        if unmarked:
+            others = await last_markers(self._definition, self._connections, range(self._count))
+            require_first(self._definition, others.values())
         for partition in unmarked:
             restored(partition, begun.get(partition, ""))
         give_back_freed()
