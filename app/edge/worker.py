@@ -36,6 +36,8 @@ from app.engine.drive.faust_parts.app import FlagfallApp
 from app.engine.drive.faust_parts.source_table import SourceTable
 from app.engine.drive.kafka.connections import Connections
 from app.engine.drive.kafka.held_topic import HeldTopic
+from app.engine.drive.kafka.rereading import Rereader
+from app.engine.drive.kafka.row_search import RowSearch
 from app.engine.drive.kafka.schemas import SchemaCache
 from app.engine.drive.questions import Check
 from app.engine.drive.watch.settings_watch import SettingsWatch
@@ -60,15 +62,15 @@ class HttpEdge(mode.Service):
     """Serves the tables of this worker for as long as the application runs, before it is ready too (as 503)."""
 
     def __init__(
-        self, app: FlagfallApp, settings: Settings, names: Names, schemas: SchemaCache, **options: Any
+        self, app: FlagfallApp, settings: Settings, names: Names, connections: Connections, **options: Any
     ) -> None:
         super().__init__(**options)
-        self._app, self._settings, self._names, self._schemas = app, settings, names, schemas
+        self._app, self._settings, self._names, self._connections = app, settings, names, connections
         self._runner: web.AppRunner | None = None
 
     async def on_start(self) -> None:
         worker = self._settings.worker
-        served = [ServedGroup(t.name, t.directory, t.definition.views, t.definition.sources) for t in self._app.groups]
+        served = [self._served(table) for table in self._app.groups]
         liveness, registry = self._app.liveness, self._app.registry
         made = create_app(
             served,
@@ -77,7 +79,7 @@ class HttpEdge(mode.Service):
             registry=registry,
             names=self._names,
             limits=self._settings.http,
-            awaited_schemas=lambda: self._schemas.awaited,
+            awaited_schemas=lambda: self._connections.schemas.awaited,
         )
         self._runner = create_runner(made)
         await self._runner.setup()
@@ -91,6 +93,12 @@ class HttpEdge(mode.Service):
                 f"{variable('worker_http_port')} or flagfall worker --http-port"
             ) from None
         log.info("answers at %s, which others know as %s", worker.local_url, worker.url)
+
+    def _served(self, table: SourceTable) -> ServedGroup:
+        definition = table.definition
+        rereader = Rereader(definition.application, self._connections)
+        searcher = RowSearch(definition, self._connections, rereader)
+        return ServedGroup(table.name, table.directory, definition.views, definition.sources, searcher)
 
     async def on_stop(self) -> None:
         if self._runner is not None:
@@ -115,7 +123,7 @@ def create_worker(
         agent.attach(app, app.keep(agent.define(settings), connections))
     names = no_names()
     app.edges += [
-        HttpEdge(app, settings, names, schemas),
+        HttpEdge(app, settings, names, connections),
         HeldTopic(names, connections),
         SettingsWatch(lambda: topic_states(settings.kafka, needed), app.registry),
     ]

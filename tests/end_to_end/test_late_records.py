@@ -17,11 +17,13 @@ from app.codecs.avro.encode import encode_frame
 from app.definitions.registered import register_schemas
 from app.domain.oracle.view_fold import fold
 from app.edge.cli.records.sending import close_windows
+from app.edge.http.query.instants import to_us
 from app.rides.generator.dirt import Dirt
 from app.rides.generator.generator import Generator
 from app.rides.ride import RIDE_COLUMNS, RIDES, avro_schema
 from app.rides.shipped import SHIPPED
 from app.rides.views import VENDOR_TRIPS, ZONE_DEMAND
+from tests.support.evidence import evidence_of
 from tests.support.flow import exported
 from tests.support.machine.asking import flush
 from tests.support.machine.cluster import write_rides
@@ -79,6 +81,7 @@ def test_refused_rides_come_back_once_and_the_verdict_is_match(world: Settings, 
             assert outcomes(repeated)[ZONE_DEMAND.name, "left", "already_added"] > 0
         assert corrected(world).total() > 20
         assert counted(world, second) == RIDES_WRITTEN + 1
+        assert_evidence(world, second)
         assert second.stop() == 0
 
     finals, lost = revisions(world), (0, 1)
@@ -91,6 +94,26 @@ def test_refused_rides_come_back_once_and_the_verdict_is_match(world: Settings, 
         assert reconciled(world, third, tmp_path / "runs")["corrections"] == kept > 0
         assert 0 < counted(world, third) < RIDES_WRITTEN
         assert revisions(world) == finals
+
+
+def assert_evidence(world: Settings, started: Worker) -> None:
+    """Rows are told with their records: those that were re-fed as such, also from one to the next page."""
+    corrections = [told for _, told in applied(world)]
+    added = {tuple(place) for one in corrections for place in one["adds"]}
+    keys = {(one["window_start_us"], *one["group"]) for one in corrections}
+    rows = started.get(f"/v1/views/{ZONE_DEMAND.name}/rows", limit=10_000).json()["data"]
+    mended = [row for row in rows if (to_us(row["window"]["start"]), row["group"]["zone"]) in keys]
+    seen = set[tuple[Any, ...]]()
+    for row in (*mended[:10], *rows[:: len(rows) // 10]):
+        found = evidence_of(started, ZONE_DEMAND, row)
+        assert (found.meta["agrees"], found.meta["missing"]) == (True, None), found.meta
+        assert len(found.records) == found.meta["found"]["count"] == row["count"]
+        assert found.meta["found"]["fingerprint"] == row["fingerprint"]
+        for record in found.records:
+            place = (record["topic"], record["partition"], record["offset"])
+            assert record["added"] == (place in added)
+            seen.add(place)
+    assert seen & added
 
 
 def reconciled(world: Settings, started: Worker, output: Path) -> dict[str, Any]:
@@ -156,10 +179,15 @@ def revisions(world: Settings) -> Counter[tuple[bytes, int]]:
     return Counter((final.key(), json.loads(final.value())["revision"]) for final in published)
 
 
+def applied(world: Settings) -> list[tuple[int, dict[str, Any]]]:
+    """Corrections that tasks have applied, each with its task."""
+    told = [(m.partition(), json.loads(m.value())) for m in messages(world, names.corrected_topic(world.app_id))]
+    return [(task, one["correction"]) for task, one in told if one["outcome"] == "applied"]
+
+
 def corrected(world: Settings) -> Counter[int]:
-    """Corrections that tasks have applied, by task."""
-    told = messages(world, names.corrected_topic(world.app_id))
-    return Counter(m.partition() for m in told if json.loads(m.value())["outcome"] == "applied")
+    """How many, by task."""
+    return Counter(task for task, _ in applied(world))
 
 
 def counted(world: Settings, started: Worker) -> int:

@@ -89,10 +89,17 @@ class Cluster:
         """Offset behind the last record: the high watermark, or with `committed` the last stable offset."""
         return self._offsets(self._committed if committed else self._written, places, OFFSET_END)
 
+    def log_offsets_since(self, places: Iterable[TopicPartition], timestamp_ms: int) -> dict[TopicPartition, int]:
+        """Offset of each topic-partition's first record of that time or later; where there is none, behind the last."""
+        found = self._offsets(self._written, places, max(timestamp_ms, 0), none=OFFSET_END)
+        beyond = self.log_ends([place for place, offset in found.items() if offset == OFFSET_END], committed=False)
+        return found | beyond
+
     def _offsets(
-        self, kept: _Kept[Consumer], places: Iterable[TopicPartition], which: int
+        self, kept: _Kept[Consumer], places: Iterable[TopicPartition], which: int, none: int | None = None
     ) -> dict[TopicPartition, int]:
-        """`which`: first or last, as Kafka's protocol has them beside the times that it can be asked about."""
+        """`which`: first or last, as Kafka's protocol has them beside the times that it can be asked about; `none` is
+        what it says of a time that no record reaches."""
         wanted = sorted(set(places))
 
         def ask(client: Consumer, seconds: float) -> dict[TopicPartition, int]:
@@ -101,15 +108,15 @@ class Cluster:
                 told = client.offsets_for_times(asked, timeout=seconds)
             except KafkaException as error:
                 raise self._unanswered(wanted, error.args[0], seconds) from error
-            return dict(self._offset(one, seconds) for one in told)
+            return dict(self._offset(one, seconds, none) for one in told)
 
         return self._answered(kept, ask) if wanted else {}
 
-    def _offset(self, told: KafkaPartition, seconds: float) -> tuple[TopicPartition, int]:
+    def _offset(self, told: KafkaPartition, seconds: float, none: int | None) -> tuple[TopicPartition, int]:
         place = TopicPartition(told.topic, told.partition)
         if told.error is not None:
             raise self._unanswered([place], told.error, seconds)
-        if told.offset < 0:
+        if told.offset < 0 and told.offset != none:
             raise NotNow(self._leaderless(str(place)))
         return place, told.offset
 

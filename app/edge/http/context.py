@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -15,6 +16,7 @@ from app.domain.view import View
 from app.edge.http.long_work import LongWork
 from app.edge.http.problems import Problem
 from app.edge.http.zone_names import Names, no_names
+from app.engine.drive.kafka.row_search import RowSearch
 from app.engine.drive.ownership.directory import Directory
 from app.engine.drive.questions import AskAwaited
 from app.engine.drive.standing import GroupStanding
@@ -41,12 +43,16 @@ FARTHEST = [
 
 @dataclass(frozen=True)
 class ServedGroup:
-    """A task group as the edge sees it. `views` are those that it answers queries about; some groups have none."""
+    """A task group as the edge sees it. `views` are those that it answers queries about; some groups have none.
+
+    `searcher` looks for the records behind their rows.
+    """
 
     name: str
     directory: Directory
     views: tuple[View, ...]
     sources: tuple[Source, ...]
+    searcher: RowSearch | None = None
 
     @property
     def topics(self) -> list[str]:
@@ -73,8 +79,10 @@ class Edge:
         self.limits = HttpSettings() if limits is None else limits
         self.awaited_schemas = awaited_schemas
         self.long_work = LongWork()
+        self.searching = asyncio.Lock()
+        """Whose turn it is to look for records: a search reads and decodes for seconds."""
         self.session: ClientSession | None = None
-        self._by_view = {view.name: group.directory for group in groups for view in group.views}
+        self._by_view = {view.name: group for group in groups for view in group.views}
 
     def view(self, name: str) -> View:
         """The view of that name, or a problem that lists what there is."""
@@ -85,7 +93,13 @@ class Edge:
 
     def directory(self, view: View) -> Directory:
         """Of the group that keeps the view."""
-        return self._by_view[view.name]
+        return self._by_view[view.name].directory
+
+    def searcher(self, view: View) -> RowSearch:
+        """Of the group that keeps the view."""
+        found = self._by_view[view.name].searcher
+        assert found is not None, "the application was made without one"
+        return found
 
     @property
     def standing(self) -> GroupStanding:

@@ -33,6 +33,7 @@ TYPES = {
     "bad-request": ProblemType(400, "The request cannot be understood"),
     "not-found": ProblemType(404, "There is nothing at this address"),
     "unknown-view": ProblemType(404, "There is no such view"),
+    "unknown-row": ProblemType(404, "There is no such row"),
     "method-not-allowed": ProblemType(405, "This address does not take this method"),
     "not-acceptable": ProblemType(406, "There is no such format"),
     "too-long": ProblemType(414, "The address is too long"),

@@ -5,7 +5,8 @@ from __future__ import annotations
 from app.codecs.stored.export import MEDIA_TYPE as ARROW
 from app.edge.http.changes import change_handler
 from app.edge.http.documents import openapi, parameters
-from app.edge.http.documents.refusals import ELSEWHERE, MANY_STREAMS, NO_FORMAT, NO_ROWS, NOT_NOW, TOO_MUCH
+from app.edge.http.documents.refusals import ELSEWHERE, MANY_STREAMS, NO_FORMAT, NO_ROW, NO_ROWS, NOT_NOW, TOO_MUCH
+from app.edge.http.evidence import evidence_handler
 from app.edge.http.operation import health, metrics
 from app.edge.http.page import first_page as page
 from app.edge.http.route import CALLERS, EXPORTS, ROWS, STATEMENTS, STREAMS, WORKERS, Route
@@ -61,6 +62,17 @@ ROUTES = (
         gate=STREAMS,
         parameters=parameters.of_changes,
         refuses=NOT_NOW | TOO_MUCH | MANY_STREAMS,
+    ),
+    Route(
+        "/v1/views/{view}/evidence",
+        evidence_handler.show_evidence,
+        "evidence",
+        VIEWS,
+        "The records behind a row.",
+        "Evidence",
+        gate=CALLERS,
+        parameters=parameters.of_evidence,
+        refuses=NOT_NOW | NO_ROW | TOO_MUCH,
     ),
     Route(
         "/v1/views/{view}/export",

@@ -6,6 +6,7 @@ from app.domain.source import Kind
 from app.domain.view import Group, View
 from app.domain.windows.durations import to_duration
 from app.edge.formats import table
+from app.edge.http.evidence.asked_row import DEFAULT_RECORDS, MAX_RECORDS
 from app.edge.http.query.arrangement import MAX_TOP, NO_GROUP, among_which, ranking_names, shown_names
 from app.edge.http.query.parameters import FORMAT, NOT_OF_CHANGES
 from app.edge.http.query.read_query import MAX_LIMIT, integer_range
@@ -23,6 +24,19 @@ def of_rows(view: View | None) -> list[ApiDocument]:
 
 def of_changes(view: View | None) -> list[ApiDocument]:
     return [told for told in _of_query(view) if told["name"] not in NOT_OF_CHANGES]
+
+
+def of_evidence(view: View | None) -> list[ApiDocument]:
+    if view is None:
+        return []
+    bounds = [told for told in of_window(view) if told["name"] in _OF_ROW]
+    limit = {"type": "integer", "minimum": 1, "maximum": MAX_RECORDS, "default": DEFAULT_RECORDS}
+    return [
+        *(_parameter(group.name, _group(view, group)["schema"]["items"], _ONE) | _REQUIRED for group in view.groups),
+        *(told | _OF_ROW[told["name"]] for told in bounds if told["name"] == "from" or not view.window.merges),
+        _parameter("limit", limit, "Records of a page, at most."),
+        _CURSOR,
+    ]
 
 
 def of_export(view: View | None) -> list[ApiDocument]:
@@ -139,13 +153,20 @@ _PARTIAL = _parameter(
     {"type": "string", "enum": ["refuse", "allow"], "default": "refuse"},
     "Whether an answer may lack partitions, which it then names.",
 )
+_CURSOR = _parameter("cursor", {"type": "string"}, "meta.next_cursor of the page before.")
+_REQUIRED = {"required": True}
+_ONE = "As the row has it; `null` where it has none."
+_OF_ROW: dict[str, ApiDocument] = {
+    "from": {"description": "Where the row's window begins: its window.start."} | _REQUIRED,
+    "to": {"description": "Where it ends, if it is longer than a window of the view."},
+}
 _COMMON = [
     _parameter(
         "limit",
         {"type": "integer", "minimum": 1, "maximum": MAX_LIMIT, "default": DEFAULT_LIMIT},
         "Rows of a page.",
     ),
-    _parameter("cursor", {"type": "string"}, "meta.next_cursor of the page before."),
+    _CURSOR,
     _parameter(
         "order",
         {"type": "string", "enum": ["asc", "desc"], "default": "asc"},

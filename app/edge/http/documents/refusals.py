@@ -17,6 +17,7 @@ NOT_NOW = {
     | {"headers": {"Retry-After": {"description": "Seconds.", "schema": {"type": "integer"}}}}
 }
 NO_FORMAT = {"406": problem("There is no format that Accept names.")}
+NO_ROW = {"404": problem("There is no such view, or no such row.")}
 TOO_MUCH = {"422": problem("A worker would have to fold more rows than one request may.")}
 MANY_STREAMS = {"429": problem("The worker has as many open streams as it may.")}
 ELSEWHERE: dict[str, ApiDocument] = {

@@ -105,6 +105,24 @@ _META: Schema = {
     | {"description": "The state of the topic that zone names are from; next_offset is null while there are none."},
 }
 
+_RECORD = record(
+    {
+        "topic": TEXT,
+        "partition": INTEGER,
+        "offset": INTEGER,
+        "timestamp": INSTANT,
+        "added": {"type": "boolean", "description": "Whether a correction brought it in."},
+        "values": {"type": "object", "description": "Its columns; instants as text."},
+    }
+)
+_MISSING = record(
+    {
+        "count": INTEGER,
+        "record": nullable(record({"topic": TEXT, "partition": INTEGER, "offset": INTEGER}))
+        | {"description": "Where it stood, if it is one."},
+        "logs_begin": _by_topic_partition(INTEGER) | {"description": "First offsets of logs that have lost some."},
+    }
+)
 _PROGRESS = record({"done_offsets": INTEGER, "all_offsets": INTEGER})
 _AWAITED = record({"id": INTEGER, "since": INSTANT, "why": TEXT})
 _GROUP = record(
@@ -171,6 +189,30 @@ SHARED: Schema = {
             "detail": TEXT,
             "instance": TEXT,
             "retryable": {"type": "boolean"},
+        }
+    ),
+    "Evidence": record(
+        {
+            "data": {"type": "array", "items": _RECORD},
+            "meta": record(
+                {
+                    "view": TEXT,
+                    "version": TEXT,
+                    "row": {
+                        "type": "object",
+                        "description": "As rows are answered, at position.",
+                    },
+                    "position": _by_topic_partition(INTEGER),
+                    "found": record({"count": INTEGER, "fingerprint": TEXT})
+                    | {"description": "Of the records of this page and those before it."},
+                    "complete": {"type": "boolean", "description": "Whether nothing is left to be looked at."},
+                    "agrees": nullable({"type": "boolean"})
+                    | {"description": "Whether the fold of all records is the row, cell by cell; null before the end."},
+                    "missing": nullable(_MISSING) | {"description": "What could not be found."},
+                    "offsets_read": INTEGER,
+                    "next_cursor": nullable(TEXT),
+                }
+            ),
         }
     ),
     "RowsMeta": record(_META | {"next_cursor": nullable(TEXT)}),

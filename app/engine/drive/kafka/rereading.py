@@ -37,12 +37,16 @@ class Rereader:
 
     async def records(self, stretch: Stretch, partition: int) -> Batch:
         """As `read`, without the advances."""
-        until = min(stretch.to_offset, stretch.from_offset + STRETCH_OFFSETS)
-        batches: list[Batch] = []
         place = TopicPartition(stretch.topic, partition)
         await self._check_start(place, stretch.from_offset)
-        client, starts, ends = self._connections.client, {partition: stretch.from_offset}, {partition: until}
-        await read_to_end(client, stretch.topic, starts, ends, batches.append)
+        return await self.between(place, stretch.from_offset, stretch.to_offset)
+
+    async def between(self, place: TopicPartition, from_offset: int, to_offset: int) -> Batch:
+        """These offsets, or their first part; the log must have them."""
+        until = min(to_offset, from_offset + STRETCH_OFFSETS)
+        batches: list[Batch] = []
+        client, partition = self._connections.client, place.partition
+        await read_to_end(client, place.topic, {partition: from_offset}, {partition: until}, batches.append)
         batch = Batch.joined(batches).until(until)
         refused = await self._refused_then.of(place)
         return batch.emptied(refused) if refused else batch
@@ -57,6 +61,10 @@ class Rereader:
 
     async def advances(self, topic: str, partition: int) -> list[Advance]:
         """Every advance that was written for a topic-partition."""
+        return [a for a in await self.all_advances() if (a.topic, a.partition) == (topic, partition)]
+
+    async def all_advances(self) -> list[Advance]:
+        """Every advance that was written."""
         facts = await asyncio.to_thread(self._connections.cluster.topics, [self._advances_topic])
         places = [TopicPartition(self._advances_topic, p) for p in range(facts[self._advances_topic].partitions)]
         ends, starts = await asyncio.gather(
@@ -66,8 +74,7 @@ class Rereader:
         found: list[Advance] = []
 
         def take(batch: Batch) -> None:
-            told = filter(None, map(read_advance, batch.values))
-            found.extend(a for a in told if (a.topic, a.partition) == (topic, partition))
+            found.extend(filter(None, map(read_advance, batch.values)))
 
         await read_to_end(
             self._connections.client,

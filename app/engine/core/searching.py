@@ -1,0 +1,128 @@
+"""The records behind a row, found in the log again: where they may stand, and what has been found so far.
+
+A task judged each record by the watermark of its topic-partition. A search that begins in the middle of one knows it
+all the same, as far as the row goes: what stands before the first record that Kafka stamped with the window's start,
+less the skew, reported an earlier instant, which has closed nothing that began later; and what raised watermarks
+without a record is known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+from app.codecs.avro.schema import Schemas
+from app.codecs.avro.strict import StrictDecoder, Unreadable
+from app.domain.advance import Advance
+from app.domain.contribution import contribution
+from app.domain.event_time import NO_WATERMARK
+from app.domain.records import Record
+from app.domain.rows import Cells, merge_rows
+from app.domain.rules.epochs import GraceEpoch, SkewEpoch, epoch_at, seen_us
+from app.domain.view import View
+from app.engine.core.batch import Batch
+from app.engine.core.building import read_again
+from app.engine.core.definition import TaskDefinition
+from app.engine.core.epochs import of_one_skew
+from app.engine.core.views.belonging import RowAsked, belonging, seen_then
+
+
+class SearchSpan(NamedTuple):
+    """Offsets `[from_offset, to_offset)` in which records of the row may stand; `watermark_us` is the one before them.
+
+    `is_added`: a correction brought them in, however late they were.
+    """
+
+    topic: str
+    partition: int
+    from_offset: int
+    to_offset: int
+    watermark_us: int = NO_WATERMARK
+    is_added: bool = False
+
+
+class Judged(NamedTuple):
+    """By what a task judged the records of a topic: epochs, and all that raised its watermark without a record."""
+
+    skews: Sequence[SkewEpoch]
+    graces: Sequence[GraceEpoch]
+    advances: Sequence[Advance]
+
+
+@dataclass(frozen=True)
+class Search:
+    """What is left of it: `spans` in the order in which they are read, and by task how many records are still `wanted`.
+
+    `found` is what those that were found fold to.
+    """
+
+    asked: RowAsked
+    spans: tuple[SearchSpan, ...]
+    wanted: Mapping[int, int]
+    found: Cells
+
+    @property
+    def next(self) -> SearchSpan | None:
+        """What is to be read next; None when all is found, or all was looked at."""
+        return next((span for span in self.spans if self.wanted[span.partition] > 0), None)
+
+    @property
+    def is_short(self) -> bool:
+        """Whether records are missing."""
+        return any(self.wanted.values())
+
+    def without(self, span: SearchSpan) -> Search:
+        """Nothing more is looked for there."""
+        return replace(self, spans=tuple(one for one in self.spans if one is not span))
+
+
+class Step(NamedTuple):
+    """What a part of a span gave, and the search behind it."""
+
+    records: list[Record]
+    search: Search
+
+
+def take(
+    definition: TaskDefinition, view: View, search: Search, judged: Judged, batch: Batch, schemas: Schemas, most: int
+) -> Step:
+    """The row's records, `most` of them at most, in a batch that begins where `search.next` does."""
+    span = search.next
+    assert span is not None
+    batch = of_one_skew(batch.until(span.to_offset), judged.skews)
+    again = read_again(definition, batch, judged.skews, span.watermark_us, judged.advances, schemas)
+    offsets = batch.offsets[again.usable.index]
+    at = range(len(offsets))
+    if not span.is_added:
+        at = belonging(view, search.asked, seen_then(view, judged.graces, again.usable, offsets)).tolist()
+    rest = span._replace(from_offset=batch.next_offset, watermark_us=again.watermark_us)
+    if len(at) > most:
+        at = at[:most]
+        last = at[-1]
+        rest = span._replace(from_offset=int(offsets[last]) + 1, watermark_us=int(again.usable.watermarks_us[last]))
+    records = _decoded(view, batch, again.usable.index[list(at)].tolist(), schemas)
+    is_over = rest.from_offset >= rest.to_offset or _is_closed(view, search.asked, judged, rest)
+    wanted = dict(search.wanted) | {span.partition: search.wanted[span.partition] - len(records)}
+    found = merge_rows(view, [search.found, *(contribution(view, record) for record in records)])
+    spans = search.without(span).spans
+    return Step(records, replace(search, spans=spans if is_over else (rest, *spans), wanted=wanted, found=found))
+
+
+def _is_closed(view: View, asked: RowAsked, judged: Judged, rest: SearchSpan) -> bool:
+    """Whether all that follows is too late for the row."""
+    if asked.end_us is None or rest.is_added:
+        return False
+    epoch = epoch_at(judged.graces, rest.from_offset)
+    seen = seen_us(view, epoch, rest.watermark_us)
+    return seen != NO_WATERMARK and seen >= asked.end_us + view.grace_us
+
+
+def _decoded(view: View, batch: Batch, at: Sequence[int], schemas: Schemas) -> list[Record]:
+    decoder, records = StrictDecoder(view.source.columns), []
+    for index in at:
+        values = decoder.decode(batch.values[index], schemas)
+        assert not isinstance(values, Unreadable), values  # it was usable
+        offset, timestamp_ms = int(batch.offsets[index]), int(batch.timestamps_ms[index])
+        records.append(Record(batch.topic, batch.partition, offset, timestamp_ms, values))
+    return records

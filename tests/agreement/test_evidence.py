@@ -1,0 +1,135 @@
+"""The records that are found behind a row are those it was folded from: for every kind of view, on any history."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple, cast
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.codecs.avro.schema import Schemas
+from app.domain.advance import Advance
+from app.domain.fingerprint import Origin, mix, pack, signed
+from app.domain.oracle.view_fold import by_window, fold, together
+from app.domain.records import Place, Record, TopicPartition
+from app.domain.rows import Cells, RowKey, last_of
+from app.domain.view import View
+from app.edge.http.evidence.looking import Looking
+from app.edge.http.long_work import LongWork
+from app.engine.core.batch import Batch
+from app.engine.core.definition import TaskDefinition
+from app.engine.core.searching import Search
+from app.engine.core.views.belonging import RowAsked
+from app.engine.drive.kafka.connections import Connections
+from app.engine.drive.kafka.rereading import Rereader
+from app.engine.drive.kafka.row_search import CoveredInput, RowSearch
+from app.rides.ride import RIDES
+from tests.support.material.histories import SCHEMAS, TOPIC_NAMES, Log, random_advances, random_log
+from tests.support.material.views import ALL_VIEWS, SHIFTS
+
+ROWS_LOOKED_INTO = 2
+DEFINITION = TaskDefinition("flagfall", (RIDES,), (*ALL_VIEWS, SHIFTS))
+
+
+class Logs:
+    """What a search asks the cluster, the registry and the log, over logs that are held in memory."""
+
+    def __init__(self, logs: Sequence[Log], advances: Sequence[Advance], rng: random.Random) -> None:
+        self._logs = {TopicPartition(log.topic, log.partition): log for log in logs}
+        self._advances, self._rng = list(advances), rng
+        self.read: list[Place] = []
+
+    @property
+    def covered(self) -> dict[TopicPartition, CoveredInput]:
+        """All of it, by the rules as declared."""
+        return {place: CoveredInput(log.next_offset, (), ()) for place, log in self._logs.items()}
+
+    @property
+    def cluster(self) -> Logs:
+        return self
+
+    @property
+    def schemas(self) -> Logs:
+        return self
+
+    async def having(self, ids: Iterable[int]) -> Schemas:
+        return SCHEMAS
+
+    def log_starts(self, places: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
+        return dict.fromkeys(places, 0)
+
+    def log_offsets_since(self, places: Iterable[TopicPartition], timestamp_ms: int) -> dict[TopicPartition, int]:
+        since = {p: [e[0] for e in self._logs[p].entries if e[1] >= timestamp_ms] for p in places}
+        return {place: offsets[0] if offsets else self._logs[place].next_offset for place, offsets in since.items()}
+
+    async def all_advances(self) -> list[Advance]:
+        return self._advances
+
+    async def between(self, place: TopicPartition, from_offset: int, to_offset: int) -> Batch:
+        until = min(to_offset, from_offset + self._rng.choice((1, 7, 100)))
+        self.read += [Place(*place, offset) for offset in range(from_offset, until)]
+        return self._logs[place].batch(from_offset, until)
+
+
+@given(seed=st.integers(0, 2**32))
+def test_a_rows_records_are_found_wherever_the_search_begins_and_breaks_off(seed: int) -> None:
+    rng = random.Random(seed)
+    logs = [random_log(rng, topic, partition, 120) for topic in TOPIC_NAMES[:2] for partition in (0, 1)]
+    advances = random_advances(rng, logs)
+    records = [record for log in logs for record in log.records]
+    view = rng.choice((*ALL_VIEWS, SHIFTS))
+    rows = fold(view, records, advances).rows
+    by_task = {task: by_window(view, of_task) for task, of_task in rows.items()}
+    merged = together(view, by_task.values())
+    for key in rng.sample(sorted(merged, key=repr), min(ROWS_LOOKED_INTO, len(merged))):
+        asked = asked_of(view, key, merged[key])
+        wanted = {task: count_of(view, asked, of_task) for task, of_task in by_task.items()}
+        found = asyncio.run(look_for(view, asked, wanted, Logs(logs, advances, rng), rng))
+        assert found.cells == merged[key]
+        places = {(record.topic, record.partition, record.offset) for record in found.records}
+        assert len(places) == len(found.records) == merged[key][0]
+        assert signed(sum(map(mix_of, found.records))) == merged[key][1]
+
+
+class Evidence(NamedTuple):
+    records: list[Record]
+    cells: Cells
+
+
+async def look_for(view: View, asked: RowAsked, wanted: dict[int, int], logs: Logs, rng: random.Random) -> Evidence:
+    """Page after page, until nothing is left to be looked at."""
+    searcher = RowSearch(DEFINITION, cast(Connections, logs), cast(Rereader, logs))
+    judging = await searcher.judging(view, logs.covered)
+    spans = await searcher.spans(view, asked, judging, wanted)
+    search, work, records = Search(asked, tuple(spans), wanted, view.neutral), LongWork(), list[Record]()
+    while search.next is not None:
+        looking = Looking(searcher, work, view, judging, rng.choice((1, 3, 1000)))
+        search = await looking.go_on(search)
+        records += looking.records
+    work.close()
+    return Evidence(records, search.found)
+
+
+def asked_of(view: View, key: RowKey, cells: Cells) -> RowAsked:
+    start_us = key.window_start_us
+    end_us = None if start_us is None else view.window.window_end(start_us, last_of(view, cells))
+    return RowAsked(start_us, end_us, key.group)
+
+
+def count_of(view: View, asked: RowAsked, rows: Mapping[RowKey, Cells]) -> int:
+    return sum(cells[0] for key, cells in rows.items() if belongs(view, asked, key))
+
+
+def belongs(view: View, asked: RowAsked, key: RowKey) -> bool:
+    """Whether a task's row is a part of the one that is asked for, which several may be where rows merge."""
+    if not view.window.merges or asked.start_us is None or asked.end_us is None:
+        return key == RowKey(asked.start_us, asked.group)
+    return key.group == asked.group and asked.start_us <= (key.window_start_us or 0) < asked.end_us
+
+
+def mix_of(record: Record) -> int:
+    number = RIDES.topic(record.topic).number
+    return mix(pack(Origin(number, record.partition, record.offset)))

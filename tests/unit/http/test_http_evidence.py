@@ -1,0 +1,112 @@
+"""Which row's records are asked for: every mistake is named, and a cursor goes on with its own row alone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from multidict import MultiDict
+
+from app.domain.view import View
+from app.edge.http.evidence.asked_row import asked_row
+from app.edge.http.evidence.search_cursors import SearchCursor, decode, encode
+from app.edge.http.problems import Problem
+from app.edge.http.query.instants import to_iso
+from app.engine.core.searching import SearchSpan
+from app.engine.core.views.belonging import RowAsked
+from app.rides.views import VENDOR_TRIPS, ZONE_DEMAND
+from tests.support.http import BY_BASE, NOON_US, PANE_US
+from tests.support.material.views import DAYS, HOPPING, SHIFTS
+
+NOON = to_iso(NOON_US)
+HOUR_US = 3_600_000_000
+
+
+@pytest.mark.parametrize(
+    ("view", "told", "row"),
+    [
+        (ZONE_DEMAND, {"zone": "132", "from": NOON}, RowAsked(NOON_US, NOON_US + PANE_US, (132,))),
+        (ZONE_DEMAND, {"zone": "null", "from": NOON}, RowAsked(NOON_US, NOON_US + PANE_US, (None,))),
+        (
+            ZONE_DEMAND,
+            {"zone": "132", "from": NOON, "to": to_iso(NOON_US + HOUR_US), "limit": "5"},
+            RowAsked(NOON_US, NOON_US + HOUR_US, (132,)),
+        ),
+        (BY_BASE, {"zone": "1", "base": "B0", "from": NOON}, RowAsked(NOON_US, NOON_US + PANE_US, ("B0", 1))),
+        (VENDOR_TRIPS, {"vendor": "null"}, RowAsked(None, None, (None,))),
+        (HOPPING, {"zone": "1", "vendor": "2", "from": NOON}, RowAsked(NOON_US, NOON_US + HOUR_US, (1, "2"))),
+        (SHIFTS, {"vendor": "1", "from": NOON}, RowAsked(NOON_US, None, ("1",))),
+    ],
+)
+def test_a_row_is_named_by_its_groups_and_its_window(view: View, told: dict[str, str], row: RowAsked) -> None:
+    asked, query = asked_row(view, MultiDict(told))
+    assert asked == row
+    assert query.from_us == row.start_us
+    assert query.groups == {g.name: (value,) for g, value in zip(view.groups, row.group, strict=True)}
+
+
+@pytest.mark.parametrize(
+    ("view", "told", "words"),
+    [
+        (ZONE_DEMAND, {"from": NOON}, "zone=: one value, as the row has it"),
+        (ZONE_DEMAND, {"zone": "132"}, "from=: the start of the row's window"),
+        (ZONE_DEMAND, {"zone": "132", "from": to_iso(NOON_US + 1)}, "no window of the view begins there"),
+        (ZONE_DEMAND, {"zone": "132", "from": NOON, "to": NOON}, "no window behind from ends there"),
+        (ZONE_DEMAND, {"zone": "132", "from": NOON, "top": "3"}, "top=3: unknown; there are zone, from, to, limit"),
+        (ZONE_DEMAND, {"zone": "x", "from": NOON}, "zone=x: a whole number"),
+        (DAYS, {"zone": "1", "vendor": "2", "from": "2024-01-31T05:00:00Z", "to": NOON}, "to=2024.*or nothing"),
+        (SHIFTS, {"vendor": "1", "from": NOON, "to": NOON}, "not with sessions"),
+        (VENDOR_TRIPS, {"vendor": "2", "from": NOON}, "from=.*unknown; there are vendor, limit, cursor"),
+    ],
+)
+def test_what_names_no_row_is_refused_in_words(view: View, told: dict[str, str], words: str) -> None:
+    with pytest.raises(Problem, match=words) as refused:
+        asked_row(view, MultiDict(told))
+    assert refused.value.slug == "bad-parameter"
+
+
+def cursor_of(**told: Any) -> SearchCursor:
+    fresh = SearchCursor(
+        view=ZONE_DEMAND.name,
+        version=ZONE_DEMAND.version,
+        start_us=NOON_US,
+        end_us=NOON_US + PANE_US,
+        group=(132,),
+        row=ZONE_DEMAND.neutral,
+        position=(7,),
+        wanted={0: 3},
+        found=ZONE_DEMAND.neutral,
+        at=SearchSpan("rides.yellow", 0, 2, 7, NOON_US),
+    )
+    return fresh.model_copy(update=told)
+
+
+def test_a_cursor_goes_on_with_the_search_that_it_was_made_of() -> None:
+    cursor = cursor_of()
+    assert decode(ZONE_DEMAND, RowAsked(NOON_US, NOON_US + PANE_US, (132,)), encode(cursor)) == cursor
+    spans = [SearchSpan("rides.green", 0, 0, 9), SearchSpan("rides.yellow", 0, 0, 7), SearchSpan("rides.fhv", 0, 0, 1)]
+    assert cursor.search_in(spans).spans == (SearchSpan("rides.yellow", 0, 2, 7, NOON_US), spans[2])
+    with pytest.raises(Problem, match="start again without a cursor"):
+        cursor.search_in(spans[:1])
+
+
+@pytest.mark.parametrize(
+    "cursor",
+    [
+        "x",
+        "e30",
+        encode(cursor_of(version="00000000")),
+        encode(cursor_of(group=(1,))),
+        encode(cursor_of(start_us=NOON_US + PANE_US)),
+        encode(cursor_of(end_us=None)),
+        encode(cursor_of(row=(1, 2))),
+        encode(cursor_of(at=None)),
+        encode(cursor_of(at=("rides.yellow", 5, 2, 7, 0, False))),
+        encode(cursor_of(wanted={0: 1 << 70})),
+        encode(cursor_of(layout=2)),
+    ],
+)
+def test_a_cursor_of_something_else_is_refused(cursor: str) -> None:
+    with pytest.raises(Problem) as refused:
+        decode(ZONE_DEMAND, RowAsked(NOON_US, NOON_US + PANE_US, (132,)), cursor)
+    assert refused.value.slug == "bad-cursor"
