@@ -7,12 +7,14 @@ import shutil
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 from playwright import async_api as playwright
 
 from app.domain.event_time import NO_WATERMARK
 from app.domain.rows import RowKey
+from app.edge.http.query.instants import to_iso
 from app.engine.drive.standing import GroupStanding
 from app.rides.views import VENDOR_TRIPS, ZONE_DEMAND
 from tests.support.http import BY_BASE, NOON_US, Serve, server_of, url_of, zone_table
@@ -65,6 +67,10 @@ async def test_the_page_shows_its_figures_within_the_screen(
     assert complaints == []
     assert await page.get_by_text("JFK Airport").count() == 1
     assert await page.get_by_text("5,432").count() == 4
+    links = page.get_by_role("link", name="its records")
+    assert f"/v1/views/zone_demand/evidence?zone=132&from={quote(to_iso(NOON_US))}" in [
+        await link.get_attribute("href") for link in await links.all()
+    ]
     assert await page.evaluate("document.documentElement.scrollWidth") == width
     assert await page.evaluate("getComputedStyle(document.querySelector('.card')).borderLeftWidth") == "4px"
 

@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 from multidict import MultiDict
+from yarl import URL
 
 from app.domain.view import View
-from app.edge.http.evidence.asked_row import asked_row
+from app.edge.http.evidence.asked_row import asked_row, evidence_address
 from app.edge.http.evidence.search_cursors import SearchCursor, decode, encode
 from app.edge.http.problems import Problem
 from app.edge.http.query.instants import to_iso
@@ -43,6 +44,13 @@ def test_a_row_is_named_by_its_groups_and_its_window(view: View, told: dict[str,
     assert asked == row
     assert query.from_us == row.start_us
     assert query.groups == {g.name: (value,) for g, value in zip(view.groups, row.group, strict=True)}
+
+
+@pytest.mark.parametrize(("zone", "base"), [(1, "B0"), (None, None), (265, "a&b=c/é")])
+def test_the_address_that_a_row_gives_names_that_row(zone: int | None, base: str | None) -> None:
+    row = {"window": {"start": NOON, "end": to_iso(NOON_US + PANE_US)}, "group": {"zone": zone, "base": base}}
+    asked, _ = asked_row(BY_BASE, MultiDict(URL(evidence_address(BY_BASE, row)).query))
+    assert asked == RowAsked(NOON_US, NOON_US + PANE_US, (base, zone))
 
 
 @pytest.mark.parametrize(

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 from typing import NamedTuple
+from urllib.parse import urlencode
 
 from multidict import MultiDict, MultiMapping
 
 from app.domain.records import Value
 from app.domain.rows import COUNT_AT, Cells, last_of, merge_rows
 from app.domain.view import View
+from app.edge.formats.format import Document
 from app.edge.http.problems import Problem, bad_parameter
 from app.edge.http.query.instants import to_iso
 from app.edge.http.query.parameters import one
@@ -25,6 +27,13 @@ DEFAULT_RECORDS, MAX_RECORDS = 100, 1_000
 """Of a page."""
 OWN = ("limit", "cursor")
 """Parameters that say nothing of the row."""
+
+
+def evidence_address(view: View, row: Document) -> str:
+    """Where the records are told that are behind a row, as answers tell it."""
+    told = {group.name: NULL if (held := row["group"][group.name]) is None else held for group in view.groups}
+    windowed = {} if row["window"] is None else {"from": row["window"]["start"]}
+    return f"/v1/views/{view.name}/evidence?{urlencode(told | windowed)}"
 
 
 class ToldRow(NamedTuple):

@@ -16,6 +16,7 @@ from app.domain.measures.parts import values_name
 from app.domain.view import View
 from app.edge.http.across_tasks import AcrossTasks
 from app.edge.http.context import WHY, Edge, ServedGroup, edge_of
+from app.edge.http.evidence.asked_row import evidence_address
 from app.edge.http.long_work import MANY_DOCUMENTS
 from app.edge.http.page import figures
 from app.edge.http.page.verdicts import NONE_YET, card
@@ -115,7 +116,13 @@ def _row(view: View, told: dict[str, Any]) -> dict[str, Any]:
         (told["group"][g.name], told["group"].get(f"{g.name}_name"), told["group"].get(f"{g.name}_borough"))
         for g in view.groups
     ]
-    return {"window": told["window"], "groups": groups, "measures": measures, "state": told["state"]}
+    return {
+        "window": told["window"],
+        "groups": groups,
+        "measures": measures,
+        "state": told["state"],
+        "evidence": evidence_address(view, told),
+    }
 
 
 @cache
