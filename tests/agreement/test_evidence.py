@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+import time
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple, cast
 
@@ -106,7 +107,9 @@ async def look_for(view: View, asked: RowAsked, wanted: dict[int, int], logs: Lo
     spans = await searcher.spans(view, asked, judging, wanted)
     search, work, records = Search(asked, tuple(spans), wanted, view.neutral), LongWork(), list[Record]()
     while search.next is not None:
-        looking = Looking(searcher, work, view, judging, rng.choice((1, 3, 1000)))
+        looking = Looking(
+            searcher, work, view, judging, limit=rng.choice((1, 3, 1000)), asked_at_seconds=time.monotonic()
+        )
         search = await looking.go_on(search)
         records += looking.records
     work.close()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import replace
 from typing import Any
@@ -32,7 +33,7 @@ from app.engine.drive.kafka.row_search import CoveredInput, Judging, RowSearch
 
 async def show_evidence(request: web.Request) -> web.Response:
     """A page of the row's records, and what is known of all of them so far."""
-    edge = edge_of(request)
+    edge, asked_at_seconds = edge_of(request), time.monotonic()
     view = edge.view(request.match_info["view"])
     asked, query = asked_row(view, request.query)
     limit = whole_number(request.query, "limit", MAX_RECORDS) or DEFAULT_RECORDS
@@ -45,7 +46,7 @@ async def show_evidence(request: web.Request) -> web.Response:
         cursor = _begun(view, told_row(view, asked, query, gathered), gathered)
     async with edge.searching:
         judging = await searcher.judging(view, _covered(gathered, cursor.position))
-        looking = Looking(searcher, edge.long_work, view, judging, limit)
+        looking = Looking(searcher, edge.long_work, view, judging, limit=limit, asked_at_seconds=asked_at_seconds)
         cursor = cursor.going_on(await _looked(looking, searcher, view, cursor, judging))
         begins = await searcher.log_starts(judging.covered) if _is_short(cursor) else {}
     names, closed_to_us = edge.names, gathered.closed_to_us

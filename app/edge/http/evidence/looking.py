@@ -15,15 +15,27 @@ from app.engine.drive.kafka.row_search import Judging, RowSearch
 
 MOST_OFFSETS = 1_000_000
 MOST_SECONDS = 5.0
-"""For one page; then it says how far it has come."""
+"""For one page, since it was asked for; then it says how far it has come."""
 
 
 class Looking:
-    """`limit` records at most are found; those in `added` were brought in by corrections."""
+    """`limit` records at most are found; those in `added` were brought in by corrections.
 
-    def __init__(self, searcher: RowSearch, work: LongWork, view: View, judging: Judging, limit: int) -> None:
+    `asked_at_seconds`: when the page was asked for (monotonic clock).
+    """
+
+    def __init__(
+        self,
+        searcher: RowSearch,
+        work: LongWork,
+        view: View,
+        judging: Judging,
+        *,
+        limit: int,
+        asked_at_seconds: float,
+    ) -> None:
         self._searcher, self._work, self._view, self._judging = searcher, work, view, judging
-        self._limit, self._until_seconds = limit, time.monotonic() + MOST_SECONDS
+        self._limit, self._until_seconds = limit, asked_at_seconds + MOST_SECONDS
         self.records: list[Record] = []
         self.added: set[Place] = set()
         self.offsets = 0
