@@ -43,6 +43,7 @@ TYPES = {
     "internal-error": ProblemType(500, "The worker failed to answer"),
     "busy": ProblemType(503, "The worker has as many requests as it takes", retryable=True),
     "not-ready": ProblemType(503, "The worker cannot answer now", retryable=True),
+    "not-reached": ProblemType(503, "The tables do not cover the position yet", retryable=True),
     "too-slow": ProblemType(503, "The answer took longer than a request may", retryable=True),
     "stalled": ProblemType(503, "The worker has input and makes no progress", retryable=True),
     "partitions-missing": ProblemType(503, "Some partitions could not be had", retryable=True),

@@ -44,6 +44,7 @@ def _format_options(command: Command) -> Command:
 @click.option("--measure", "measures", multiple=True, metavar="NAME", help="Only this measure or figure; repeatable.")
 @click.option("--limit", type=int, help="Rows to show. Default: 100.")
 @click.option("--cursor", help="Go on where the answer before ended.")
+@click.option("--min-position", metavar="PLACE:OFFSET,…", help="Wait until this is covered: rides.yellow-0:51235.")
 @click.option("--newest", is_flag=True, help="Newest windows first.")
 @click.option("--partial", is_flag=True, help="Take an answer that lacks partitions, which it then names.")
 @worker_option

@@ -8,7 +8,8 @@ from app.domain.windows.durations import to_duration
 from app.edge.formats import table
 from app.edge.http.evidence.asked_row import DEFAULT_RECORDS, MAX_RECORDS
 from app.edge.http.query.arrangement import MAX_TOP, NO_GROUP, among_which, ranking_names, shown_names
-from app.edge.http.query.parameters import FORMAT, NOT_OF_CHANGES
+from app.edge.http.query.min_position import DEFAULT_WAIT_SECONDS, EXAMPLE
+from app.edge.http.query.parameters import FORMAT, MIN_POSITION, NOT_OF_CHANGES, WAIT
 from app.edge.http.query.read_query import MAX_LIMIT, integer_range
 from app.edge.http.query.rows_query import DEFAULT_LIMIT
 from app.edge.http.route import ApiDocument
@@ -19,7 +20,7 @@ def of_view(view: View | None) -> list[ApiDocument]:
 
 
 def of_rows(view: View | None) -> list[ApiDocument]:
-    return [*_of_query(view), _format()]
+    return [*_of_query(view), _format(), *_REACHING]
 
 
 def of_changes(view: View | None) -> list[ApiDocument]:
@@ -160,6 +161,10 @@ _OF_ROW: dict[str, ApiDocument] = {
     "from": {"description": "Where the row's window begins: its window.start."} | _REQUIRED,
     "to": {"description": "Where it ends, if it is longer than a window of the view."},
 }
+_REACHING = [
+    _parameter(MIN_POSITION, {"type": "string"}, f"Next offsets that the answer is to cover, as {EXAMPLE}."),
+    _parameter(WAIT, {"type": "string", "pattern": "^[1-5]s$", "default": f"{DEFAULT_WAIT_SECONDS}s"}, "For that."),
+]
 _COMMON = [
     _parameter(
         "limit",

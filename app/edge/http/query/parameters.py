@@ -12,9 +12,10 @@ WINDOWED, FOLDED = ("from", "to"), ("window", "last")
 ARRANGED = ("group_by", "top", "by", "among", "measures")
 REPEATABLE = ("group_by", "measures")
 FORMAT = "format"
+MIN_POSITION, WAIT = "min_position", "wait"
 NOT_OF_CHANGES = ("cursor", "partial")
 """What a stream of changes does not take, which begins with the first rows, of all partitions."""
-RESERVED = frozenset({*COMMON, *WINDOWED, *FOLDED, *ARRANGED, FORMAT, "partition"})
+RESERVED = frozenset({*COMMON, *WINDOWED, *FOLDED, *ARRANGED, FORMAT, MIN_POSITION, WAIT, "partition"})
 """No group of a view is called so."""
 
 

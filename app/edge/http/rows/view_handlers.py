@@ -9,7 +9,8 @@ from aiohttp import hdrs, web
 from app.edge.http.context import Edge, edge_of
 from app.edge.http.problems import bad_parameter
 from app.edge.http.query.answer_format import asked_format
-from app.edge.http.query.parameters import FORMAT
+from app.edge.http.query.min_position import read_min_position
+from app.edge.http.query.parameters import FORMAT, MIN_POSITION, WAIT
 from app.edge.http.query.read_query import read_no_parameters, read_partial, read_query
 from app.edge.http.query.rows_query import no_rows_query
 from app.edge.http.responses import json_response
@@ -18,6 +19,7 @@ from app.edge.http.rows.answers import rows_answer
 from app.edge.http.rows.gather import gather
 from app.edge.http.rows.own_parts import own_parts
 from app.edge.http.rows.parts import encode_parts
+from app.edge.http.rows.reaching import reach
 from app.edge.http.rows.view_documents import state_document, view_document
 from app.edge.http.streamed import cut_on_failure
 from app.engine.drive.ownership.directory import Directory
@@ -42,9 +44,12 @@ async def show_view(request: web.Request) -> web.Response:
 async def show_rows(request: web.Request) -> web.Response:
     """A page of rows, merged over all tasks."""
     edge = edge_of(request)
-    query = read_query(edge.view(request.match_info["view"]), request.query, also=(FORMAT,))
+    query = read_query(edge.view(request.match_info["view"]), request.query, also=(FORMAT, MIN_POSITION, WAIT))
     written = asked_format(request.query, request.headers.getall(hdrs.ACCEPT, []))
+    wanted = read_min_position(query.view, request.query)
     edge.require_ready(query.view)
+    if wanted is not None:
+        await reach(edge, query.view, wanted)
     body = await rows_answer(edge, await answered(edge, query), written.encode)
     return web.Response(body=body, content_type=written.media_type)
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from app.edge.http.documents.schemas import SHARED
 from app.edge.http.problems import TYPES
-from app.edge.http.query.parameters import ARRANGED, COMMON, FOLDED, FORMAT, WINDOWED
+from app.edge.http.query.parameters import ARRANGED, COMMON, FOLDED, FORMAT, MIN_POSITION, WAIT, WINDOWED
 from app.edge.http.route import ROWS
 from app.edge.http.routes import ROUTES
 
@@ -22,7 +22,7 @@ def test_the_table_of_problems_is_the_one_in_the_code() -> None:
 def test_every_route_and_parameter_is_described() -> None:
     for route in ROUTES:
         assert f"`{route.path}" in PAGE or route.name == "static", route.path
-    for parameter in (*COMMON, *WINDOWED, *FOLDED, *ARRANGED, FORMAT):
+    for parameter in (*COMMON, *WINDOWED, *FOLDED, *ARRANGED, FORMAT, MIN_POSITION, WAIT):
         assert f"`{parameter}`" in PAGE, parameter
 
 
