@@ -28,6 +28,7 @@ from app.rides.shipped import shipped
 from app.topics import needed_topics
 from spark_batch.findings.report import Report
 from spark_batch.reconcile import reconcile
+from tests.support.evidence import evidence_of
 from tests.support.machine.spark import lent
 from tests.support.machine.waiting import wait_for
 from tests.support.machine.workers import Worker
@@ -69,6 +70,9 @@ def test_every_start_meets_its_fare_once_and_long_rides_are_told(
         wait_for(lambda: covers(on, FARED), "what was joined is read", started[1:])
         assert_exact(on, started[1:], LIFE_QUESTIONS)
         assert_exact(on, started[1:], FARED_QUESTIONS)
+        for view in (*LIFE_QUESTIONS, *FARED_QUESTIONS):
+            for row in started[1].get(f"/v1/views/{view.name}/rows", limit=3).json()["data"]:
+                assert evidence_of(started[1], view, row, limit=1_000).meta["agrees"], row
         report = checked(on, spark, started[1].url, tmp_path)
         assert (report.verdict, report.reason) == (Verdict.MATCH, None)
         assert {one.view for one in report.views} == set(RECOMPUTED)
