@@ -103,12 +103,12 @@ class Evidence(NamedTuple):
 async def look_for(view: View, asked: RowAsked, wanted: dict[int, int], logs: Logs, rng: random.Random) -> Evidence:
     """Page after page, until nothing is left to be looked at."""
     searcher = RowSearch(DEFINITION, cast(Connections, logs), cast(Rereader, logs))
-    judging = await searcher.judging(view, logs.covered)
-    spans = await searcher.spans(view, asked, judging, wanted)
+    rulings = await searcher.rulings(view, logs.covered)
+    spans = await searcher.spans(view, asked, rulings, wanted)
     search, work, records = Search(asked, tuple(spans), wanted, view.neutral), LongWork(), list[Record]()
     while search.next is not None:
         looking = Looking(
-            searcher, work, view, judging, limit=rng.choice((1, 3, 1000)), asked_at_seconds=time.monotonic()
+            searcher, work, view, rulings, limit=rng.choice((1, 3, 1000)), asked_at_seconds=time.monotonic()
         )
         search = await looking.go_on(search)
         records += looking.records

@@ -11,7 +11,7 @@ from app.testkit.cluster import until_idle
 from app.testkit.history import EndedHistory, run_script
 from app.testkit.simulate import failure_text
 from app.testkit.simulation.script import draw_script
-from app.testkit.simulation.steps import Deploy, NewRules
+from app.testkit.simulation.steps import Deploy, NewRules, Widen
 from tests.support.mutants.catalogue import Plant, plants
 
 HISTORIES = 200
@@ -61,6 +61,7 @@ def test_the_histories_went_where_it_hurts(first_seed: int) -> None:
             "graces changed",
             "windows kept closed",
             "skews changed",
+            "tasks added",
         )
     ), tally
 
@@ -74,6 +75,7 @@ def test_a_planted_fault_is_seen(fault: str, plant: Plant, monkeypatch: pytest.M
         "halves": lambda script: script.receipts,
         "alert": lambda script: script.alerts,
         "skew": lambda script: {Deploy, NewRules} <= {type(step) for step in script.steps},
+        "added": lambda script: any(isinstance(step, Widen) for step in script.steps),
         "rules": lambda script: any(isinstance(step, NewRules) for step in script.steps),
     }
     fitting = (script for script in scripts if all(need(script) for what, need in needs.items() if what in fault))

@@ -42,7 +42,7 @@ class SearchSpan(NamedTuple):
     is_added: bool = False
 
 
-class Judged(NamedTuple):
+class JudgedBy(NamedTuple):
     """By what a task judged the records of a topic: epochs, and all that raised its watermark without a record."""
 
     skews: Sequence[SkewEpoch]
@@ -77,7 +77,7 @@ class Search:
         return replace(self, spans=tuple(one for one in self.spans if one is not span))
 
 
-class Step(NamedTuple):
+class SearchStep(NamedTuple):
     """What a part of a span gave, and the search behind it."""
 
     records: list[Record]
@@ -85,8 +85,8 @@ class Step(NamedTuple):
 
 
 def take(
-    definition: TaskDefinition, view: View, search: Search, judged: Judged, batch: Batch, schemas: Schemas, most: int
-) -> Step:
+    definition: TaskDefinition, view: View, search: Search, judged: JudgedBy, batch: Batch, schemas: Schemas, most: int
+) -> SearchStep:
     """The row's records, `most` of them at most, in a batch that begins where `search.next` does."""
     span = search.next
     assert span is not None
@@ -106,10 +106,10 @@ def take(
     wanted = dict(search.wanted) | {span.partition: search.wanted[span.partition] - len(records)}
     found = merge_rows(view, [search.found, *(contribution(view, record) for record in records)])
     spans = search.without(span).spans
-    return Step(records, replace(search, spans=spans if is_over else (rest, *spans), wanted=wanted, found=found))
+    return SearchStep(records, replace(search, spans=spans if is_over else (rest, *spans), wanted=wanted, found=found))
 
 
-def _is_closed(view: View, asked: RowAsked, judged: Judged, rest: SearchSpan) -> bool:
+def _is_closed(view: View, asked: RowAsked, judged: JudgedBy, rest: SearchSpan) -> bool:
     """Whether all that follows is too late for the row."""
     if asked.end_us is None or rest.is_added:
         return False

@@ -124,6 +124,7 @@ class World:
         self.workers.definition = self._defined()
         for marker in (*islice(widen(self.broker, self.definition), step.breaks), *widen(self.broker, self.definition)):
             self.workers.idle_advances_us |= {at.watermark_us for at in marker.inputs.values()}
+        self.workers.tally["tasks added"] += step.partitions - len(self.markers)
         self.markers |= {p: {} for p in range(len(self.markers), step.partitions)}
 
     @_play.register

@@ -54,7 +54,10 @@ def soon(monkeypatch: pytest.MonkeyPatch) -> None:
     [
         ({"green": TopicFacts("another", 4)}, r"rides\.green-2: the topic was created anew \(id another, .* from g\)"),
         ({CHANGELOG: TopicFacts("d", 4)}, r"app-rides-changelog-2: the changelog was created anew \(id d, .* was c\)"),
-        ({"yellow": TopicFacts("y", 5)}, r"rides\.yellow has 5 partitions, not 4: .* source 5, .*FLAGFALL_APP_ID"),
+        (
+            {"yellow": TopicFacts("y", 5)},
+            r"rides\.yellow has 5 partitions, not 4: .*PARTITIONS to 5, .*`flagfall widen`",
+        ),
     ],
 )
 async def test_what_has_become_of_a_topic_ends_the_worker_once(found: dict[str, TopicFacts], words: str) -> None:

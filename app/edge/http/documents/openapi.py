@@ -9,12 +9,14 @@ from aiohttp import web
 from app.domain.view import View
 from app.edge.formats import table
 from app.edge.http.documents import schemas
+from app.edge.http.documents.evidence_schema import EVIDENCE
 from app.edge.http.documents.refusals import problem
 from app.edge.http.query.read_query import read_no_parameters
 from app.edge.http.responses import json_response
 from app.edge.http.route import ROWS, ApiDocument, Route
 
 VIEW = "{view}"
+SHARED = schemas.SHARED | {"Evidence": EVIDENCE}
 _ASKED = ("views", "tasks", "sql", "internal")
 """Tags of addresses that read parameters."""
 DOCUMENT = web.AppKey("api_document", ApiDocument)
@@ -42,7 +44,7 @@ def api_document(routes: Iterable[Route], views: Iterable[View]) -> ApiDocument:
             "description": "Live taxi figures that can be checked; every answer names its position.",
         },
         "paths": paths,
-        "components": {"schemas": schemas.SHARED | rows},
+        "components": {"schemas": SHARED | rows},
     }
 
 

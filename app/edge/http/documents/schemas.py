@@ -80,7 +80,8 @@ def _shown(shown: Shown) -> Schema:
     return (INTEGER if shown.unless_zero is None else nullable(INTEGER)) | told
 
 
-def _by_topic_partition(schema: Schema) -> Schema:
+def by_topic_partition(schema: Schema) -> Schema:
+    """An object with such a member for each topic-partition."""
     return {"type": "object", "additionalProperties": schema, "description": "By topic-partition."}
 
 
@@ -93,9 +94,9 @@ _META: Schema = {
         "items": TEXT,
         "description": "Topic-partitions of the lowest watermark, or without one, while others are ahead; at most ten.",
     },
-    "position": _by_topic_partition(INTEGER),
-    "watermark": _by_topic_partition(nullable(INSTANT)),
-    "lag_records": _by_topic_partition(nullable(INTEGER)),
+    "position": by_topic_partition(INTEGER),
+    "watermark": by_topic_partition(nullable(INSTANT)),
+    "lag_records": by_topic_partition(nullable(INTEGER)),
     "partial": {"type": "boolean"},
     "missing": {
         "type": "array",
@@ -105,24 +106,6 @@ _META: Schema = {
     | {"description": "The state of the topic that zone names are from; next_offset is null while there are none."},
 }
 
-_RECORD = record(
-    {
-        "topic": TEXT,
-        "partition": INTEGER,
-        "offset": INTEGER,
-        "timestamp": INSTANT,
-        "added": {"type": "boolean", "description": "Whether a correction brought it in."},
-        "values": {"type": "object", "description": "Its columns; instants as text."},
-    }
-)
-_MISSING = record(
-    {
-        "count": INTEGER,
-        "record": nullable(record({"topic": TEXT, "partition": INTEGER, "offset": INTEGER}))
-        | {"description": "Where it stood, if it is one."},
-        "logs_begin": _by_topic_partition(INTEGER) | {"description": "First offsets of logs that have lost some."},
-    }
-)
 _PROGRESS = record({"done_offsets": INTEGER, "all_offsets": INTEGER})
 _AWAITED = record({"id": INTEGER, "since": INSTANT, "why": TEXT})
 _GROUP = record(
@@ -157,9 +140,9 @@ _TASK = record(
         "state": {"enum": ["live", "building", "missing"]},
         "why": TEXT | {"description": "Why it could not be had; such a task has nothing of what follows."},
         "as_of": nullable(INSTANT) | {"description": "Lowest watermark of its inputs; null while one is empty."},
-        "position": _by_topic_partition(INTEGER),
-        "watermark": _by_topic_partition(nullable(INSTANT)),
-        "lag_records": _by_topic_partition(nullable(INTEGER)),
+        "position": by_topic_partition(INTEGER),
+        "watermark": by_topic_partition(nullable(INSTANT)),
+        "lag_records": by_topic_partition(nullable(INTEGER)),
         "sequence": INTEGER,
         "changelog_offset": INTEGER,
         "building": {
@@ -189,30 +172,6 @@ SHARED: Schema = {
             "detail": TEXT,
             "instance": TEXT,
             "retryable": {"type": "boolean"},
-        }
-    ),
-    "Evidence": record(
-        {
-            "data": {"type": "array", "items": _RECORD},
-            "meta": record(
-                {
-                    "view": TEXT,
-                    "version": TEXT,
-                    "row": {
-                        "type": "object",
-                        "description": "As rows are answered, at position.",
-                    },
-                    "position": _by_topic_partition(INTEGER),
-                    "found": record({"count": INTEGER, "fingerprint": TEXT})
-                    | {"description": "Of the records of this page and those before it."},
-                    "complete": {"type": "boolean", "description": "Whether nothing is left to be looked at."},
-                    "agrees": nullable({"type": "boolean"})
-                    | {"description": "Whether the fold of all records is the row, cell by cell; null before the end."},
-                    "missing": nullable(_MISSING) | {"description": "What could not be found."},
-                    "offsets_read": INTEGER,
-                    "next_cursor": nullable(TEXT),
-                }
-            ),
         }
     ),
     "RowsMeta": record(_META | {"next_cursor": nullable(TEXT)}),

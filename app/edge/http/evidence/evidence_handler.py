@@ -28,7 +28,7 @@ from app.edge.http.rows.gather import Gathered, gather
 from app.edge.http.rows.parts import InputState
 from app.edge.http.zone_names import Names
 from app.engine.core.searching import Search
-from app.engine.drive.kafka.row_search import CoveredInput, Judging, RowSearch
+from app.engine.drive.kafka.row_search import CoveredInput, RowSearch, Rulings
 
 
 async def show_evidence(request: web.Request) -> web.Response:
@@ -45,10 +45,10 @@ async def show_evidence(request: web.Request) -> web.Response:
     if cursor is None:
         cursor = _begun(view, told_row(view, asked, query, gathered), gathered)
     async with edge.searching:
-        judging = await searcher.judging(view, _covered(gathered, cursor.position))
-        looking = Looking(searcher, edge.long_work, view, judging, limit=limit, asked_at_seconds=asked_at_seconds)
-        cursor = cursor.going_on(await _looked(looking, searcher, view, cursor, judging))
-        begins = await searcher.log_starts(judging.covered) if _is_short(cursor) else {}
+        rulings = await searcher.rulings(view, _covered(gathered, cursor.position))
+        looking = Looking(searcher, edge.long_work, view, rulings, limit=limit, asked_at_seconds=asked_at_seconds)
+        cursor = cursor.going_on(await _looked(looking, searcher, view, cursor, rulings))
+        begins = await searcher.log_starts(rulings.covered) if _is_short(cursor) else {}
     names, closed_to_us = edge.names, gathered.closed_to_us
     return json_response(
         {
@@ -57,7 +57,7 @@ async def show_evidence(request: web.Request) -> web.Response:
                 "view": view.name,
                 "version": view.version,
                 "row": _row(view, query, cursor, closed_to_us, names),
-                "position": {str(place): at.next_offset for place, at in judging.covered.items()},
+                "position": {str(place): at.next_offset for place, at in rulings.covered.items()},
                 "found": {"count": cursor.found[COUNT_AT], "fingerprint": as_hex(cursor.found[FINGERPRINT_AT])},
                 "complete": _is_complete(cursor),
                 "agrees": cursor.found == cursor.row if _is_complete(cursor) else None,
@@ -69,11 +69,11 @@ async def show_evidence(request: web.Request) -> web.Response:
     )
 
 
-async def _looked(looking: Looking, searcher: RowSearch, view: View, cursor: SearchCursor, judging: Judging) -> Search:
+async def _looked(looking: Looking, searcher: RowSearch, view: View, cursor: SearchCursor, rulings: Rulings) -> Search:
     """Where the records should stand; then, while some are missing, where those stand that corrections brought in."""
     search = Search(cursor.asked, (), cursor.wanted, cursor.found)
     if not cursor.is_adding:
-        search = await looking.go_on(cursor.search_in(await searcher.spans(view, cursor.asked, judging, cursor.wanted)))
+        search = await looking.go_on(cursor.search_in(await searcher.spans(view, cursor.asked, rulings, cursor.wanted)))
         if search.next is not None or not search.is_short:
             return search
         cursor = cursor.going_on(search)

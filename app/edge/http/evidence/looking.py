@@ -11,7 +11,7 @@ from app.domain.view import View
 from app.edge.http.long_work import LongWork
 from app.engine.core.searching import Search, SearchSpan, take
 from app.engine.core.views.belonging import RowAsked
-from app.engine.drive.kafka.row_search import Judging, RowSearch
+from app.engine.drive.kafka.row_search import RowSearch, Rulings
 
 MOST_OFFSETS = 1_000_000
 MOST_SECONDS = 5.0
@@ -29,12 +29,12 @@ class Looking:
         searcher: RowSearch,
         work: LongWork,
         view: View,
-        judging: Judging,
+        rulings: Rulings,
         *,
         limit: int,
         asked_at_seconds: float,
     ) -> None:
-        self._searcher, self._work, self._view, self._judging = searcher, work, view, judging
+        self._searcher, self._work, self._view, self._rulings = searcher, work, view, rulings
         self._limit, self._until_seconds = limit, asked_at_seconds + MOST_SECONDS
         self.records: list[Record] = []
         self.added: set[Place] = set()
@@ -48,7 +48,7 @@ class Looking:
                 search = search.without(span)
                 continue
             batch, schemas = read
-            judged = self._judging.of(TopicPartition(span.topic, span.partition))
+            judged = self._rulings.of(TopicPartition(span.topic, span.partition))
             most = self._limit - len(self.records)
             step = await self._work.run(
                 True, take, self._searcher.definition, self._view, search, judged, batch, schemas, most

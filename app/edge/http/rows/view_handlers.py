@@ -14,12 +14,11 @@ from app.edge.http.query.parameters import FORMAT, MIN_POSITION, WAIT
 from app.edge.http.query.read_query import read_no_parameters, read_partial, read_query
 from app.edge.http.query.rows_query import no_rows_query
 from app.edge.http.responses import json_response
-from app.edge.http.rows.answered import answered
+from app.edge.http.rows.answered import answered, reach
 from app.edge.http.rows.answers import rows_answer
 from app.edge.http.rows.gather import gather
 from app.edge.http.rows.own_parts import own_parts
 from app.edge.http.rows.parts import encode_parts
-from app.edge.http.rows.reaching import reach
 from app.edge.http.rows.view_documents import state_document, view_document
 from app.edge.http.streamed import cut_on_failure
 from app.engine.drive.ownership.directory import Directory

@@ -17,7 +17,7 @@ from app.domain.rules.epochs import GraceEpoch, SkewEpoch
 from app.domain.view import View
 from app.engine.core.batch import Batch
 from app.engine.core.definition import TaskDefinition
-from app.engine.core.searching import Judged, SearchSpan
+from app.engine.core.searching import JudgedBy, SearchSpan
 from app.engine.core.views.belonging import RowAsked
 from app.engine.drive.kafka.changelog_reader import read_to_end
 from app.engine.drive.kafka.connections import Connections
@@ -32,15 +32,15 @@ class CoveredInput(NamedTuple):
     graces: Sequence[GraceEpoch]
 
 
-class Judging(NamedTuple):
+class Rulings(NamedTuple):
     """What was told of each topic-partition, and by what its records were judged."""
 
     covered: Mapping[TopicPartition, CoveredInput]
     raised: Mapping[TopicPartition, Sequence[Advance]]
 
-    def of(self, place: TopicPartition) -> Judged:
+    def of(self, place: TopicPartition) -> JudgedBy:
         at = self.covered[place]
-        return Judged(at.skews, at.graces, self.raised.get(place, ()))
+        return JudgedBy(at.skews, at.graces, self.raised.get(place, ()))
 
 
 class RowSearch:
@@ -50,37 +50,37 @@ class RowSearch:
         self.definition = definition
         self._connections, self._rereader = connections, rereader
 
-    async def judging(self, view: View, covered: Mapping[TopicPartition, CoveredInput]) -> Judging:
+    async def rulings(self, view: View, covered: Mapping[TopicPartition, CoveredInput]) -> Rulings:
         """By what the records of these topic-partitions were judged."""
         raised: dict[TopicPartition, list[Advance]] = {}
         for advance in obeyed(await self._rereader.all_advances(), view.source):
             raised.setdefault(TopicPartition(advance.topic, advance.partition), []).append(advance)
-        return Judging(covered, raised)
+        return Rulings(covered, raised)
 
-    async def spans(self, view: View, asked: RowAsked, judging: Judging, wanted: Mapping[int, int]) -> list[SearchSpan]:
+    async def spans(self, view: View, asked: RowAsked, rulings: Rulings, wanted: Mapping[int, int]) -> list[SearchSpan]:
         """Where records of these tasks may stand: first where they should, then what lies before, the same at any time.
 
         Those whose instant is ahead of what they reported may stand before.
         """
-        places = sorted(place for place in judging.covered if wanted.get(place.partition))
+        places = sorted(place for place in rulings.covered if wanted.get(place.partition))
         starts = await self.log_starts(places)
-        likely = starts if asked.start_us is None else await self._since(view, asked.start_us, judging, places)
+        likely = starts if asked.start_us is None else await self._since(view, asked.start_us, rulings, places)
         ahead, before = list[SearchSpan](), list[SearchSpan]()
         for place in places:
-            end = judging.covered[place].next_offset
+            end = rulings.covered[place].next_offset
             low = max(starts[place], min(likely[place], end))
             for spans, begin, to in ((ahead, low, end), (before, starts[place], low)):
                 if begin < to:
-                    spans.append(SearchSpan(*place, begin, to, _raised_to(judging.of(place), begin)))
+                    spans.append(SearchSpan(*place, begin, to, _raised_to(rulings.of(place), begin)))
         return [*ahead, *before]
 
     async def _since(
-        self, view: View, start_us: int, judging: Judging, places: Iterable[TopicPartition]
+        self, view: View, start_us: int, rulings: Rulings, places: Iterable[TopicPartition]
     ) -> dict[TopicPartition, int]:
         """Where the records begin that can have reported the instant, or a later one."""
         by_time: dict[int, list[TopicPartition]] = {}
         for place in places:
-            skew_seconds = max((e.skew_seconds for e in judging.of(place).skews), default=view.source.skew_seconds)
+            skew_seconds = max((e.skew_seconds for e in rulings.of(place).skews), default=view.source.skew_seconds)
             by_time.setdefault(start_us // 1000 - skew_seconds * 1000, []).append(place)
         found: dict[TopicPartition, int] = {}
         for timestamp_ms, some in by_time.items():
@@ -120,6 +120,6 @@ class RowSearch:
         return found
 
 
-def _raised_to(judged: Judged, offset: int) -> int:
+def _raised_to(judged: JudgedBy, offset: int) -> int:
     """The watermark at an offset as far as it was raised without a record."""
     return max((a.watermark_us for a in judged.advances if a.at_offset <= offset), default=NO_WATERMARK)

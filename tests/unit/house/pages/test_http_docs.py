@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from app.edge.http.documents.schemas import SHARED
+from app.edge.http.documents.openapi import SHARED
 from app.edge.http.problems import TYPES
 from app.edge.http.query.parameters import ARRANGED, COMMON, FOLDED, FORMAT, MIN_POSITION, WAIT, WINDOWED
 from app.edge.http.route import ROWS

@@ -1,0 +1,48 @@
+"""JSON schema of the records behind a row."""
+
+from __future__ import annotations
+
+from app.edge.http.documents.schemas import INSTANT, INTEGER, TEXT, by_topic_partition, nullable, record
+
+_RECORD = record(
+    {
+        "topic": TEXT,
+        "partition": INTEGER,
+        "offset": INTEGER,
+        "timestamp": INSTANT,
+        "added": {"type": "boolean", "description": "Whether a correction brought it in."},
+        "values": {"type": "object", "description": "Its columns; instants as text."},
+    }
+)
+_MISSING = record(
+    {
+        "count": INTEGER,
+        "record": nullable(record({"topic": TEXT, "partition": INTEGER, "offset": INTEGER}))
+        | {"description": "Where it stood, if it is one."},
+        "logs_begin": by_topic_partition(INTEGER) | {"description": "First offsets of logs that have lost some."},
+    }
+)
+EVIDENCE = record(
+    {
+        "data": {"type": "array", "items": _RECORD},
+        "meta": record(
+            {
+                "view": TEXT,
+                "version": TEXT,
+                "row": {
+                    "type": "object",
+                    "description": "As rows are answered, at position.",
+                },
+                "position": by_topic_partition(INTEGER),
+                "found": record({"count": INTEGER, "fingerprint": TEXT})
+                | {"description": "Of the records of this page and those before it."},
+                "complete": {"type": "boolean", "description": "Whether nothing is left to be looked at."},
+                "agrees": nullable({"type": "boolean"})
+                | {"description": "Whether the fold of all records is the row, cell by cell; null before the end."},
+                "missing": nullable(_MISSING) | {"description": "What could not be found."},
+                "offsets_read": INTEGER,
+                "next_cursor": nullable(TEXT),
+            }
+        ),
+    }
+)
