@@ -127,20 +127,24 @@ class _Drawing:
         return [self._step() for _ in range(self.draws.choice((12, 25, 40)) * self.partitions)]
 
     def _wider(self) -> list[Step]:
-        """Partitions are added, and the history goes on."""
+        """Windows are published, partitions are added, and the history goes on."""
+        closed = self._closed_to(self.draws.choice((20, 60, 120)))
         self.partitions += self.draws.choice((1, 2))
         widen = Widen(self.partitions, self.draws.choice((0, 0, 1, 2, 3)))
         self.places = [TopicPartition(topic, p) for topic in self.topics for p in range(self.partitions)]
         self.owners = {partition: [self._worker()] for partition in range(self.partitions)}
-        return [widen, *self._assigned(), *self._some_steps()]
+        return [*closed, widen, *self._assigned(), *self._some_steps()]
 
     def _ends(self) -> list[Step]:
         """What closes all that merges: bit by bit, so that marks find some open."""
         steps: list[Step] = []
         for minute in ENDS_MINUTES if self.merges else ():
-            steps += [Request(place, START_US + minute * MINUTE_US, None) for place in self.places]
-            steps += [Run(owners[-1], partition, 80, minute) for partition, owners in sorted(self.owners.items())]
+            steps += self._closed_to(minute)
         return steps
+
+    def _closed_to(self, minute: int) -> list[Step]:
+        steps: list[Step] = [Request(place, START_US + minute * MINUTE_US, None) for place in self.places]
+        return steps + [Run(owners[-1], partition, 80, minute) for partition, owners in sorted(self.owners.items())]
 
     def _step(self) -> Step:
         kinds: list[tuple[float, Callable[[], Step]]] = [

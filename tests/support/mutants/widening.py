@@ -17,7 +17,9 @@ from app.testkit.simulation import widening as simulated
 
 
 def plant_let_an_added_task_take_what_was_published(patch: pytest.MonkeyPatch) -> None:
+    """Neither its watermark nor the floor of its grace is raised: each alone keeps closed windows closed."""
     patch.setattr(widening, "_lowest", lambda others, topic: NO_WATERMARK)
+    patch.setattr(widening, "_closed_alike", lambda view, marker, others: marker.views[view.name])
 
 
 def plant_tell_nobody_where_an_added_task_begins(patch: pytest.MonkeyPatch) -> None:
