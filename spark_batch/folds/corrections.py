@@ -63,12 +63,15 @@ class Corrections:
     def applied(self) -> list[Applied]:
         """What the tasks say they applied, below the view's cuts, and not to rows that it had before it began anew."""
         ends = {cut.partition: _next_offset(cut, self.told.topic) for cut in self.cuts}
-        starts = {cut.partition: cut.marker.views[self.view.name].corrected_from for cut in self.cuts}
+        positions = {cut.partition: cut.marker.views[self.view.name] for cut in self.cuts}
+        starts = {partition: position.corrected_from for partition, position in positions.items()}
+        names = {partition: position.called(self.view.name) for partition, position in positions.items()}
         return [
             Applied(one.partition, one.offset, one.correction)
             for one in self.told.outcomes
             if one.why is None
             and starts.get(one.partition, 0) <= one.offset < ends.get(one.partition, 0)
+            and one.correction.view in names.get(one.partition, ())
             and _is_of(self.view, one)
         ]
 
@@ -124,7 +127,7 @@ class Corrections:
 def _is_of(view: View, told: CorrectionOutcome) -> bool:
     """Whether the view's task can have applied it: anyone may write to where it is told."""
     correction = told.correction
-    is_meant = (correction.view, correction.version) == (view.name, view.version)
+    is_meant = correction.version == view.version
     return is_meant and fits(view, correction) and adds_up(view, correction, told.partition)
 
 

@@ -1,10 +1,11 @@
-"""A marker as JSON, layout 7: readable with any console consumer.
+"""A marker as JSON, layout 8: readable with any console consumer.
 
 Layout 1 had no joins, no closings and no building views; a marker of it is read as one without them. So is one of
 layout 2 without alerts, which came later: an older version that meets what they watch stops in words. Up to layout 2
 one skew held for all inputs, and views had their grace in their versions. Up to layout 3 no view was `clearing`, up to
 layout 4 no loss had been accepted, no rule of cleanliness refused records, and no correction was folded in twice. Up to
-layout 5 no marker named its changelog, up to layout 6 none told how many tasks there are.
+layout 5 no marker named its changelog, up to layout 6 none told how many tasks there are, up to layout 7 a view
+that was renamed began anew.
 """
 
 from __future__ import annotations
@@ -30,8 +31,8 @@ from app.domain.marker import (
 )
 from app.domain.rules.epochs import GraceEpoch, SkewEpoch
 
-LAYOUT = 7
-READABLE = (1, 2, 3, 4, 5, 6, 7)
+LAYOUT = 8
+READABLE = (1, 2, 3, 4, 5, 6, 7, 8)
 OPTIONAL = ("alerts", "branches", "closed_before", "schemas", "changelog_id", "tasks", "closing_partitions")
 """Left out where there are none."""
 
@@ -109,7 +110,10 @@ def _view(told: dict[str, Any]) -> ViewPosition:
     graces = {topic: tuple(GraceEpoch(**e) for e in epochs) for topic, epochs in told.pop("graces", {}).items()}
     again = told.pop("corrections_again", None)
     again = None if again is None else OffsetRange(**again)
-    return ViewPosition(built=built, graces=graces, corrections_again=again, **_position(told))
+    former_names = tuple(told.pop("former_names", ()))
+    return ViewPosition(
+        built=built, graces=graces, corrections_again=again, former_names=former_names, **_position(told)
+    )
 
 
 def _position(told: dict[str, Any]) -> dict[str, Any]:

@@ -63,9 +63,9 @@ class Outcomes:
                 f"{self._told_in}-{marker.partition} tells of {told} corrections where the task has judged "
                 f"{judged.decoded}: it cannot be known which records were added. Outcomes must be kept for ever"
             )
-        begun = marker.views[view.name].corrected_from
-        added = self._added[marker.partition, view.name, view.version]
-        return frozenset(place for place, offset in added.items() if offset >= begun)
+        position = marker.views[view.name]
+        added = [self._added[marker.partition, name, view.version] for name in position.called(view.name)]
+        return frozenset(p for one in added for p, offset in one.items() if offset >= position.corrected_from)
 
     def _note(self, outcome: CorrectionOutcome) -> None:
         self._judged[outcome.partition].append(outcome.offset)

@@ -51,9 +51,9 @@ def completed(
 
     A view that does not go on begins with no rows where its topics begin: it is BUILDING until it has read again
     what the task has read, and CLEARING before that if it is among `former`: those of which the log holds what
-    was written before they were changed, renamed or given another number. A view that is not declared now is
-    BUILDING from here on: should it be declared again, it reads what it missed, and is LIVE if that is nothing. A
-    branch that missed records starts anew from here on.
+    was written before they were changed or given another number. One that is only renamed goes on. A view that is not
+    declared now is BUILDING from here on: should it be declared again, it reads what it missed, and is LIVE if that is
+    nothing. A branch that missed records starts anew from here on.
     Where the marker tells of another grace or skew than is declared now, an epoch begins here. StateError for a
     join or alert that missed records, or that was changed, and for a topic of which nothing tells where it begins.
     """
@@ -61,7 +61,7 @@ def completed(
     for topic in definition.topics:
         if topic not in positions:
             raise unknown_topic(topic, marker.partition)
-    marker = _parted(definition, marker)
+    marker = as_called_now(definition, marker)
     views = {name: _left(position, positions) for name, position in marker.views.items()}
     views |= {v.name: _position(definition, v, marker, positions, inputs, v.name in former) for v in definition.views}
     here = {former_key(view.number, view.version) for view in views.values()}
@@ -80,17 +80,26 @@ def completed(
     )
 
 
-def _parted(definition: TaskDefinition, marker: Marker) -> Marker:
-    """The marker without the views that a declared one takes the place of, by name or by its rows."""
+def as_called_now(definition: TaskDefinition, marker: Marker) -> Marker:
+    """The marker with declared views under the names that they have now, as their rows tell them; without those whose
+    names they have taken."""
     declared = {former_key(view.number, view.version): view.name for view in definition.views}
     stay, closed = dict[str, ViewPosition](), dict(marker.closed_before)
     for name, position in marker.views.items():
         key = former_key(position.number, position.version)
-        if declared.get(key, name) == name and (name not in definition.by_name or key in declared):
+        if key in declared:
+            stay[declared[key]] = _renamed(position, name, declared[key])
+        elif name not in definition.by_name:
             stay[name] = position
         elif position.closed_to_us is not None:
             closed[key] = position.closed_to_us
     return replace(marker, views=stay, closed_before=closed)
+
+
+def _renamed(position: ViewPosition, was: str, name: str) -> ViewPosition:
+    if was in (name, *position.former_names):
+        return position
+    return replace(position, former_names=(*position.former_names, was))
 
 
 def _held(definition: TaskDefinition, topic: str, position: InputPosition) -> InputPosition:
@@ -145,6 +154,7 @@ def begun_again(
         graces=graces,
         corrected_from=corrected_from,
         corrections_again=again,
+        former_names=position.former_names,
     )
 
 

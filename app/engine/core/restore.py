@@ -19,7 +19,7 @@ from app.domain.marker import InputPosition, Marker
 from app.engine.core.batch import Batch
 from app.engine.core.begun import require_same_count
 from app.engine.core.clearing import holds
-from app.engine.core.completing import completed, empty_marker, goes_on
+from app.engine.core.completing import as_called_now, completed, empty_marker, goes_on
 from app.engine.core.definition import TaskDefinition
 from app.engine.core.possible import require_possible
 from app.engine.core.results.restoring import closing_takers
@@ -141,7 +141,8 @@ class Restorer:
         else:
             require_possible(self._definition, self.marker)
             require_same_count(self._definition, self.marker)
-            begun = [view for view in self._definition.views if not goes_on(view, self.marker)]
+            called = as_called_now(self._definition, self.marker)
+            begun = [view for view in self._definition.views if not goes_on(view, called)]
             former = {view.name for view in begun if holds(state, view)}
             marker = replace(self.marker, changelog_id=self.marker.changelog_id or changelog_id)
             state.marker = completed(self._definition, marker, inputs, former)

@@ -133,6 +133,37 @@ def test_a_view_that_comes_back_has_none_of_the_rows_that_it_had(broker: Broker,
     assert counts(take_over(broker, HUB_LOAD), HUB_LOAD) == {RowKey(START_US, (1,)): 3}
 
 
+def test_a_view_that_is_only_renamed_goes_on_with_its_rows(broker: Broker) -> None:
+    """It reads nothing again, so it does not matter that the log has lost what it counts."""
+    send(broker, 0)
+    take_over(broker, HUB_LOAD)
+    broker.log("parcels.air", 0).delete_below(1)
+    send(broker, 1)
+    task = begun(broker, RENAMED)
+    assert (position(task, RENAMED).state, position(task, RENAMED).former_names) == (LIVE, (HUB_LOAD.name,))
+    assert counts(take_over(broker, RENAMED), RENAMED) == {RowKey(START_US, (1,)): 2}
+    task = take_over(broker, HUB_LOAD)
+    assert position(task, HUB_LOAD).former_names == (HUB_LOAD.name, RENAMED.name)
+    assert counts(task, HUB_LOAD) == {RowKey(START_US, (1,)): 2}
+
+
+def test_a_changed_view_is_built_beside_the_old_one_and_takes_its_name_when_it_is_whole(broker: Broker) -> None:
+    beside = replace(LIGHT, name="hub_load_2", number=77)
+    send(broker, 0)
+    take_over(broker, HUB_LOAD)
+    send(broker, 1)
+    task = take_over(broker, HUB_LOAD, beside)
+    assert counts(task, HUB_LOAD) == counts(task, beside) == {RowKey(START_US, (1,)): 2}
+    switched = replace(beside, name=HUB_LOAD.name)
+    task = begun(broker, switched)
+    assert task.core is not None
+    assert (position(task, switched).state, serves(task.core.state, switched)) == (LIVE, True)
+    send(broker, 2)
+    assert counts(take_over(broker, switched), switched) == {RowKey(START_US, (1,)): 3}
+    task = take_over(broker, HUB_LOAD, beside)
+    assert counts(task, HUB_LOAD) == counts(task, beside) == {RowKey(START_US, (1,)): 3}
+
+
 def test_rows_that_a_view_had_and_will_not_have_again_are_deleted_before_it_is_built(broker: Broker) -> None:
     """What the log has lost meanwhile was counted by what the view was, and is not by what it is."""
     for minute in (0, 30, 60):
@@ -151,9 +182,8 @@ def test_a_view_that_comes_back_answers_no_query_before_it_is_built(broker: Brok
     send(broker, 0)
     take_over(broker, HUB_LOAD)
     take_over(broker, LIGHT)
-    task = SimulatedTask(broker, TaskDefinition("app", (PARCELS,), (HUB_LOAD,)), 0, SCHEMAS, random.Random(1))
-    while task.core is None:
-        task.step()
+    task = begun(broker, HUB_LOAD)
+    assert task.core is not None
     states = [position(task, HUB_LOAD).state]
     assert not serves(task.core.state, HUB_LOAD)
     while not serves(task.core.state, HUB_LOAD):
@@ -194,6 +224,14 @@ def test_whatever_releases_come_and_go_and_wherever_they_are_killed_a_view_holds
     assert sum(counts(task, HUB_LOAD).values()) + late == len(sent)
     for view in views:
         assert counts(task, view) == counts(fresh(broker, view), view)
+
+
+def begun(broker: Broker, *views: View) -> SimulatedTask:
+    """A worker that has read its state and done nothing yet."""
+    task = SimulatedTask(broker, TaskDefinition("app", (PARCELS,), views), 0, SCHEMAS, random.Random(1))
+    while task.core is None:
+        task.step()
+    return task
 
 
 def position(task: SimulatedTask, view: View) -> ViewPosition:

@@ -64,7 +64,11 @@ STORED_5 = (
     .replace(b'"corrected_from":0', b'"corrected_from":0,"corrections_again":null')
 )
 STORED_6 = STORED_5.replace(b'"layout":5', b'"layout":6')
-STORED = STORED_6.replace(b'"layout":6', b'"layout":7')
+STORED_7 = STORED_6.replace(b'"layout":6', b'"layout":7')
+STORED = STORED_7.replace(b'"layout":7', b'"layout":8').replace(
+    b'"corrections_again":null', b'"corrections_again":null,"former_names":[]'
+)
+FORMER = [STORED_1, STORED_2, STORED_3, STORED_4, STORED_5, STORED_6, STORED_7]
 MARKER = Marker(
     application="flagfall",
     source=1,
@@ -100,6 +104,7 @@ VIEWS = st.builds(
     st.dictionaries(NAMES, GRACES, max_size=2),
     NUMBERS,
     st.none() | st.builds(OffsetRange, NUMBERS, NUMBERS),
+    st.lists(NAMES, max_size=2).map(tuple),
 )
 JOINS = st.builds(
     JoinPosition,
@@ -152,7 +157,9 @@ def test_a_marker_is_read_as_it_was_written(marker: Marker) -> None:
     assert decode_marker(encode_marker(marker)) == marker
 
 
-@pytest.mark.parametrize("stored", [STORED_1, STORED_2, STORED_3, STORED_4, STORED_5, STORED_6], ids="123456")
+@pytest.mark.parametrize(
+    "stored", [STORED_1, STORED_2, STORED_3, STORED_4, STORED_5, STORED_6, STORED_7], ids="1234567"
+)
 def test_a_stored_marker_of_a_former_layout_stays_readable(stored: bytes) -> None:
     """The first two told one skew for all inputs."""
     assert decode_marker(stored) == MARKER
@@ -164,10 +171,10 @@ def test_equal_markers_give_equal_bytes_whatever_the_order_of_their_topics() -> 
     assert list(MARKER.inputs) != sorted(MARKER.inputs)
 
 
-@pytest.mark.parametrize("layout", [0, 8, None, "1"])
+@pytest.mark.parametrize("layout", [0, 9, None, "1"])
 def test_a_marker_of_another_layout_is_refused_in_words(layout: object) -> None:
     told = orjson.dumps({**orjson.loads(STORED), "layout": layout})
-    with pytest.raises(LayoutError, match=f"marker of layout {layout}, this version reads 1, 2, 3, 4, 5, 6, 7"):
+    with pytest.raises(LayoutError, match=f"marker of layout {layout}, this version reads 1, 2, 3, 4, 5, 6, 7, 8"):
         decode_marker(told)
 
 

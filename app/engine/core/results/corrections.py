@@ -73,7 +73,8 @@ def correct_again(draft: Draft, batch: Batch) -> None:
             Applied(one.partition, one.offset, one.correction)
             for one in outcomes
             if one.why is None
-            and (one.topic, one.correction.view, one.correction.version) == (corrections, view.name, view.version)
+            and (one.topic, one.correction.version) == (corrections, view.version)
+            and one.correction.view in position.called(view.name)
             and position.corrected_from <= one.offset
         ]
         if _fold_again(draft, view, applied):

@@ -112,7 +112,7 @@ class RowSearch:
         def take(batch: Batch) -> None:
             for outcome in filter(None, map(read_outcome, batch.values)):
                 one = outcome.correction
-                if outcome.why is None and (one.view, one.version) == (view.name, view.version):
+                if outcome.why is None and one.version == view.version:  # whatever it was called then
                     found.append(one)
 
         begin, end = ({place.partition: at for place, at in some.items()} for some in (starts, ends))
