@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from app.base.settings import Settings
 from tests.support.machine.services import running_services
-from tests.support.machine.world import own_world
+from tests.support.machine.world import own_world, put_back
 
 _SHARED = pytest.StashKey[Settings]()
 _numbers = itertools.count(1)
@@ -37,10 +38,18 @@ def settings(services: Settings) -> Settings:
 
 
 @pytest.fixture
-def world(settings: Settings) -> Settings:
+def world(settings: Settings) -> Iterator[Settings]:
     """The same with empty ride topics, the application's own topics, and schemas."""
+    with lent_world(settings):
+        yield settings
+
+
+@contextlib.contextmanager
+def lent_world(settings: Settings) -> Iterator[None]:
+    """A world that leaves shared topics as it found them, for tests that share nothing else with it."""
     own_world(settings)
-    return settings
+    yield
+    put_back(settings)
 
 
 def _folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
