@@ -30,6 +30,7 @@ from app.domain.view import View
 from spark_batch.copies import copy_advances, copy_changelog, copy_exports, copy_records, schemas_not_held
 from spark_batch.errors import Inconclusive, Invalid, NoVerdict
 from spark_batch.findings.compare import Comparison, compare
+from spark_batch.findings.completeness import completeness
 from spark_batch.findings.explain import Explained, explain
 from spark_batch.findings.report import Report, ViewReport, new_run_id, write_report
 from spark_batch.folds.corrections import ToldCorrections, read_told
@@ -59,13 +60,14 @@ def reconcile(
     work: Path,
     progress: Progressing = lambda words: nullcontext(),
     translator: Translator | None = None,
+    with_completeness: bool = False,
 ) -> Report:
     """Check the groups' views and write the report below `output`. Only a crash raises; no verdict is a verdict too.
 
     `session` is entered once the cluster has answered, and left before the report is written. `latest.json` in
     `output` says that the run began, and at its end what it found. Copies of rows and records, often gigabytes, are
     made below `work`, which is the caller's to remove. `translator`: what workers make rows by; without it no
-    difference is LOGIC.
+    difference is LOGIC. `with_completeness`: also what the rows would be if no record were late, and none came twice.
     """
     report = _new_report(settings)
     views = [view for group in groups for view in group.views]
@@ -74,7 +76,7 @@ def reconcile(
     try:
         _require_cluster(settings)
         with session as spark:
-            run = Reconciliation(settings, spark, worker_url, work, report, progress, translator)
+            run = Reconciliation(settings, spark, worker_url, work, report, progress, translator, with_completeness)
             for group in groups:
                 _reconcile_group(run, group)
         report.verdict = Verdict.MATCH if report.is_right else Verdict.MISMATCH
@@ -176,6 +178,10 @@ def _reconcile_view(
         live, logged = live_rows(run.spark, view, exports), changelog_rows(stored, view)
         found = compare(view, live, logged, own.rows, ROWS_NAMED)
     explained = _explained(run, own, stored, found)
+    complete = None
+    if run.with_completeness:
+        with run.step("completeness", f"{view.name}: recomputing it as it should be"):
+            complete = completeness(own)
     return ViewReport(
         view,
         cuts,
@@ -188,6 +194,7 @@ def _reconcile_view(
         ledger,
         len(own.corrections.applied),
         explained.runs,
+        complete,
     )
 
 

@@ -25,7 +25,10 @@ Progressing = Callable[[str], AbstractContextManager[object]]
 
 @dataclass
 class Reconciliation:
-    """What one run works with. `work` holds its copies; `translator` is what workers make rows by, if it is known."""
+    """What one run works with. `work` holds its copies; `translator` is what workers make rows by, if it is known.
+
+    `with_completeness`: what rows should be is asked, too.
+    """
 
     settings: Settings
     spark: SparkSession
@@ -34,6 +37,7 @@ class Reconciliation:
     report: Report
     progress: Progressing = field(default=lambda words: nullcontext())
     translator: Translator | None = None
+    with_completeness: bool = False
 
     def __post_init__(self) -> None:
         self.client = librdkafka_options(self.settings.kafka)

@@ -23,6 +23,7 @@ from app.domain.naming.gathered import NamedRun
 from app.domain.naming.row_difference import RowDifference
 from app.domain.rows import Cells
 from app.domain.view import View
+from spark_batch.findings.completeness import Completeness
 from spark_batch.findings.results import PairingReport
 from spark_batch.stored.cut import TaskCut
 from spark_batch.stored.ledgers import LedgerEntry
@@ -35,7 +36,8 @@ REPORT = "report.json"
 class ViewReport:
     """One view: its cut, what was compared, what differs. `differing_rows` beyond those named are residual.
 
-    `corrections`: how many were folded in. `runs`: the records of all differences, told together.
+    `corrections`: how many were folded in. `runs`: the records of all differences, told together. `completeness`: what
+    the view should be, if that was asked.
     """
 
     view: View
@@ -49,6 +51,7 @@ class ViewReport:
     ledger: Sequence[LedgerEntry]
     corrections: int = 0
     runs: Sequence[NamedRun] = ()
+    completeness: Completeness | None = None
 
     @property
     def ledger_faults(self) -> list[LedgerEntry]:
@@ -85,6 +88,7 @@ class ViewReport:
             "runs": [{"class": one.kind.value, **asdict(one.run), "row_count": one.row_count} for one in self.runs],
             "differences": [_difference(self.view, one) for one in self.differences],
             "ledger": [asdict(entry) | {"differs": entry.differs} for entry in self.ledger],
+            **({} if self.completeness is None else {"completeness": self.completeness.as_json()}),
         }
 
 

@@ -18,6 +18,7 @@ from app.domain.naming.row_difference import RowDifference
 from app.domain.rows import Cells
 from app.domain.view import View
 from spark_batch.findings.report import Report, ViewReport, shown_instant, shown_key
+from spark_batch.findings.show_completeness import show_completeness
 from spark_batch.findings.show_results import show_results
 from spark_batch.stored.ledgers import LedgerEntry
 
@@ -57,6 +58,9 @@ def show(report: Report, folder: Path, console: Terminal | None = None) -> None:
         _show_ledger(out, view.view.name, view.ledger_faults)
         _show_runs(out, view)
         _show_differences(out, view)
+    for view in report.views:
+        if view.completeness is not None:
+            show_completeness(out, view.view, view.completeness)
     for pairing in report.pairings:
         show_results(out, pairing)
         _show_ledger(out, pairing.pairing.name, pairing.ledger_faults)

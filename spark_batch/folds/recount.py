@@ -49,7 +49,10 @@ class Recount:
     @property
     def rows(self) -> DataFrame:
         """The view's rows, less those whose windows have been expired."""
-        made, _ = self.corrected
+        return self.kept(self.corrected[0])
+
+    def kept(self, made: DataFrame) -> DataFrame:
+        """Rows without those whose windows have been expired."""
         bounds = {cut.partition: cut.marker.views[self.view.name].expired_to_us for cut in self.cuts}
         for partition, to_us in bounds.items():
             if to_us is not None and self.view.window.ends:

@@ -40,12 +40,19 @@ if TYPE_CHECKING:
     type=click.Path(file_okay=False, path_type=Path),
     help="Where the run's directory is made. Default: reconciliation/ in FLAGFALL_DATA_DIR.",
 )
+@click.option(
+    "--completeness",
+    is_flag=True,
+    help="Also say what rows would be if no record were late and none came twice, and name the records.",
+)
 @bootstrap_option
 @json_option
 def command(
+    *,
     names: tuple[str, ...],
     worker_url: str | None,
     output: Path | None,
+    completeness: bool,
     bootstrap_server: str | None,
     as_json: bool,
 ) -> int:
@@ -54,6 +61,7 @@ def command(
     \b
     flagfall reconcile
     flagfall reconcile --view zone_demand --json
+    flagfall reconcile --completeness
 
     \b
     exit 0   MATCH         every row is right
@@ -68,7 +76,8 @@ def command(
     catalogue = load_catalogue(settings)
     groups = _groups(catalogue, names)
     url = worker_url or settings.worker.local_url
-    report, folder = _run(settings, groups, url, output or settings.data_dir / "reconciliation", quiet=as_json)
+    output = output or settings.data_dir / "reconciliation"
+    report, folder = _run(settings, groups, url, output, completeness=completeness, quiet=as_json)
     if as_json:
         echo_json(report.as_json())
     else:
@@ -78,7 +87,9 @@ def command(
     return report.verdict.exit_code
 
 
-def _run(settings: Settings, groups: list[TaskGroup], url: str, output: Path, *, quiet: bool) -> tuple[Report, Path]:
+def _run(
+    settings: Settings, groups: list[TaskGroup], url: str, output: Path, *, completeness: bool, quiet: bool
+) -> tuple[Report, Path]:
     from app.base.files.working_directory import working_directory
 
     with _progress(quiet) as progress, working_directory(output / "work") as work:
@@ -93,6 +104,7 @@ def _run(settings: Settings, groups: list[TaskGroup], url: str, output: Path, *,
             work=work / "copies",
             progress=progress,
             translator=_translated,
+            with_completeness=completeness,
         )
     return report, output / report.run_id
 
