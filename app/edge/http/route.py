@@ -28,7 +28,7 @@ class Route(NamedTuple):
     """An address; with GET comes HEAD. `answer` names the schema of what it gives, `gate` what bounds it.
 
     `parameters` tells what it takes (of a view, where the path has one), `refuses` how else it answers, by status;
-    `body` is the schema of what is sent.
+    `body` is the schema of what is sent, `also` are other media types of the answer.
     """
 
     path: str
@@ -43,3 +43,4 @@ class Route(NamedTuple):
     refuses: Mapping[str, ApiDocument] = MappingProxyType({})
     method: str = "GET"
     body: ApiDocument | None = None
+    also: tuple[str, ...] = ()

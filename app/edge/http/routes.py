@@ -92,8 +92,9 @@ ROUTES = (
         SQL,
         "Rows of a SELECT over the views.",
         gate=STATEMENTS,
-        refuses=NOT_NOW | TOO_MUCH,
+        refuses=NOT_NOW | NO_FORMAT | TOO_MUCH,
         method="POST",
+        also=(sql_handler.MEDIA_TYPES["arrow"],),
         body=sql_handler.StatementBody.model_json_schema(),
     ),
     Route(

@@ -76,7 +76,8 @@ def _success(route: Route, view: View | None) -> ApiDocument:
     schema: ApiDocument = {"$ref": f"#/components/schemas/{route.answer}"}
     if route.media_type != "application/json":
         schema = {"type": "string"}
-    return {"description": route.summary, "content": {route.media_type: {"schema": schema}}}
+    others = {media_type: {"schema": {"type": "string"}} for media_type in route.also}
+    return {"description": route.summary, "content": {route.media_type: {"schema": schema}, **others}}
 
 
 def _rows_content(view: View) -> Iterator[tuple[str, ApiDocument]]:

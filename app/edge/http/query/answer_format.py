@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from app.edge.formats import table
 from app.edge.formats.format import Format
@@ -19,12 +19,18 @@ def asked_format(parameters: Parameters, accept: Sequence[str]) -> Format:
     if FORMAT in parameters:
         by_name = {one.name: one for one in served}
         return by_name[choice(parameters, FORMAT, tuple(by_name))]
+    by_name = {one.name: one for one in served}
+    return by_name[liked({name: one.media_type for name, one in by_name.items()}, accept)]
+
+
+def liked(media_types: Mapping[str, str], accept: Sequence[str]) -> str:
+    """The name of the media type of the highest quality, the first of equals. A problem that lists what there is."""
     ranges = dict(_range(told) for line in accept for told in line.split(",") if told.strip())
-    liked = max(served, key=lambda one: _quality(ranges, one.media_type))
-    if _quality(ranges, liked.media_type) == 0:
-        there_are = ", ".join(f"{one.media_type} ({FORMAT}={one.name})" for one in served)
+    best = max(media_types, key=lambda name: _quality(ranges, media_types[name]))
+    if _quality(ranges, media_types[best]) == 0:
+        there_are = ", ".join(f"{media_type} ({FORMAT}={name})" for name, media_type in media_types.items())
         raise Problem("not-acceptable", f"Accept: {', '.join(accept)}: there are {there_are}.")
-    return liked
+    return best
 
 
 def _range(told: str) -> tuple[str, float]:

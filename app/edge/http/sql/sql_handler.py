@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from app.edge.http.context import Edge, edge_of
 from app.edge.http.problems import Problem, bad_parameter
+from app.edge.http.query.answer_format import liked
 from app.edge.http.query.instants import INSTANT_EXAMPLE, to_us
 from app.edge.http.query.read_query import read_no_parameters
 from app.edge.http.rows.answers import meta_document, whole_page
@@ -31,17 +32,17 @@ class StatementBody(BaseModel):
     sql: str = Field(description="One SELECT in DuckDB's dialect; its tables are the views.")
     from_: str | None = Field(None, alias="from", description="Windows that start at this instant or later.")
     to: str | None = Field(None, description="Windows that start before this instant.")
-    format: Literal["json", "arrow"] = Field("json", description="How the answer is written.")
+    format: Literal["json", "arrow"] | None = Field(None, description="How the answer is written; else Accept decides.")
 
 
 async def answer_statement(request: web.Request) -> web.Response:
     """A statement's answer. Every table is of one position, which meta names; those of a task group of the same."""
     edge, body = edge_of(request), await _read(request)
-    limits = edge.limits
+    limits, written = edge.limits, body.format or liked(MEDIA_TYPES, request.headers.getall(hdrs.ACCEPT, []))
     asked = StatementAsked(
         sql=body.sql,
         known=[*edge.views, ZONES],
-        format=body.format,
+        format=written,
         memory_mb=limits.statement_memory_mb,
         most_rows=limits.statement_rows,
         most_bytes=MOST_ANSWER_BYTES,
@@ -53,7 +54,7 @@ async def answer_statement(request: web.Request) -> web.Response:
             answer = await _answered(edge, process, range_us)
     except StatementRefused as refused:
         raise Problem("bad-statement", str(refused)) from None
-    return web.Response(body=answer, content_type=MEDIA_TYPES[body.format])
+    return web.Response(body=answer, content_type=MEDIA_TYPES[written])
 
 
 async def _answered(edge: Edge, process: Statement, range_us: Range) -> bytes:

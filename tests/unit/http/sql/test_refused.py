@@ -123,6 +123,13 @@ async def test_a_body_that_is_no_statement_is_refused(client: Client, body: byte
         assert (response.status, why in (await response.json(content_type=None))["detail"]) == (400, True)
 
 
+async def test_what_is_accepted_and_not_had_is_said(client: Client) -> None:
+    async with client.post("/v1/sql", json={"sql": "SELECT 1"}, headers={"Accept": "text/csv"}) as response:
+        problem = await response.json(content_type=None)
+    assert (response.status, problem["type"]) == (406, "urn:flagfall:problem:not-acceptable")
+    assert "format=arrow" in problem["detail"]
+
+
 async def test_a_page_of_another_origin_cannot_send_a_statement_unasked(client: Client) -> None:
     """Only what a form can send goes without a preflight, which nobody answers here."""
     for sent in ("text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x"):

@@ -204,9 +204,19 @@ async def test_a_median_may_be_weighted_by_counts(serve: Serve) -> None:
     assert await rows(client, sql) == [[zones[(len(zones) - 1) // 2]]]
 
 
-async def test_an_arrow_stream_has_meta_in_its_schema(serve: Serve) -> None:
+@pytest.mark.parametrize(
+    ("asked", "headers"),
+    [
+        ({"format": "arrow"}, {}),
+        ({"format": "arrow"}, {"Accept": "application/json"}),
+        ({}, {"Accept": "application/json;q=0.5, application/vnd.apache.arrow.stream"}),
+    ],
+)
+async def test_an_arrow_stream_has_meta_in_its_schema(
+    serve: Serve, asked: dict[str, str], headers: dict[str, str]
+) -> None:
     client = await serve(one_of(TWO_TASKS[0]))
-    async with client.post("/v1/sql", json={"sql": "FROM zone_demand", "format": "arrow"}) as response:
+    async with client.post("/v1/sql", json={"sql": "FROM zone_demand", **asked}, headers=headers) as response:
         body = await response.read()
     assert response.headers["Content-Type"] == "application/vnd.apache.arrow.stream"
     with pa.ipc.open_stream(body) as stream:
