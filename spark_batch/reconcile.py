@@ -32,7 +32,8 @@ from spark_batch.errors import Inconclusive, Invalid, NoVerdict
 from spark_batch.findings.compare import Comparison, compare
 from spark_batch.findings.completeness import completeness
 from spark_batch.findings.explain import Explained, explain
-from spark_batch.findings.report import Report, ViewReport, new_run_id, write_report
+from spark_batch.findings.report import Report, ViewReport, new_run_id
+from spark_batch.findings.written import write_report
 from spark_batch.folds.corrections import ToldCorrections, read_told
 from spark_batch.folds.recount import Recount, counted, epoch_floors, recount
 from spark_batch.pairs.check import JudgedSource, check_pairing

@@ -78,8 +78,12 @@ class Completeness:
     residual: int
     first: Sequence[IncompleteRow]
 
-    def as_json(self) -> dict[str, Any]:
-        return asdict(self) | {"records": {why.value: count for why, count in self.records.items()}}
+    def as_json(self, view: View) -> dict[str, Any]:
+        names = [group.name for group in view.stored_groups]
+        return asdict(self) | {
+            "records": {why.value: count for why, count in self.records.items()},
+            "first": [asdict(row) | {"group": dict(zip(names, row.group, strict=True))} for row in self.first],
+        }
 
 
 def completeness(own: Recount) -> Completeness:

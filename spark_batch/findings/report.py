@@ -1,4 +1,4 @@
-"""What a run found, as JSON that is written whole or not at all. docs/reconciliation.md lists the fields."""
+"""What a run found, and the document that tells it. docs/reconciliation.md lists the fields."""
 
 from __future__ import annotations
 
@@ -7,14 +7,10 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
-from pathlib import Path
 from time import perf_counter
 from typing import Any
 
-import orjson
-
 from app.base.files.verdicts import Begun, Finished, Verdict
-from app.base.files.whole_file import write_whole
 from app.domain import difference as d
 from app.domain.contribution import contribution
 from app.domain.fingerprint import Origin, pack
@@ -75,6 +71,7 @@ class ViewReport:
         return {
             "view": self.view.name,
             "version": self.view.version,
+            "groups": {group.name: group.column for group in self.view.groups},
             "cut": [cut.as_json() for cut in self.cuts],
             "rows": {
                 "live": self.live_rows,
@@ -88,7 +85,7 @@ class ViewReport:
             "runs": [{"class": one.kind.value, **asdict(one.run), "row_count": one.row_count} for one in self.runs],
             "differences": [_difference(self.view, one) for one in self.differences],
             "ledger": [asdict(entry) | {"differs": entry.differs} for entry in self.ledger],
-            **({} if self.completeness is None else {"completeness": self.completeness.as_json()}),
+            **({} if self.completeness is None else {"completeness": self.completeness.as_json(self.view)}),
         }
 
 
@@ -173,13 +170,6 @@ class Report:
             "views": [view.as_json() for view in self.views],
             "pairings": [pairing.as_json() for pairing in self.pairings],
         }
-
-
-def write_report(report: Report, folder: Path) -> Path:
-    """`report.json` in the run's folder."""
-    file = folder / REPORT
-    write_whole(file, orjson.dumps(report.as_json(), option=orjson.OPT_INDENT_2))
-    return file
 
 
 def new_run_id(now: datetime) -> str:

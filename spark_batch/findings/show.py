@@ -17,9 +17,11 @@ from app.domain.naming.clusters import ROWS, RowCluster, RowExtent
 from app.domain.naming.row_difference import RowDifference
 from app.domain.rows import Cells
 from app.domain.view import View
-from spark_batch.findings.report import Report, ViewReport, shown_instant, shown_key
+from spark_batch.findings.report import REPORT, Report, ViewReport, shown_instant, shown_key
 from spark_batch.findings.show_completeness import show_completeness
 from spark_batch.findings.show_results import show_results
+from spark_batch.findings.words import MEANING, OF_RECORDS
+from spark_batch.findings.written import PAGE
 from spark_batch.stored.ledgers import LedgerEntry
 
 SHOWN = 10
@@ -27,22 +29,6 @@ SHOWN = 10
 RECORDS_SHOWN = 3
 LEAST_OF_A_WORD = 4
 """Letters of a heading in one line; folded further, nobody would read it."""
-
-MEANING = {
-    Verdict.MATCH: "every row of the tables is what the records in the topics make it",
-    Verdict.MISMATCH: "the tables differ from what the records in the topics make them",
-    Verdict.INCONCLUSIVE: "no statement about the tables: mend the reason below, then run it again",
-    Verdict.INVALID: "no statement about the tables: they cannot be recomputed",
-}
-WORDS = {
-    d.DifferenceKind.LOST: "not applied",
-    d.DifferenceKind.DOUBLED: "applied twice",
-    d.DifferenceKind.LATE_APPLIED: "applied although late",
-    d.DifferenceKind.LOGIC: "same records applied, and the worker's code makes other values of them",
-    d.DifferenceKind.ALTERED: "same records applied, other values stored",
-    d.DifferenceKind.STORE: "live table and changelog differ",
-    d.DifferenceKind.UNNAMED: "unexplained",
-}
 
 
 def show(report: Report, folder: Path, console: Terminal | None = None) -> None:
@@ -72,7 +58,7 @@ def show(report: Report, folder: Path, console: Terminal | None = None) -> None:
         )
     rate = f", {report.records_per_second:,.0f} a second" if report.records_per_second else ""
     out.print(f"\n{report.records:,} source records read{rate}; unexplained residual {report.residual}")
-    out.print(f"report: {folder / 'report.json'}", soft_wrap=True)
+    out.print(f"report: {folder / PAGE}, and {REPORT} beside it", soft_wrap=True)
 
 
 def _counts(report: Report, room: int) -> Table:
@@ -126,7 +112,7 @@ def _show_runs(out: Terminal, view: ViewReport) -> None:
     runs = sorted((one for one in view.runs if one.run.record_count > 1), key=lambda one: -one.run.record_count)
     for one in runs[:SHOWN]:
         rows = "one row" if one.row_count == 1 else f"{one.row_count:,} rows"
-        what = f" {view.view.name}: {one.run}, {WORDS[one.kind]}, in {rows}"
+        what = f" {view.view.name}: {one.run}, {OF_RECORDS[one.kind]}, in {rows}"
         out.print(Text.assemble((one.kind.value, "bold red"), what))
     if len(runs) > SHOWN:
         out.print(f"… and {len(runs) - SHOWN:,} more runs of records")
@@ -134,7 +120,7 @@ def _show_runs(out: Terminal, view: ViewReport) -> None:
 
 def _show_differences(out: Terminal, view: ViewReport) -> None:
     for one in view.differences[:SHOWN]:
-        what = f" {view.view.name} {_key(view.view, one.row)}: {one.why or WORDS[one.kind]}"
+        what = f" {view.view.name} {_key(view.view, one.row)}: {one.why or OF_RECORDS[one.kind]}"
         out.print(Text.assemble((one.kind.value, "bold red"), what))
         _show_records(out, view, one)
         _show_sides(out, view, one)

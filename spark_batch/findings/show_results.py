@@ -8,17 +8,11 @@ from rich.text import Text
 
 from app.base.printable import printable
 from app.base.terminal import Terminal
-from app.domain.difference import DifferenceKind
 from spark_batch.findings.results import PairingReport, ResultDifference
+from spark_batch.findings.words import OF_RESULTS
 
 SHOWN = 10
 """Differences shown of each; the report has all that were looked into."""
-WORDS = {
-    DifferenceKind.LOST: "a result is not in the topic",
-    DifferenceKind.DOUBLED: "a result is there twice",
-    DifferenceKind.ALTERED: "a result is there with other values",
-    DifferenceKind.UNNAMED: "a record is there that no result is",
-}
 
 
 def show_results(out: Terminal, found: PairingReport) -> None:
@@ -26,7 +20,7 @@ def show_results(out: Terminal, found: PairingReport) -> None:
     out.print(Text.assemble(f"\n{found.pairing.name}: ", *_sum(found)))
     for one in found.compared.differences[:SHOWN]:
         where = f"partition {one.partition}" + ("" if one.offset is None else f" offset {one.offset}")
-        what = f" {found.pairing.output.name}, {where}: {WORDS[one.kind]}"
+        what = f" {found.pairing.output.name}, {where}: {OF_RESULTS[one.kind]}"
         out.print(Text.assemble((one.kind.value, "bold red"), what))
         for line in _told(found, one):
             out.print(f"    {line}")

@@ -19,7 +19,8 @@ from app.domain.naming.runs import OffsetRun
 from app.domain.rows import RowKey
 from app.rides.views import VENDOR_TRIPS, ZONE_DEMAND
 from spark_batch.findings.report import Report, ViewReport
-from spark_batch.findings.show import WORDS, show
+from spark_batch.findings.show import show
+from spark_batch.findings.words import OF_RECORDS
 from spark_batch.stored.ledgers import LedgerEntry
 
 ROWS, APPLIED, LATE = 1_018_432, 20_480_117, 31_544
@@ -89,4 +90,4 @@ def test_why_a_difference_has_no_name_is_said() -> None:
 
 
 def test_each_class_of_difference_has_its_words() -> None:
-    assert set(WORDS) == set(DifferenceKind)
+    assert set(OF_RECORDS) == set(DifferenceKind)

@@ -11,6 +11,8 @@ from typing import Any, NamedTuple
 from aiohttp import web
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
+from app.base.pages import figures
+from app.base.pages.static_files import STATIC, static_text
 from app.domain.event_time import NO_WATERMARK
 from app.domain.measures.parts import values_name
 from app.domain.view import View
@@ -18,9 +20,9 @@ from app.edge.http.across_tasks import AcrossTasks
 from app.edge.http.context import WHY, Edge, ServedGroup, edge_of
 from app.edge.http.evidence.asked_row import evidence_address
 from app.edge.http.long_work import MANY_DOCUMENTS
-from app.edge.http.page import figures
 from app.edge.http.page.verdicts import NONE_YET, card
 from app.edge.http.problems import RETRY_AFTER_SECONDS, Problem
+from app.edge.http.query.instants import to_iso
 from app.edge.http.query.rows_query import RowsQuery, no_rows_query
 from app.edge.http.rows.answers import whole_page
 from app.edge.http.rows.gather import Gathered, gather
@@ -30,7 +32,6 @@ from app.edge.http.tasks.standing import TaskStanding
 HERE = Path(__file__).parent
 NEWEST_ROWS = 8
 DAY_US = 86_400_000_000
-STATIC = {"page.css": "text/css", "icon.svg": "image/svg+xml"}
 
 
 class Panel(NamedTuple):
@@ -51,7 +52,7 @@ class Positions(NamedTuple):
     @property
     def as_of(self) -> str:
         """Up to where all of them are complete."""
-        return figures.moment(self.tasks.lowest_watermark_us)
+        return moment(self.tasks.lowest_watermark_us)
 
 
 async def page(request: web.Request) -> web.Response:
@@ -78,7 +79,12 @@ async def static(request: web.Request) -> web.Response:
     name = request.match_info["file"]
     if name not in STATIC:
         raise Problem("not-found", f"There is no {name!r} here; there are: {', '.join(STATIC)}.")
-    return web.Response(text=_static_text(name), content_type=STATIC[name])
+    return web.Response(text=static_text(name), content_type=STATIC[name])
+
+
+def moment(watermark_us: int) -> str:
+    """`2024-01-31 08:05:00`, UTC; a dash where nothing was seen."""
+    return figures.ABSENT if watermark_us == NO_WATERMARK else to_iso(watermark_us)[:19].replace("T", " ")
 
 
 async def _panel(edge: Edge, view: View) -> Panel:
@@ -133,13 +139,8 @@ def _template() -> Any:
         undefined=StrictUndefined,
         trim_blocks=True,
     )
-    environment.globals |= {"moment": figures.moment, "NO_WATERMARK": NO_WATERMARK}
+    environment.globals |= {"moment": moment, "NO_WATERMARK": NO_WATERMARK}
     return environment.get_template("page.html")
-
-
-@cache
-def _static_text(name: str) -> str:
-    return (HERE / "static" / name).read_text("utf-8")
 
 
 def _figure(name: str, measures: dict[str, Any]) -> Any:

@@ -5,13 +5,19 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
+
+import jsonschema
 
 from app.base.files.verdicts import RUNS, LastVerdicts, Verdict
 from app.domain.view import View
 from spark_batch.findings.report import Report, ViewReport, new_run_id
 
+REPORT_SCHEMA = jsonschema.Draft202012Validator(
+    json.loads(files("spark_batch.findings").joinpath("report.schema.json").read_text("utf-8"))
+)
 NOON = datetime(2026, 1, 5, 12, tzinfo=UTC)
 
 
@@ -50,8 +56,9 @@ def wrote(
 
 
 def read_report(output: Path, application: str) -> dict[str, Any]:
-    """The report of the application's newest run."""
+    """The report of the application's newest run, as its published schema says."""
     ended = [checked.finished for checked in LastVerdicts(output, application).read().values() if checked.finished]
     newest = max(ended, key=lambda finished: finished.finished_at)
     found: dict[str, Any] = json.loads((output / newest.report).read_text())
+    REPORT_SCHEMA.validate(found)
     return found

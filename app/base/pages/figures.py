@@ -1,11 +1,8 @@
-"""Figures as the page writes them, by the unit that their name ends with."""
+"""Figures as pages write them, by the unit that their name ends with."""
 
 from __future__ import annotations
 
 from typing import Any
-
-from app.domain.event_time import NO_WATERMARK
-from app.edge.http.query.instants import to_iso
 
 ABSENT = "–"
 UNITS = {"_cents": "$", "_us": "time", "_hundredth_miles": "mi"}
@@ -38,11 +35,6 @@ def duration(length_us: int) -> str:
     if hours:
         return f"{sign}{hours:,} h {minutes % 60:02} min"
     return f"{sign}{minutes} min {seconds % 60:02} s" if minutes else f"{sign}{seconds} s"
-
-
-def moment(watermark_us: int) -> str:
-    """`2024-01-31 08:05:00`, UTC; a dash where nothing was seen."""
-    return ABSENT if watermark_us == NO_WATERMARK else to_iso(watermark_us)[:19].replace("T", " ")
 
 
 def bars(counts: list[int], height: int = 18) -> list[tuple[int, int, int]]:
