@@ -17,6 +17,7 @@ from pathlib import Path
 from pyspark.sql import DataFrame, SparkSession
 
 from app.base.errors import KafkaUnavailable, RegistryUnavailable
+from app.base.files.trail import Trail
 from app.base.files.verdicts import LastVerdicts, Verdict
 from app.base.kafka.committed import LogRefused, LogSilent
 from app.base.kafka.topic_admin import topic_states
@@ -32,8 +33,9 @@ from spark_batch.errors import Inconclusive, Invalid, NoVerdict
 from spark_batch.findings.compare import Comparison, compare
 from spark_batch.findings.completeness import completeness
 from spark_batch.findings.explain import Explained, explain
-from spark_batch.findings.report import Report, ViewReport, new_run_id
-from spark_batch.findings.written import write_report
+from spark_batch.findings.report import Report, new_run_id
+from spark_batch.findings.view_report import ViewReport
+from spark_batch.findings.written import RUN_FILES, write_report
 from spark_batch.folds.corrections import ToldCorrections, read_told
 from spark_batch.folds.recount import Recount, counted, epoch_floors, recount
 from spark_batch.pairs.check import JudgedSource, check_pairing
@@ -63,12 +65,13 @@ def reconcile(
     translator: Translator | None = None,
     with_completeness: bool = False,
 ) -> Report:
-    """Check the groups' views and write the report below `output`. Only a crash raises; no verdict is a verdict too.
+    """Check the groups' views and write the report below `output`. No verdict is a verdict too.
 
     `session` is entered once the cluster has answered, and left before the report is written. `latest.json` in
-    `output` says that the run began, and at its end what it found. Copies of rows and records, often gigabytes, are
-    made below `work`, which is the caller's to remove. `translator`: what workers make rows by; without it no
-    difference is LOGIC. `with_completeness`: also what the rows would be if no record were late, and none came twice.
+    `output` says that the run began, and at its end what it found; `trail.jsonl` gets a signed line of it. Copies of
+    rows and records, often gigabytes, are made below `work`, which is the caller's to remove. `translator`: what
+    workers make rows by; without it no difference is LOGIC. `with_completeness`: also what the rows would be if no
+    record were late, and none came twice. Raises TrailBroken and KeyUnusable, once all else is written.
     """
     report = _new_report(settings)
     views = [view for group in groups for view in group.views]
@@ -88,6 +91,7 @@ def reconcile(
     report.finished_at = datetime.now(UTC)
     write_report(report, output / report.run_id)
     verdicts.write_finished(report.found(views))
+    Trail(output).append(report.of_trail, RUN_FILES, settings.audit_key_file)
     return report
 
 

@@ -58,6 +58,9 @@ class Settings(BaseSettings):
     """The jars. Safe to delete: they are fetched again."""
     definitions: Path | None = None
     """A file of sources and views of your own (docs/definitions.md). Every worker and command needs the same one."""
+    audit_key: Path | None = None
+    """The private key that runs of ``flagfall reconcile`` are signed with, made when it is not there. Default:
+    ``audit.pem`` in the data directory."""
     registry_url: str = Field(default="", pattern=r"^(https?://.+)?$")
     """The schema registry's Confluent API. Default: the registry of ``flagfall services``."""
     registry_username: str = ""
@@ -102,7 +105,7 @@ class Settings(BaseSettings):
             object.__setattr__(self, "registry_url", self.local_registry)
         return self
 
-    @field_validator("data_dir", "cache_dir", "definitions", mode="before")
+    @field_validator("data_dir", "cache_dir", "definitions", "audit_key", mode="before")
     @classmethod
     def _empty_is_unset(cls, path: Any, field: ValidationInfo) -> Any:
         """An empty path would be the directory that the process stands in."""
@@ -117,11 +120,16 @@ class Settings(BaseSettings):
         urlsplit(url).port  # noqa: B018
         return url
 
-    @field_validator("data_dir", "cache_dir", "definitions")
+    @field_validator("data_dir", "cache_dir", "definitions", "audit_key")
     @classmethod
     def _absolute(cls, path: Path | None) -> Path | None:
         """A child process may run elsewhere, and the registry's database takes no relative path."""
         return None if path is None else path.absolute()
+
+    @property
+    def audit_key_file(self) -> Path:
+        """Where the key is that runs are signed with."""
+        return self.audit_key or self.data_dir / "audit.pem"
 
     @property
     def local_kafka(self) -> str:

@@ -53,6 +53,10 @@ class PairingReport:
     ledger: Sequence[LedgerEntry]
 
     @property
+    def name(self) -> str:
+        return self.pairing.name
+
+    @property
     def ledger_faults(self) -> list[LedgerEntry]:
         return [entry for entry in self.ledger if entry.differs]
 

@@ -17,9 +17,11 @@ from app.domain.naming.clusters import ROWS, RowCluster, RowExtent
 from app.domain.naming.row_difference import RowDifference
 from app.domain.rows import Cells
 from app.domain.view import View
-from spark_batch.findings.report import REPORT, Report, ViewReport, shown_instant, shown_key
+from spark_batch.findings.keys import shown_instant, shown_key
+from spark_batch.findings.report import REPORT, Report
 from spark_batch.findings.show_completeness import show_completeness
 from spark_batch.findings.show_results import show_results
+from spark_batch.findings.view_report import ViewReport
 from spark_batch.findings.words import MEANING, OF_RECORDS
 from spark_batch.findings.written import PAGE
 from spark_batch.stored.ledgers import LedgerEntry

@@ -8,7 +8,7 @@ from app.base.printable import printable
 from app.base.terminal import Terminal
 from app.domain.view import View
 from spark_batch.findings.completeness import Completeness, Incomplete, IncompleteRow
-from spark_batch.findings.report import shown_instant
+from spark_batch.findings.keys import shown_instant
 
 SHOWN = 5
 """Rows shown of each view; the report has some more."""

@@ -11,6 +11,7 @@ from spark_batch.findings.page.report_page import report_page
 from spark_batch.findings.report import REPORT, Report
 
 PAGE = "report.html"
+RUN_FILES = (REPORT, PAGE)
 
 
 def write_report(report: Report, folder: Path) -> None:

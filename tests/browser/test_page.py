@@ -12,12 +12,16 @@ from urllib.parse import quote
 import pytest
 from playwright import async_api as playwright
 
+from app.base.files.trail import Trail
 from app.domain.event_time import NO_WATERMARK
 from app.domain.rows import RowKey
 from app.edge.http.query.instants import to_iso
 from app.engine.drive.standing import GroupStanding
 from app.rides.views import VENDOR_TRIPS, ZONE_DEMAND
-from tests.support.http import BY_BASE, NOON_US, Serve, server_of, url_of, zone_table
+from spark_batch.findings.written import RUN_FILES, write_report
+from tests.support.http import BY_BASE, NOON_US, Serve, one_task, server_of, url_of, zone_table
+from tests.support.material.stored.runs import verdicts_in
+from tests.support.material.stored.sample_report import sample_report
 from tests.support.material.stored.tables import cells_of, ready_directory, task_of
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
@@ -101,3 +105,25 @@ async def test_on_a_telephone_too_the_page_says_which_partitions_hold_the_rest_b
     said = await page.locator("#held-back").inner_text()
     assert said.startswith("held back by rides.fhv-0, rides.green-0, rides.hvfhv-0, without any record")
     assert await page.evaluate("document.documentElement.scrollWidth") == 360
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [360, 1360])
+async def test_the_page_of_a_run_is_drawn_in_its_own_style_within_the_screen(
+    serve: Serve, browser: playwright.Browser, tmp_path: Path, scheme: str, width: int
+) -> None:
+    client, report = await serve(one_task()), sample_report()
+    runs = verdicts_in(tmp_path).runs
+    write_report(report, runs / report.run_id)
+    Trail(runs).append(report.of_trail, RUN_FILES, tmp_path / "audit.pem")
+    page = await browser.new_page(color_scheme=scheme, viewport={"width": width, "height": 800})
+    complaints: list[str] = []
+    page.on("console", lambda message: complaints.append(message.text))
+    page.on("dialog", lambda dialog: complaints.append(dialog.message))
+    await page.goto(f"{url_of(client)}/v1/reconciliation/{report.run_id}/page")
+    assert complaints == []
+    assert await page.evaluate("getComputedStyle(document.querySelector('.card')).borderLeftWidth") == "4px"
+    assert await page.evaluate("document.documentElement.scrollWidth") == width
+    await page.get_by_text("not applied, 1 record").first.click()
+    assert await page.get_by_text("<script>alert(0)</script>").is_visible()
+    assert await page.evaluate("document.documentElement.scrollWidth") == width

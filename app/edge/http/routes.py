@@ -5,18 +5,29 @@ from __future__ import annotations
 from app.codecs.stored.export import MEDIA_TYPE as ARROW
 from app.edge.http.changes import change_handler
 from app.edge.http.documents import openapi, parameters
-from app.edge.http.documents.refusals import ELSEWHERE, MANY_STREAMS, NO_FORMAT, NO_ROW, NO_ROWS, NOT_NOW, TOO_MUCH
+from app.edge.http.documents.refusals import (
+    ELSEWHERE,
+    MANY_STREAMS,
+    NO_FORMAT,
+    NO_ROW,
+    NO_ROWS,
+    NO_RUN,
+    NOT_NOW,
+    TOO_MUCH,
+)
 from app.edge.http.evidence import evidence_handler
 from app.edge.http.operation import health, metrics
 from app.edge.http.page import first_page as page
 from app.edge.http.route import CALLERS, EXPORTS, ROWS, STATEMENTS, STREAMS, WORKERS, Route
 from app.edge.http.rows import export_handler, view_handlers
+from app.edge.http.runs import run_handlers
 from app.edge.http.sql import sql_handler, tables_handler
 from app.edge.http.sql.gather_tables import OWN_TABLES
 from app.edge.http.tasks import task_handlers
 from app.edge.http.tasks.gather_tasks import OWN_TASKS
 
-VIEWS, TASKS, SQL, INTERNAL, OPERATION, PAGE = "views", "tasks", "sql", "internal", "operation", "page"
+VIEWS, TASKS, SQL, RUNS = "views", "tasks", "sql", "reconciliation"
+INTERNAL, OPERATION, PAGE = "internal", "operation", "page"
 
 ROUTES = (
     Route("/", page.page, "page", PAGE, "The first page.", media_type="text/html", gate=CALLERS, refuses=NO_ROWS),
@@ -107,6 +118,37 @@ ROUTES = (
         gate=CALLERS,
         parameters=parameters.of_tasks,
         refuses=NOT_NOW,
+    ),
+    Route(
+        "/v1/reconciliation",
+        run_handlers.list_runs,
+        "runs",
+        RUNS,
+        "The last runs of the reconciliation.",
+        "Runs",
+        gate=CALLERS,
+        parameters=parameters.of_runs,
+    ),
+    Route(
+        "/v1/reconciliation/{run}",
+        run_handlers.show_report,
+        "run",
+        RUNS,
+        "The report of a run.",
+        gate=CALLERS,
+        parameters=parameters.of_run,
+        refuses=NO_RUN,
+    ),
+    Route(
+        "/v1/reconciliation/{run}/page",
+        run_handlers.show_page,
+        "run_page",
+        RUNS,
+        "The report of a run for readers.",
+        media_type="text/html",
+        gate=CALLERS,
+        parameters=parameters.of_run,
+        refuses=NO_RUN,
     ),
     Route(
         OWN_TASKS,

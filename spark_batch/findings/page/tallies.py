@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from spark_batch.findings.keys import shown_instant
 from spark_batch.findings.page.told import told_value
-from spark_batch.findings.report import shown_instant
 
 HOUR_US = 3_600_000_000
 DAY_US = 24 * HOUR_US

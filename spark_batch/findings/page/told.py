@@ -9,7 +9,7 @@ from typing import Any
 from app.base.pages.figures import ABSENT, figure
 from app.base.printable import printable
 from app.rides.zones import ZONE_COLUMNS, zones
-from spark_batch.findings.report import shown_instant
+from spark_batch.findings.keys import shown_instant
 
 
 def told_value(view: Mapping[str, Any], name: str, value: Any) -> str:

@@ -49,7 +49,7 @@ def test_a_run_of_one_view_leaves_the_verdicts_of_the_others(tmp_path: Path) -> 
     assert found == {ZONE_DEMAND.name: (Verdict.MISMATCH, 3), VENDOR_TRIPS.name: (Verdict.MISMATCH, 1)}
     told = card(edge_of(tmp_path))
     assert told.headline == "MISMATCH"
-    assert [note.split(" · ")[:2] for note in told.notes] == [
+    assert [note.text.split(" · ")[:2] for note in told.notes] == [
         ["vendor_trips MISMATCH", "1 unexplained rows"],
         ["zone_demand MISMATCH", "3 unexplained rows"],
     ]
@@ -71,9 +71,9 @@ def test_a_crashed_run_leaves_yesterdays_verdict_with_its_date_and_is_told_besid
         run_that(RuntimeError("crash"), tmp_path / "reconciliation", monkeypatch)
     told = card(edge_of(tmp_path))
     assert (told.headline, len(told.notes)) == ("MATCH", 2)
-    assert told.notes[0].startswith("0 unexplained rows · 2026-01-05 12:01 UTC · run ")
-    assert told.notes[1].startswith("run 2")
-    assert told.notes[1].endswith("and has not ended")
+    assert told.notes[0].text.startswith("0 unexplained rows · 2026-01-05 12:01 UTC · run ")
+    assert told.notes[1].text.startswith("run 2")
+    assert told.notes[1].text.endswith("and has not ended")
     of_view = verdicts_in(tmp_path).read()[ZONE_DEMAND.name]
     assert _verdict(of_view).startswith("MATCH at 2026-01-05 12:01 UTC; a run that began ")
 

@@ -18,8 +18,9 @@ from app.domain.naming.row_difference import RowDifference
 from app.domain.naming.runs import OffsetRun
 from app.domain.rows import RowKey
 from app.rides.views import VENDOR_TRIPS, ZONE_DEMAND
-from spark_batch.findings.report import Report, ViewReport
+from spark_batch.findings.report import Report
 from spark_batch.findings.show import show
+from spark_batch.findings.view_report import ViewReport
 from spark_batch.findings.words import OF_RECORDS
 from spark_batch.stored.ledgers import LedgerEntry
 

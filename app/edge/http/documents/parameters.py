@@ -13,6 +13,7 @@ from app.edge.http.query.parameters import FORMAT, MIN_POSITION, NOT_OF_CHANGES,
 from app.edge.http.query.read_query import MAX_LIMIT, integer_range
 from app.edge.http.query.rows_query import DEFAULT_LIMIT
 from app.edge.http.route import ApiDocument
+from app.edge.http.runs.run_handlers import DEFAULT_RUNS, MAX_RUNS
 
 
 def of_view(view: View | None) -> list[ApiDocument]:
@@ -68,6 +69,15 @@ def of_own_tables(view: View | None) -> list[ApiDocument]:
 
 def of_file(view: View | None) -> list[ApiDocument]:
     return [{"name": "file", "in": "path", "required": True, "schema": {"type": "string"}}]
+
+
+def of_runs(view: View | None) -> list[ApiDocument]:
+    limit = {"type": "integer", "minimum": 1, "maximum": MAX_RUNS, "default": DEFAULT_RUNS}
+    return [_parameter("limit", limit, "The newest so many.")]
+
+
+def of_run(view: View | None) -> list[ApiDocument]:
+    return [{"name": "run", "in": "path", "required": True, "schema": {"type": "string"}}]
 
 
 def _of_query(view: View | None) -> list[ApiDocument]:

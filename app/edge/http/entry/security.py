@@ -12,12 +12,19 @@ MAX_PARAMETERS = 300
 MAX_LINE_BYTES = 65_536
 """Of a request's first line, whoever asks. Workers tell each other what a caller asked with every byte escaped, and
 the partitions beside it: an address that a caller may send is not too long for them."""
+
+
+def policy(style: str) -> str:
+    """What a page may do, which has its style from there."""
+    return (
+        f"default-src 'none'; style-src {style}; img-src 'self'; base-uri 'none'; form-action 'none'; "
+        "frame-ancestors 'none'"
+    )
+
+
 HEADERS = {
     "Cache-Control": "no-store",
-    "Content-Security-Policy": (
-        "default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; form-action 'none'; "
-        "frame-ancestors 'none'"
-    ),
+    "Content-Security-Policy": policy("'self'"),
     "Cross-Origin-Resource-Policy": "same-origin",
     "Referrer-Policy": "no-referrer",
     "X-Content-Type-Options": "nosniff",
@@ -25,8 +32,9 @@ HEADERS = {
 
 
 async def secure_headers(request: web.Request, response: web.StreamResponse) -> None:
-    """Runs before any answer's head is sent, errors and streams included."""
-    response.headers.update(HEADERS)
+    """Runs before any answer's head is sent, errors and streams included. A handler's own header stays."""
+    for name, value in HEADERS.items():
+        response.headers.setdefault(name, value)
     response.headers.popall(hdrs.SERVER, None)
 
 

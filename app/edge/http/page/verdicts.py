@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from app.base.files.verdicts import Checked, Finished, LatestUnreadable, Verdict
 from app.edge.http.context import Edge
+from app.edge.http.runs.run_handlers import report_page_address
 
 UNREADABLE = "UNREADABLE"
 NONE_YET = "none yet"
@@ -17,11 +18,18 @@ WORST_FIRST = (Verdict.MISMATCH, Verdict.INVALID, Verdict.INCONCLUSIVE, Verdict.
 log = logging.getLogger(__name__)
 
 
+class Note(NamedTuple):
+    """`page`: where the run's own page is."""
+
+    text: str
+    page: str | None = None
+
+
 class Card(NamedTuple):
     """What the page says: the worst verdict of the views, and in words what it rests on."""
 
     headline: str
-    notes: list[str]
+    notes: list[Note]
 
 
 def read_verdicts(edge: Edge) -> Mapping[str, Checked] | None:
@@ -45,9 +53,14 @@ def card(edge: Edge) -> Card:
             ended.setdefault(one.finished.run_id, []).append((name, one.finished))
     verdicts = {finished.verdict for run in ended.values() for _, finished in run}
     headline = next((verdict.value for verdict in WORST_FIRST if verdict in verdicts), NONE_YET)
-    notes = [_ended(ended[run_id], views_named=len(ended) > 1) for run_id in sorted(ended, reverse=True)]
+    notes = [
+        Note(_ended(ended[run_id], views_named=len(ended) > 1), report_page_address(edge, run_id))
+        for run_id in sorted(ended, reverse=True)
+    ]
     unfinished = {one.unfinished.run_id: one.unfinished for one in checked.values() if one.unfinished is not None}
-    notes += [f"run {run_id} began {minute(run.begun_at)} and has not ended" for run_id, run in unfinished.items()]
+    notes += [
+        Note(f"run {run_id} began {minute(run.begun_at)} and has not ended") for run_id, run in unfinished.items()
+    ]
     return Card(headline, notes)
 
 

@@ -13,7 +13,8 @@ import jsonschema
 
 from app.base.files.verdicts import RUNS, LastVerdicts, Verdict
 from app.domain.view import View
-from spark_batch.findings.report import Report, ViewReport, new_run_id
+from spark_batch.findings.report import Report, new_run_id
+from spark_batch.findings.view_report import ViewReport
 
 REPORT_SCHEMA = jsonschema.Draft202012Validator(
     json.loads(files("spark_batch.findings").joinpath("report.schema.json").read_text("utf-8"))

@@ -17,8 +17,9 @@ from app.rides.lifecycle.pairing import FARED_STARTS
 from app.rides.ride import RIDES
 from app.rides.views import VENDOR_TRIPS, ZONE_DEMAND
 from spark_batch.findings.completeness import Completeness, Incomplete, IncompleteRow, ListedRecord
-from spark_batch.findings.report import Report, ViewReport
+from spark_batch.findings.report import Report
 from spark_batch.findings.results import ComparedResults, PairingReport, ResultDifference
+from spark_batch.findings.view_report import ViewReport
 from spark_batch.stored.cut import TaskCut
 from spark_batch.stored.ledgers import LedgerEntry
 from tests.support.material.histories import START_US, random_log

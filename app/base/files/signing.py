@@ -1,0 +1,80 @@
+"""A key of this machine's own to sign with: Ed25519, made when it is first needed."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+from cryptography.hazmat.primitives.serialization import (
+    Encoding,
+    NoEncryption,
+    PrivateFormat,
+    PublicFormat,
+    load_pem_private_key,
+    load_pem_public_key,
+)
+
+from app.base.files.bounded import FileTooLong, read_bounded
+from app.domain.errors import FlagfallError
+
+
+class KeyUnusable(FlagfallError):
+    """The file is no Ed25519 key, or cannot be read. Put back the one that was there, or name another."""
+
+
+def signing_key(file: Path) -> Ed25519PrivateKey:
+    """The key in the file, which is made, for its owner alone to read, if there is none. Raises KeyUnusable."""
+    if not file.exists():
+        file.parent.mkdir(parents=True, exist_ok=True)
+        made = Ed25519PrivateKey.generate().private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+        _write_new(file, made)
+    try:
+        key = load_pem_private_key(read_bounded(file).encode(), password=None)
+    except (OSError, ValueError, TypeError, FileTooLong, UnsupportedAlgorithm) as error:
+        raise KeyUnusable(f"{file} cannot be read as a private key without a password: {error}") from error
+    if not isinstance(key, Ed25519PrivateKey):
+        raise KeyUnusable(f"{file} holds another kind of key than Ed25519")
+    return key
+
+
+def public_pem(key: Ed25519PrivateKey) -> bytes:
+    """What others check its signatures by."""
+    return key.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
+
+
+def public_key(file: Path) -> Ed25519PublicKey:
+    """Raises KeyUnusable."""
+    try:
+        key = load_pem_public_key(read_bounded(file).encode())
+    except (OSError, ValueError, FileTooLong, UnsupportedAlgorithm) as error:
+        raise KeyUnusable(f"{file} cannot be read as a public key: {error}") from error
+    if not isinstance(key, Ed25519PublicKey):
+        raise KeyUnusable(f"{file} holds another kind of key than Ed25519")
+    return key
+
+
+def has_signed(key: Ed25519PublicKey, signature: bytes, content: bytes) -> bool:
+    """Whether the signature is the key's, of this content."""
+    try:
+        key.verify(signature, content)
+    except InvalidSignature:
+        return False
+    return True
+
+
+def _write_new(file: Path, content: bytes) -> None:
+    """By a link, so that of two that make it at once one is first and no reader sees half of it."""
+    temporary = file.with_name(f".{file.name}.{os.getpid()}")
+    opened = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(opened, "wb") as out:
+        out.write(content)
+        out.flush()
+        os.fsync(out.fileno())
+    try:
+        os.link(temporary, file)
+    except FileExistsError:
+        pass
+    finally:
+        temporary.unlink()

@@ -1,0 +1,27 @@
+"""JSON schema of the list of runs; a run's own report has one of its own (docs/reconciliation.md)."""
+
+from __future__ import annotations
+
+from app.base.files.verdicts import Verdict
+from app.edge.http.documents.schemas import INSTANT, INTEGER, TEXT, nullable, record
+
+_VERDICT = {"enum": [verdict.value for verdict in Verdict]}
+_RUN = record(
+    {
+        "sequence": INTEGER | {"description": "Its line in the trail."},
+        "run_id": TEXT,
+        "application": TEXT,
+        "started": INSTANT,
+        "finished": INSTANT,
+        "verdict": _VERDICT,
+        "residual": INTEGER | {"description": "Differences that no listed record explains."},
+        "reason": nullable(TEXT) | {"description": "Why there is no verdict on the figures."},
+        "views": {
+            "type": "object",
+            "additionalProperties": _VERDICT,
+            "description": "Of views, joins and alerts that were compared.",
+        },
+        "links": record({"report": TEXT, "page": TEXT}),
+    }
+)
+RUNS = record({"data": {"type": "array", "items": _RUN}})
