@@ -1,5 +1,5 @@
-"""What the tables would be if no record had been late and none had come twice, and the records that make the difference
-(rules 25, 26).
+"""What the tables would be if no record had been late, none had come twice, and those refused for what was so then had
+been used where they can be today; and the records that make the difference (rules 15, 25, 26).
 
 Of records with one id the first that was applied counts, else the one that stands first. A row is explained when its
 count and fingerprint, with the listed records taken in and out, are those of the row as it should be: nothing is left.
@@ -27,6 +27,7 @@ from spark_batch.folds.mix import mixed_halves, packed_origin
 from spark_batch.folds.recompute import judged, rows
 from spark_batch.folds.recount import Recount
 from spark_batch.folds.windows import columns_of_window
+from spark_batch.source.read_source import USABLE_TODAY
 from spark_batch.stored.row_frames import cell_columns, key_columns, key_of
 
 ROWS_SHOWN, RECORDS_SHOWN = 20, 10
@@ -39,6 +40,7 @@ class Incomplete(StrEnum):
     """Why a record is in a row as it should be and not in the table's, or the other way about."""
 
     LATE = "LATE"
+    QUARANTINED = "QUARANTINED"
     DUPLICATE_INPUT = "DUPLICATE_INPUT"
     MOVED = "MOVED"
     """It is in another row, because of one that was late or came twice: rows that merge, windows that overlap."""
@@ -108,8 +110,10 @@ def completeness(own: Recount) -> Completeness:
 def _candidates(own: Recount) -> DataFrame:
     """Records in scope with the row that each would be in if none were late; whether the tables hold them, and whether
     they are the one of their id that counts."""
-    covered = own.covered.withColumns({"was": F.col("fate"), "watermark_us": F.lit(LONG_AGO_US)})
-    timely = judged(own.view, covered).where(F.col("fate") == Fate.APPLIED.value)
+    usable = F.col(USABLE_TODAY) & (F.col("offset") >= F.col("view_start"))
+    seen = own.judged.where(F.col("fate").isin([fate.value for fate in Fate]) | usable)
+    undated = seen.withColumns({"was": F.col("fate"), "watermark_us": F.lit(LONG_AGO_US)})
+    timely = judged(own.view, undated).where(F.col("fate") == Fate.APPLIED.value)
     held = timely.withColumn("origin", packed_origin()).join(_added(own), "origin", "left")
     is_held = (F.col("was") == Fate.APPLIED.value) | F.col("is_added").isNotNull()
     unique = F.concat(F.lit("origin "), F.col("origin").cast("string"))
@@ -145,11 +149,12 @@ def _differing(view: View, made: DataFrame, should: DataFrame) -> DataFrame:
 
 def _changes(view: View, held: DataFrame, should: DataFrame) -> DataFrame:
     """Records that are in a row on one side alone, and why: to be taken in (`times` 1), or out (-1)."""
-    columns = [*key_columns(view), "origin", "topic_number", "partition", "offset", "was", "held", "survives"]
+    columns = [*key_columns(view), "origin", "topic_number", "partition", "offset", USABLE_TODAY, "held", "survives"]
     sides = [frame.select(*columns, F.lit(times).alias("times")) for frame, times in ((held, -1), (should, 1))]
     alone = sides[0].unionByName(sides[1]).groupBy(*columns).agg(F.sum("times").alias("times")).where("times <> 0")
-    late, twice = ~F.col("held") & (F.col("times") > 0), ~F.col("survives") & (F.col("times") < 0)
-    why = F.when(late, Incomplete.LATE.value).when(twice, Incomplete.DUPLICATE_INPUT.value)
+    lacking, twice = ~F.col("held") & (F.col("times") > 0), ~F.col("survives") & (F.col("times") < 0)
+    refused = F.when(F.col(USABLE_TODAY), Incomplete.QUARANTINED.value).otherwise(Incomplete.LATE.value)
+    why = F.when(lacking, refused).when(twice, Incomplete.DUPLICATE_INPUT.value)
     return alone.withColumn("why", why.otherwise(Incomplete.MOVED.value))
 
 

@@ -14,6 +14,7 @@ SHOWN = 5
 """Rows shown of each view; the report has some more."""
 WORDS = {
     Incomplete.LATE: "late",
+    Incomplete.QUARANTINED: "refused then and usable today",
     Incomplete.DUPLICATE_INPUT: "there twice",
     Incomplete.MOVED: "in another row for it",
 }
@@ -22,7 +23,9 @@ WORDS = {
 def show_completeness(out: Terminal, view: View, found: Completeness) -> None:
     """A line, and the first rows that would be others."""
     told = ", ".join(f"{found.records[why]:,} records {words}" for why, words in WORDS.items() if found.records[why])
-    rows = f"{found.differing_rows:,} of {found.rows:,} rows would be others were no record late and none there twice"
+    rows = (
+        f"{found.differing_rows:,} of {found.rows:,} rows would be others were no record late, refused or there twice"
+    )
     out.print(f"\n{view.name}: {rows}" + (f": {told}" if told else "") + f"; unexplained residual {found.residual}")
     for one in found.first[:SHOWN]:
         out.print(Text.assemble("  ", _key(view, one), f": {one.count:,} records, should be {one.should_be:,}"))

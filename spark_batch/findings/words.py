@@ -29,6 +29,7 @@ OF_RESULTS = {
 }
 OF_INCOMPLETE = {
     Incomplete.LATE: "came when the window had closed",
+    Incomplete.QUARANTINED: "was refused for what was so then, and can be used today",
     Incomplete.DUPLICATE_INPUT: "the source sent it again: another record of its id counts",
     Incomplete.MOVED: "is in another row, because of one of the former",
 }

@@ -32,6 +32,8 @@ SUSPECTS_AT_ONCE = 20_000
 _PLACE = (*ORIGIN, "timestamp_ms")
 _ASIDE = ("header", "suspect", "large", "value")
 """Columns that are dropped once suspects are judged."""
+USABLE_TODAY = "usable_today"
+"""Column: whether a record was refused for what was so then (`with_refused_then`), and is usable by what is so now."""
 STORED = "decoded"
 """Where all are stored, below a run's folder, with the first bytes of each value as `header`."""
 
@@ -59,7 +61,8 @@ def read_source(
     look_up: ValueAt | None = None,
     pairing: Sequence[Pairing] = (),
 ) -> DataFrame:
-    """Place, kept columns and `reason` (null where usable) of every record in `raw`; stored below `folder`.
+    """Place, kept columns, `reason` (null where usable) and `usable_today` of every record in `raw`; stored below
+    `folder`.
 
     Of `rules` the skews count, which are the source's. `look_up` gives values of more than LARGE_BYTES, which are then
     not stored: Parquet holds a hundred in memory before it looks at their size. What a call that failed has stored
@@ -78,7 +81,8 @@ def read_source(
     decoded = spark.read.parquet(str(folder / STORED))
     judge_suspects(decoded.where("suspect"), source, columns, schemas, folder / "suspects.parquet", rules, look_up)
     resolved = _load(spark, folder / "suspects.parquet", decoded)
-    return decoded.where("not suspect").drop(*_ASIDE).unionByName(resolved)
+    records = decoded.where("not suspect").drop(*_ASIDE).unionByName(resolved)
+    return records.withColumn(USABLE_TODAY, F.lit(False))
 
 
 def judge_suspects(

@@ -17,6 +17,7 @@ from app.codecs.batches import origin_headers
 from app.domain.records import Place, Reason
 from app.domain.source import Source
 from spark_batch.source.places import ORIGIN
+from spark_batch.source.read_source import USABLE_TODAY
 from spark_batch.stored.cut import Span
 
 _LISTED_SCHEMA = "topic_number int, partition int, offset long, recorded string"
@@ -37,18 +38,19 @@ def read_refused_then(
 
 
 def with_refused_then(records: DataFrame, source: Source, reasons: Mapping[Place, str]) -> tuple[DataFrame, int]:
-    """`records` with the reasons recorded of some, by place, and how many of those could be used today.
+    """`records` with the reasons recorded of some, by place, and how many of those could be used today, which say so.
 
     A record whose bytes name no schema at all keeps the reason that it has.
     """
     if not reasons:
         return records, 0
     numbers = {topic.name: topic.number for topic in source.topics}
-    told = [(numbers[place.topic], place.partition, place.offset, why) for place, why in reasons.items()]
-    listed = records.sparkSession.createDataFrame(told, _LISTED_SCHEMA)
+    rows = [(numbers[place.topic], place.partition, place.offset, why) for place, why in reasons.items()]
+    listed = records.sparkSession.createDataFrame(rows, _LISTED_SCHEMA)
     joined = records.join(F.broadcast(listed), [*ORIGIN], "left")
     nameless = F.coalesce(F.col("reason").isin(Reason.NULL_VALUE, Reason.TOO_SHORT, Reason.BAD_MAGIC), F.lit(False))
     refused = F.col("recorded").isNotNull() & ~nameless
-    usable = joined.where(refused & F.col("reason").isNull()).count()
+    usable = refused & F.col("reason").isNull()
     reason = F.when(refused, F.col("recorded")).otherwise(F.col("reason"))
-    return joined.withColumn("reason", reason).select(*records.columns), usable
+    told = joined.withColumns({USABLE_TODAY: usable, "reason": reason}).select(*records.columns)
+    return told, told.where(USABLE_TODAY).count()

@@ -1,8 +1,9 @@
-"""What rows would be were no record late and none there twice: Spark and the naive rule agree, record by record."""
+"""What rows would be were no record late, refused or there twice: Spark and naive rule agree, record by record."""
 
 from __future__ import annotations
 
 import random
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -13,7 +14,7 @@ from pyspark.sql import SparkSession
 from app.domain.contribution import contribution, key_of
 from app.domain.marker import InputPosition, Marker, ViewPosition
 from app.domain.oracle.view_fold import Folded, fold, put_merging
-from app.domain.records import Record
+from app.domain.records import Place, Reason, Record
 from app.domain.rows import Cells, RowKey
 from app.domain.source import with_derived
 from app.domain.view import View
@@ -23,6 +24,7 @@ from spark_batch.findings.completeness import Incomplete, completeness
 from spark_batch.folds.corrections import ToldCorrections
 from spark_batch.folds.recount import recount
 from spark_batch.source.read_source import read_source
+from spark_batch.source.refused_then import with_refused_then
 from spark_batch.source.watermark import with_watermark
 from spark_batch.stored.cut import TaskCut
 from tests.support.material.histories import SCHEMAS, TOPIC_NAMES, Log, encode, random_log
@@ -40,18 +42,25 @@ def test_rows_as_they_should_be_are_those_of_the_naive_rule_and_nothing_is_left_
 ) -> None:
     rng = random.Random(11)
     logs = [twice(rng, random_log(rng, topic, partition, 300)) for topic in TOPIC_NAMES[:2] for partition in (0, 1)]
-    records = read_source(as_kafka(spark, logs), RIDES, VIEWS, SCHEMAS, tmp_path)
-    marked = with_watermark(records, RIDES, []).cache()
+    every = [record for log in logs for record in log.records]
+    unusable = {(one.topic, one.partition, one.offset) for one in fold(ZONE_DEMAND, every).quarantined}
+    refused = rng.sample([one for one in every if (one.topic, one.partition, one.offset) not in unusable], 60)
+    reasons = {Place(one.topic, one.partition, one.offset): Reason.UNKNOWN_SCHEMA for one in refused}
+    read = read_source(as_kafka(spark, logs), RIDES, VIEWS, SCHEMAS, tmp_path)
+    judged_then, usable = with_refused_then(read, RIDES, reasons)
+    marked = with_watermark(judged_then, RIDES, []).cache()
+    seen = [record for record in every if record not in refused]
+    told = Counter[Incomplete]()
     for view in VIEWS:
-        folded = fold(view, [record for log in logs for record in log.records])
+        folded = fold(view, seen)
         made = {(task, key): cells for task, rows in folded.rows.items() for key, cells in rows.items()}
-        should, taken_in, taken_out = as_it_should_be(view, folded)
+        should, taken = as_it_should_be(view, folded, refused)
+        told += taken
         found = completeness(recount(view, cuts_of(view, logs), marked, ToldCorrections("none", ())))
         differing = {key for key in made.keys() | should.keys() if made.get(key) != should.get(key)}
         assert found.rows == len(should)
         assert found.differing_rows == len(differing)
-        assert found.records[Incomplete.LATE] == taken_in
-        assert found.records[Incomplete.DUPLICATE_INPUT] == taken_out
+        assert found.records | {Incomplete.MOVED: 0} == {why: taken[why] for why in Incomplete}
         assert found.residual == 0
         for row in found.first:
             key = (row.partition, RowKey(row.window_start_us, row.group))
@@ -60,8 +69,8 @@ def test_rows_as_they_should_be_are_those_of_the_naive_rule_and_nothing_is_left_
             assert row.records
         if view in (ZONE_DEMAND, VENDOR_TRIPS, DAYS):
             assert found.records[Incomplete.MOVED] == 0
-    assert taken_in
-    assert taken_out
+    assert usable == len(refused)
+    assert told.keys() == set(Incomplete) - {Incomplete.MOVED}
 
 
 def twice(rng: random.Random, log: Log) -> Log:
@@ -74,15 +83,19 @@ def twice(rng: random.Random, log: Log) -> Log:
     return log
 
 
-def as_it_should_be(view: View, folded: Folded) -> tuple[Rows, int, int]:
-    """Rows of all that was in time or late, of each id one record; and how many records are taken in, and out."""
-    applied = {place_of(record) for record in folded.applied}
+def as_it_should_be(view: View, folded: Folded, refused: Sequence[Record]) -> tuple[Rows, Counter[Incomplete]]:
+    """Rows of all that was in time, late or refused, of each id one record; and why records are taken in, or out."""
+    places = {place_of(record) for record in folded.applied}
+    in_scope = [one for one in refused if key_of(view, with_derived(view.source, one.values)) is not None]
+    of_refused = {place_of(record) for record in in_scope}
     by_id: dict[object, list[Record]] = {}
-    for record in (*folded.applied, *folded.late):
+    for record in (*folded.applied, *folded.late, *in_scope):
         by_id.setdefault(record.values[RIDES.id] or place_of(record), []).append(record)
-    counting = [min(some, key=lambda one: (place_of(one) not in applied, place_of(one))) for some in by_id.values()]
-    taken_in = sum(place_of(record) not in applied for record in counting)
-    return rows_of(view, counting), taken_in, len(applied) - (len(counting) - taken_in)
+    counting = [min(some, key=lambda one: (place_of(one) not in places, place_of(one))) for some in by_id.values()]
+    taken_in = [place_of(record) for record in counting if place_of(record) not in places]
+    taken = Counter(Incomplete.QUARANTINED if place in of_refused else Incomplete.LATE for place in taken_in)
+    taken[Incomplete.DUPLICATE_INPUT] = len(places) - (len(counting) - len(taken_in))
+    return rows_of(view, counting), taken
 
 
 def rows_of(view: View, records: Iterable[Record]) -> Rows:

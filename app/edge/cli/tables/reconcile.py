@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 @click.option(
     "--completeness",
     is_flag=True,
-    help="Also say what rows would be if no record were late and none came twice, and name the records.",
+    help="Also say what rows would be if no record were late, refused then or there twice, and name the records.",
 )
 @bootstrap_option
 @json_option

@@ -93,9 +93,7 @@ def _ledger(topic: str, partition: int) -> list[LedgerEntry]:
 def _completeness() -> Completeness:
     records = [ListedRecord(Incomplete.LATE, TOPICS[1], 0, 4_711, 1)]
     first = [IncompleteRow(0, START_US, (132,), 12, 13, records)]
-    return Completeness(
-        23_500, 512, {Incomplete.LATE: 486, Incomplete.DUPLICATE_INPUT: 40, Incomplete.MOVED: 0}, 0, first
-    )
+    return Completeness(23_500, 512, dict(zip(Incomplete, (486, 0, 40, 0), strict=True)), 0, first)
 
 
 def _pairing() -> PairingReport:
