@@ -13,6 +13,7 @@ from app.base.files.verdicts import Verdict
 from app.base.printable import printable
 from app.base.terminal import Terminal
 from app.domain import difference as d
+from app.domain.corrections.repair import REMEDIES
 from app.domain.naming.clusters import ROWS, RowCluster, RowExtent
 from app.domain.naming.row_difference import RowDifference
 from app.domain.rows import Cells
@@ -46,6 +47,7 @@ def show(report: Report, folder: Path, console: Terminal | None = None) -> None:
         _show_ledger(out, view.view.name, view.ledger_faults)
         _show_runs(out, view)
         _show_differences(out, view)
+        _show_repairs(out, view)
     for view in report.views:
         if view.completeness is not None:
             show_completeness(out, view.view, view.completeness)
@@ -150,6 +152,15 @@ def _show_sides(out: Terminal, view: ViewReport, one: RowDifference) -> None:
     if isinstance(one.row, RowCluster) and len({*one.row.extents}) > 1:
         for side, extents in zip(_SIDES, one.row.extents, strict=True):
             out.print(f"    {side}: {', '.join(map(_extent, extents[:RECORDS_SHOWN])) or 'no row'}{_more(extents)}")
+
+
+def _show_repairs(out: Terminal, view: ViewReport) -> None:
+    plan = view.repairs
+    if plan.repairs:
+        rows = "one row" if len(plan.repairs) == 1 else f"{len(plan.repairs):,} rows"
+        out.print(f"{rows} of {view.name} can be set right: flagfall reconcile --repair apply", soft_wrap=True)
+    for why, count in plan.left.items():
+        out.print(f"{count:,} of {view.name} cannot: {REMEDIES[why]}", soft_wrap=True)
 
 
 def _key(view: View, row: d.ComparedRow) -> str:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from typing import Any
 
 from app.base.files.verdicts import Verdict
 from app.domain import difference as d
 from app.domain.contribution import contribution
+from app.domain.corrections.repair import RepairPlan, plan_repairs
 from app.domain.fingerprint import Origin, pack
 from app.domain.naming.clusters import RowCluster
 from app.domain.naming.gathered import NamedRun
@@ -54,6 +56,11 @@ class ViewReport:
         """Differences that no listed record explains; must be 0."""
         return sum(one.is_residual for one in self.differences) + self.differing_rows - self.named_rows
 
+    @cached_property
+    def repairs(self) -> RepairPlan:
+        """How the rows that differ can be set right, as far as they were looked into."""
+        return plan_repairs(self.view, {cut.partition: cut.marker for cut in self.cuts}, self.differences)
+
     @property
     def is_right(self) -> bool:
         return not self.differing_rows and not self.ledger_faults
@@ -80,6 +87,10 @@ class ViewReport:
             "residual": self.residual,
             "runs": [{"class": one.kind.value, **asdict(one.run), "row_count": one.row_count} for one in self.runs],
             "differences": [_difference(self.view, one) for one in self.differences],
+            "repairs": {
+                "rows": len(self.repairs.repairs),
+                "left": {why.value: rows for why, rows in self.repairs.left.items()},
+            },
             "ledger": [asdict(entry) | {"differs": entry.differs} for entry in self.ledger],
             **({} if self.completeness is None else {"completeness": self.completeness.as_json(self.view)}),
         }

@@ -16,20 +16,19 @@ from app.base.settings import Settings
 from app.codecs.avro.encode import encode_frame
 from app.definitions.registered import register_schemas
 from app.domain.oracle.view_fold import fold
-from app.edge.cli.records.sending import close_windows
 from app.edge.http.query.instants import to_us
 from app.rides.generator.dirt import Dirt
 from app.rides.generator.generator import Generator
 from app.rides.ride import RIDE_COLUMNS, RIDES, avro_schema
-from app.rides.shipped import SHIPPED
 from app.rides.views import VENDOR_TRIPS, ZONE_DEMAND
 from tests.support.evidence import evidence_of
 from tests.support.flow import exported
 from tests.support.machine.asking import flush
+from tests.support.machine.closing import are_closed, close_all
 from tests.support.machine.cluster import write_rides
 from tests.support.machine.waiting import wait_for
 from tests.support.machine.workers import Worker, flagfall
-from tests.support.machine.world import covers, delete_records, markers, messages, ready_worker
+from tests.support.machine.world import covers, delete_records, messages, ready_worker
 from tests.support.truth import log_ends, records_of
 
 RIDES_WRITTEN = 4_000
@@ -59,8 +58,8 @@ def test_refused_rides_come_back_once_and_the_verdict_is_match(world: Settings, 
 
         early = told(refeed(world, first.url, "--reason", "late"))
         assert outcomes(early)[ZONE_DEMAND.name, "left", "open"] > 0
-        close(world)
-        wait_for(lambda: closed(world), "all windows have closed", [first])
+        close_all(world)
+        wait_for(lambda: are_closed(world), "all windows have closed", [first])
         planned = told(refeed(world, first.url, "--reason", "late", "--dry-run"))
         assert outcomes(planned)[ZONE_DEMAND.name, "would_apply", None] > 0
         again = told(refeed(world, first.url, "--reason", "late", "--dry-run"))
@@ -159,18 +158,6 @@ def mend(shown: dict[str, Any], folder: Path) -> Path:
     file = folder / "mended.json"
     file.write_text(json.dumps([record]))
     return file
-
-
-def close(world: Settings) -> None:
-    latest_us = max(int(record.values["pickup_at_us"] or 0) for record in records_of(world, RIDES))
-    close_windows(world, SHIPPED.group("rides"), latest_us // 1000 + 86_400_000)
-
-
-def closed(world: Settings) -> bool:
-    """Whether every task has closed all windows."""
-    last = [markers(world, partition)[-1] for partition in range(world.topics.partitions)]
-    raised = {marker.inputs[topic.name].watermark_us for marker in last for topic in RIDES.topics}
-    return len(raised) == 1
 
 
 def revisions(world: Settings) -> Counter[tuple[bytes, int]]:

@@ -22,12 +22,16 @@ RowsOfTasks = MutableMapping[tuple[int, RowKey], Cells]
 
 
 def fold_corrections(rows: RowsOfTasks, applied: Iterable[Applied]) -> list[Applied]:
-    """Set the rows that corrections of one view changed; gives those that expected another row, and change nothing."""
+    """Set the rows that corrections of one view changed; gives those that expected another row, and change nothing.
+
+    One that only sets the row that the records make anyway fits whatever it expected: it repaired what stood there.
+    """
     unfitting = []
     for one in sorted(applied, key=lambda a: (a.partition, a.offset)):
         at, correction = (one.partition, one.correction.key), one.correction
         if rows.get(at) != correction.expected:
-            unfitting.append(one)
+            if correction.adds or rows.get(at) != correction.row:
+                unfitting.append(one)
         elif correction.row is None:
             rows.pop(at, None)
         else:

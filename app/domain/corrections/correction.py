@@ -21,7 +21,8 @@ FARTHEST_US = 1 << 62
 class Correction:
     """Of run `run`: put `row` where `expected` stands; None for no row.
 
-    `adds` names the source records that `row` holds and `expected` does not, where records are re-fed.
+    `adds` names the source records that `row` holds and `expected` does not, where records are re-fed. One that names
+    none repairs: its row is what the records give, and what it expects is not.
     """
 
     run: str

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import time
 import uuid
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import NamedTuple
 
-from app.base.kafka.producer import Producer
 from app.base.settings import Settings
 from app.codecs.avro.schema import Schemas
-from app.codecs.stored.corrections import correction_bytes
 from app.domain.catalogue import Catalogue
 from app.domain.contribution import key_of
 from app.domain.corrections.correction import Correction, Refusal
@@ -20,6 +17,7 @@ from app.domain.corrections.refeed import WORDS, Fed, ViewStanding, place_of, pl
 from app.domain.records import Place, Record
 from app.domain.source import Source, with_derived
 from app.domain.view import View
+from app.edge.late.corrector import APPLIED, Corrector
 from app.edge.late.mending import NO_SOURCE, Mended, usable
 from app.edge.late.originals import Originals
 from app.edge.late.refused import LATE, RefusedRecord
@@ -27,13 +25,8 @@ from app.edge.late.standing import Outcomes, standing
 
 ROUNDS = 5
 """So often a row is asked for again that somebody else has corrected meanwhile."""
-SENT_AT_ONCE = 100
-"""Corrections that a task is given together: it judges one in 0.4 ms, and does nothing else meanwhile."""
-LOOK_AGAIN_SECONDS = 0.05
-
-APPLIED, WOULD_APPLY, REFUSED, LEFT, UNANSWERED = "applied", "would_apply", "refused", "left", "unanswered"
-NOT_SENT = "not_sent"
-"""Why there is no answer, where the task was silent before."""
+WOULD_APPLY, LEFT = "would_apply", "left"
+"""Outcomes beside those of corrections that were sent."""
 
 
 class RecordOutcome(NamedTuple):
@@ -47,10 +40,6 @@ class RecordOutcome(NamedTuple):
     @property
     def words(self) -> str:
         return "" if self.why is None else WORDS.get(self.why, self.why.replace("_", " "))
-
-
-Judged = tuple[Correction, str, str | None]
-"""A correction, its outcome, and why."""
 
 
 @dataclass(frozen=True)
@@ -69,13 +58,11 @@ class Refeeding:
         self, settings: Settings, catalogue: Catalogue, worker_url: str, wait_seconds: float, *, dry: bool
     ) -> None:
         self._catalogue, self._url, self._dry = catalogue, worker_url, dry
-        self._wait_seconds = wait_seconds
         self._outcomes = {group.name: Outcomes(settings, group.name) for group in catalogue.groups}
-        self._producer = Producer(settings.kafka)
         self._whole = Originals(settings.kafka)
         self.run = f"refeed-{uuid.uuid4().hex[:12]}"
+        self._corrector = Corrector(settings, self.run, wait_seconds)
         self.changes: list[Changed] = []
-        self._sent = 0
 
     def feed(
         self,
@@ -117,7 +104,9 @@ class Refeeding:
                 yield from (RecordOutcome(p, view.name, WOULD_APPLY) for one in plan.corrections for p in one.adds)
                 return
             again = set[Place]()
-            for correction, outcome, why in self._in_portions(self._outcomes_of(view), partition, plan.corrections):
+            for correction, outcome, why in self._corrector.correct(
+                self._outcomes_of(view), partition, plan.corrections
+            ):
                 if why == Refusal.MOVED_ON and not last:
                     again.update(correction.adds)
                     continue
@@ -135,35 +124,6 @@ class Refeeding:
 
     def _outcomes_of(self, view: View) -> Outcomes:
         return self._outcomes[self._catalogue.group_of(view.source).name]
-
-    def _in_portions(self, outcomes: Outcomes, partition: int, corrections: Sequence[Correction]) -> Iterator[Judged]:
-        """Send the corrections in this order; gives what became of each. A task that is silent is sent no more."""
-        silent = False
-        for begin in range(0, len(corrections), SENT_AT_ONCE):
-            portion = corrections[begin : begin + SENT_AT_ONCE]
-            if silent:
-                yield from ((one, UNANSWERED, NOT_SENT) for one in portion)
-                continue
-            for judged in self._corrected(outcomes, partition, portion):
-                silent = silent or judged[1] == UNANSWERED
-                yield judged
-
-    def _corrected(self, outcomes: Outcomes, partition: int, corrections: Sequence[Correction]) -> Iterator[Judged]:
-        waiting = {f"{self.run}/{self._sent + n}": one for n, one in enumerate(corrections)}
-        self._sent += len(waiting)
-        values = [correction_bytes(replace(one, run=run)) for run, one in waiting.items()]
-        now_ms, nothing = time.time_ns() // 1_000_000, [None] * len(values)
-        self._producer.send(outcomes.topic, values, nothing, [now_ms] * len(values), partition)
-        self._producer.finish()
-        deadline = time.monotonic() + self._wait_seconds
-        while waiting and time.monotonic() < deadline:
-            for outcome in outcomes.new(partition):
-                if (mine := waiting.pop(outcome.correction.run, None)) is not None:
-                    yield mine, APPLIED if outcome.why is None else REFUSED, outcome.why
-            if waiting:
-                time.sleep(LOOK_AGAIN_SECONDS)
-        for correction in waiting.values():
-            yield correction, UNANSWERED, None
 
 
 def _by_place(refused: Iterable[RefusedRecord]) -> dict[Place, list[RefusedRecord]]:

@@ -7,9 +7,16 @@ import random
 import pytest
 
 from app.base import names
+from app.codecs.stored.corrections import correction_bytes
+from app.domain.corrections.correction import Correction
+from app.domain.records import TopicPartition
 from app.domain.rows import RowKey
+from app.engine.core.task_state import TaskState
 from app.testkit.cluster.broker import Broker
-from app.testkit.simulation.parcels import CARRIERS, HUB_LOAD, MINUTE_US
+from app.testkit.cluster.partition_log import SentRecord
+from app.testkit.cluster.simulated_task import SimulatedTask
+from app.testkit.received import stored_rows
+from app.testkit.simulation.parcels import CARRIERS, HUB_LOAD, MINUTE_US, PARCELS
 from app.testkit.simulation.samples import START_US
 from tests.support.tasks.mended import (
     AIR,
@@ -70,3 +77,29 @@ def test_corrections_of_rows_that_were_false_leave_the_tables_without_them(broke
     assert counts(task, HUB_LOAD)[RowKey(START_US, (1,))] == 2
     position = last_marker(task).views["hub_load"]
     assert (position.state, position.corrected_from, position.corrections_again) == ("live", 1, None)
+
+
+def test_a_repair_stays_a_repair_when_the_tables_are_built_anew(broker: Broker) -> None:
+    """The row is what its records make it, before and after; what the repair expected never comes again."""
+    send(broker, 0, 1, 12)
+    ask_to_close(broker, 45)
+    right = stored_rows(new_state(take_over(broker)).views["hub_load"])
+    falsify(broker, HUB_LOAD)
+    wrong = stored_rows(new_state(take_over(broker)).views["hub_load"])
+    key = RowKey(START_US, (1,))
+    assert wrong[key] != right[key]
+    repair = Correction("run", HUB_LOAD.name, HUB_LOAD.version, key, wrong[key], right[key])
+    for _ in range(2):  # a command that is run again changes nothing
+        place = TopicPartition(names.corrections_topic("app", PARCELS.name), 0)
+        broker.produce(place, SentRecord(None, correction_bytes(repair)))
+        assert stored_rows(new_state(take_over(broker)).views["hub_load"])[key] == right[key]
+    rebuild(broker)
+    task = take_over(broker)
+    assert stored_rows(new_state(task).views["hub_load"]) == right
+    position = last_marker(task).views["hub_load"]
+    assert (position.state, position.corrected_from, position.corrections_again) == ("live", 0, None)
+
+
+def new_state(task: SimulatedTask) -> TaskState:
+    assert task.core is not None
+    return task.core.state

@@ -17,9 +17,10 @@ from app.domain.records import Place, Record
 from app.domain.rows import RowKey
 from app.domain.source import SourceTopic
 from app.domain.view import View
+from app.edge.late.corrector import APPLIED, NOT_SENT, UNANSWERED, Corrector, Judged
 from app.edge.late.mending import NO_SOURCE, Mended, NotMended, Reader, read_mended, usable, values_of
 from app.edge.late.originals import Originals
-from app.edge.late.refeed import APPLIED, LEFT, NOT_SENT, UNANSWERED, RecordOutcome, Refeeding, views_wanted
+from app.edge.late.refeed import LEFT, RecordOutcome, Refeeding, views_wanted
 from app.edge.late.standing import Outcomes
 from app.rides.lifecycle.sources import FARES
 from app.rides.ride import RIDES
@@ -138,17 +139,15 @@ def test_records_go_to_views_over_their_own_source_and_no_others(monkeypatch: py
 def test_a_task_that_is_silent_is_sent_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
     sent: list[list[Correction]] = []
 
-    def corrected(
-        _: object, to: Outcomes, partition: int, portion: list[Correction]
-    ) -> Iterator[tuple[Correction, str, None]]:
+    def corrected(_: object, to: Outcomes, partition: int, portion: list[Correction]) -> Iterator[Judged]:
         sent.append(portion)
-        yield from ((one, APPLIED if len(sent) == 1 else UNANSWERED, None) for one in portion)
+        yield from (Judged(one, APPLIED if len(sent) == 1 else UNANSWERED, None) for one in portion)
 
-    monkeypatch.setattr(Refeeding, "_corrected", corrected)
-    monkeypatch.setattr("app.edge.late.refeed.SENT_AT_ONCE", 2)
+    monkeypatch.setattr(Corrector, "_corrected", corrected)
+    monkeypatch.setattr("app.edge.late.corrector.SENT_AT_ONCE", 2)
     key = RowKey(0, (1,))
     corrections = [Correction(str(i), "v", "1", key, None, None) for i in range(7)]
-    told = list(Refeeding.__new__(Refeeding)._in_portions(Outcomes.__new__(Outcomes), 0, corrections))
+    told = list(Corrector.__new__(Corrector).correct(Outcomes.__new__(Outcomes), 0, corrections))
     assert [one for one, _, _ in told] == corrections
     assert sent == [corrections[:2], corrections[2:4]]
     silent = [(UNANSWERED, None)] * 2 + [(UNANSWERED, NOT_SENT)] * 3

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -10,7 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from app.edge.cli.common import bootstrap_option, echo_json, json_option, load_catalogue, load_settings
+from app.edge.cli.common import (
+    bootstrap_option,
+    echo_json,
+    echo_table,
+    json_option,
+    load_catalogue,
+    load_settings,
+)
 
 if TYPE_CHECKING:
     from app.base.settings import Settings
@@ -19,6 +27,9 @@ if TYPE_CHECKING:
     from app.domain.rows import Cells
     from app.domain.view import View
     from spark_batch.findings.report import Report
+
+WAIT_SECONDS = 30.0
+"""For a task to judge a portion of corrections."""
 
 
 @click.command()
@@ -45,6 +56,20 @@ if TYPE_CHECKING:
     is_flag=True,
     help="Also say what rows would be if no record were late, refused then or there twice, and name the records.",
 )
+@click.option(
+    "--repair",
+    type=click.Choice(["plan", "apply"]),
+    default="plan",
+    show_default=True,
+    help="Rows that differ and are explained, in closed windows: say how many, or set them right.",
+)
+@click.option(
+    "--most-repairs",
+    type=click.IntRange(1),
+    default=1_000,
+    show_default=True,
+    help="Set none right if there are more of them: that many have a cause that is to be mended first.",
+)
 @bootstrap_option
 @json_option
 def command(
@@ -53,6 +78,8 @@ def command(
     worker_url: str | None,
     output: Path | None,
     completeness: bool,
+    repair: str,
+    most_repairs: int,
     bootstrap_server: str | None,
     as_json: bool,
 ) -> int:
@@ -62,6 +89,7 @@ def command(
     flagfall reconcile
     flagfall reconcile --view zone_demand --json
     flagfall reconcile --completeness
+    flagfall reconcile --repair apply
 
     \b
     exit 0   MATCH         every row is right
@@ -69,6 +97,7 @@ def command(
          11  INCONCLUSIVE  not ready or too slow: run it again
          12  INVALID       the topics do not hold what the tables claim to cover
     """
+    from app.base.files.verdicts import Verdict
     from app.edge.local.lifetime import unwind_on_term
 
     unwind_on_term()
@@ -78,13 +107,34 @@ def command(
     url = worker_url or settings.worker.local_url
     output = output or settings.data_dir / "reconciliation"
     report, folder = _run(settings, groups, url, output, completeness=completeness, quiet=as_json)
-    if as_json:
-        echo_json(report.as_json())
-    else:
+    if not as_json:
         from spark_batch.findings.show import show
 
         show(report, folder)
+    is_wanted = repair == "apply" and report.verdict is Verdict.MISMATCH
+    repaired = _repaired(settings, catalogue, report, most_repairs) if is_wanted else None
+    if as_json:
+        echo_json(report.as_json() | ({} if repaired is None else {"repaired": repaired}))
+    elif repaired is not None:
+        echo_table(("VIEW", "OUTCOME", "WHY", "ROWS"), [tuple(one.values()) for one in repaired])
     return report.verdict.exit_code
+
+
+def _repaired(settings: Settings, catalogue: Catalogue, report: Report, most: int) -> list[dict[str, Any]]:
+    """What became of the rows, by view; click.ClickException, and nothing sent, where they are too many."""
+    from app.edge.late.repairing import repair
+
+    plans = [(one.view, one.repairs) for one in report.views]
+    wanted = sum(len(plan.repairs) for _, plan in plans)
+    if wanted > most:
+        raise click.ClickException(
+            f"{wanted:,} rows can be set right, and --most-repairs allows {most:,}: none was. Look for what made them "
+            "so; then allow as many"
+        )
+    told = Counter(
+        (one.view.name, one.outcome, one.why) for one in repair(settings, catalogue, plans, report.run_id, WAIT_SECONDS)
+    )
+    return [{"view": v, "outcome": outcome, "why": why, "rows": rows} for (v, outcome, why), rows in told.items()]
 
 
 def _run(

@@ -1,0 +1,108 @@
+"""Repair: the corrections that set rows which differ to what their records make them, and why a row is left alone
+(rules 23, 25).
+
+What is repaired is a fault of processing that was explained to the record. A fault of the store is healed by reading
+the changelog back, one of the code by mending it and building the view anew; what is unexplained is looked at first.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import NamedTuple
+
+from app.domain.corrections.correction import Correction, Refusal, why_not_applied
+from app.domain.difference import DifferenceKind, RowPlace
+from app.domain.marker import Marker
+from app.domain.naming.row_difference import RowDifference
+from app.domain.obeyed import lowest_seen_us
+from app.domain.view import View
+
+REPAIRED = frozenset({DifferenceKind.LOST, DifferenceKind.DOUBLED, DifferenceKind.LATE_APPLIED, DifferenceKind.ALTERED})
+
+
+class Unrepaired(StrEnum):
+    """Why a row that differs is not repaired; the first that applies, in this order."""
+
+    UNEXPLAINED = "unexplained"
+    STORE = "store"
+    LOGIC = "logic"
+    ALL_TIME = "all_time"
+    MERGING = "merging"
+    OPEN = "open"
+    EXPIRED = "expired"
+
+
+REMEDIES: Mapping[Unrepaired, str] = {
+    Unrepaired.UNEXPLAINED: "no listed record explains it: look at it first",
+    Unrepaired.STORE: "live table and changelog differ: start the worker again, it reads the changelog back",
+    Unrepaired.LOGIC: "the worker's code makes it so: mend the code, then build the view anew",
+    Unrepaired.ALL_TIME: "an all-time row is repaired by building the view anew: flagfall rebuild",
+    Unrepaired.MERGING: "sessions are repaired by building the view anew: flagfall rebuild",
+    Unrepaired.OPEN: "records may still change it: again when every watermark has closed the window",
+    Unrepaired.EXPIRED: "it has left the table",
+}
+
+
+class Repair(NamedTuple):
+    """A correction, and the task whose row it sets."""
+
+    partition: int
+    correction: Correction
+
+
+@dataclass(frozen=True)
+class RepairPlan:
+    """Of one view. `left`: how many rows are left alone, by why."""
+
+    repairs: Sequence[Repair] = ()
+    left: Mapping[Unrepaired, int] = field(default_factory=dict)
+
+
+def plan_repairs(view: View, markers: Mapping[int, Marker], found: Iterable[RowDifference]) -> RepairPlan:
+    """How to repair the rows that differ; `markers`: of the tasks at the position at which they were compared. Of
+    which run the corrections are is for the sender to say.
+
+    Rows that change until the task takes its correction are refused by it (`moved_on`): nothing is set that was not
+    looked at.
+    """
+    by_row: dict[RowPlace, list[RowDifference]] = {}
+    for one in found:
+        by_row.setdefault(one.row.place, []).append(one)
+    repairs, left = list[Repair](), Counter[Unrepaired]()
+    for (partition, key), differences in by_row.items():
+        row = differences[0].row
+        correction = Correction("", view.name, view.version, key, row.live, row.recomputed)
+        why = _why_not(view, markers[partition], correction, differences)
+        if why is None:
+            repairs.append(Repair(partition, correction))
+        else:
+            left[why] += 1
+    return RepairPlan(repairs, left)
+
+
+def _why_not(
+    view: View, marker: Marker, correction: Correction, differences: Sequence[RowDifference]
+) -> Unrepaired | None:
+    kinds = {one.kind for one in differences}
+    row = differences[0].row
+    if DifferenceKind.STORE in kinds or row.live != row.changelog:
+        return Unrepaired.STORE
+    if DifferenceKind.LOGIC in kinds:
+        return Unrepaired.LOGIC
+    if any(one.is_residual for one in differences) or not kinds <= REPAIRED:
+        return Unrepaired.UNEXPLAINED
+    if view.window.merges:
+        return Unrepaired.MERGING
+    expired_to_us = marker.views[view.name].expired_to_us
+    match why_not_applied(view, correction, row.live, lowest_seen_us(view, marker), expired_to_us):
+        case Refusal.ALL_TIME:
+            return Unrepaired.ALL_TIME
+        case Refusal.OPEN:
+            return Unrepaired.OPEN
+        case Refusal.EXPIRED:
+            return Unrepaired.EXPIRED
+        case _:
+            return None
