@@ -71,11 +71,12 @@ def reconcile(
     `output` says that the run began, and at its end what it found; `trail.jsonl` gets a signed line of it. Copies of
     rows and records, often gigabytes, are made below `work`, which is the caller's to remove. `translator`: what
     workers make rows by; without it no difference is LOGIC. `with_completeness`: also what the rows would be if no
-    record were late, and none came twice. Raises TrailBroken and KeyUnusable, once all else is written.
+    record were late, and none came twice. Raises TrailBroken and KeyUnusable, before anything is begun.
     """
     report = _new_report(settings)
     views = [view for group in groups for view in group.views]
-    verdicts = LastVerdicts(output, settings.app_id)
+    trail, verdicts = Trail(output), LastVerdicts(output, settings.app_id)
+    trail.require_usable(settings.audit_key_file)
     verdicts.write_begun([view.name for view in views], report.begun)
     try:
         _require_cluster(settings)
@@ -91,7 +92,7 @@ def reconcile(
     report.finished_at = datetime.now(UTC)
     write_report(report, output / report.run_id)
     verdicts.write_finished(report.found(views))
-    Trail(output).append(report.of_trail, RUN_FILES, settings.audit_key_file)
+    report.line = trail.append(report.of_trail, RUN_FILES, settings.audit_key_file)
     return report
 
 

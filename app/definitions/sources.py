@@ -31,6 +31,7 @@ class SourceShape(Shape):
     reported_at: str
     id: str
     skew_seconds: Seconds
+    told_apart_by: tuple[str, ...] = ()
     help: str = ""
 
 

@@ -40,7 +40,7 @@ AVRO_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 PLACE_NAMES = re.compile(
     r"topic|topic_number|partition|offset|timestamp_ms|key|value|header|body|reason|suspect|task|fate|origin|chunk|"
     r"window_start_us|watermark_us|skew_us|refused_by|stamp_us|highest_us|carried_us|is_record|mixed_(upper|lower)|"
-    r"(record|group|cell)_[0-9]+",
+    r"usable_today|judged_fate|survives|is_(held|added)|(record|group|cell)_[0-9]+",
     re.IGNORECASE,
 )
 """What a record's place and fate are called beside its columns, so that no column may be; SQL minds no case."""
@@ -65,7 +65,9 @@ class Source:
     """Topics whose equal partitions form one task.
 
     `skew_seconds`: how far `reported_at` may lie ahead of the record's own Kafka timestamp (rule 7). `rules`: what is
-    odd about a record, each a column of 0 and 1 beside the others.
+    odd about a record, each a column of 0 and 1 beside the others. `told_apart_by`: columns by which records of one id
+    are several all the same, as the start and the end of a ride; two that are alike in these too are duplicates
+    (rule 26).
     """
 
     number: int
@@ -80,6 +82,7 @@ class Source:
     derived: tuple[Derived, ...] = field(default=())
     help: str = ""
     rules: tuple[Rule, ...] = ()
+    told_apart_by: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         problems = list(_problems(self))
@@ -208,6 +211,9 @@ def _role_problems(source: Source) -> Iterable[str]:
     for role, name in (("key", source.key), ("reported_at", source.reported_at), ("id", source.id)):
         if name not in source.by_name:
             yield f"{role} column {name!r} is not among its columns{did_you_mean(name, source.by_name)}"
+    for name in source.told_apart_by:
+        if name not in source.asked:
+            yield f"told_apart_by column {name!r} is not among its columns{did_you_mean(name, source.asked)}"
     reported_at = source.by_name.get(source.reported_at)
     if reported_at is not None and reported_at.kind is not Kind.INSTANT:
         yield f"reported_at column {source.reported_at!r} is {reported_at.kind}, not an instant"

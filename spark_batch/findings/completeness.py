@@ -1,8 +1,9 @@
 """What the tables would be if no record had been late, none had come twice, and those refused for what was so then had
 been used where they can be today; and the records that make the difference (rules 15, 25, 26).
 
-Of records with one id the first that was applied counts, else the one that stands first. A row is explained when its
-count and fingerprint, with the listed records taken in and out, are those of the row as it should be: nothing is left.
+Of records that are the same the first that was applied counts, else the one that stands first. The records of a row
+are known on both sides, so the listed ones lead from one to the other; what is to be shown is that the row is what its
+records make: it is folded again, and where any cell is another the row counts as residual.
 """
 
 from __future__ import annotations
@@ -20,10 +21,11 @@ from pyspark.sql import Window as Over
 from pyspark.sql import functions as F  # noqa: N812 - as everywhere in Spark
 
 from app.domain.difference import Fate
-from app.domain.fingerprint import LOW_32, Origin, pack
-from app.domain.rows import COUNT_AT, FINGERPRINT_AT, RowKey
+from app.domain.fingerprint import Origin, pack
+from app.domain.rows import COUNT_AT, RowKey
+from app.domain.source import Source
 from app.domain.view import View
-from spark_batch.folds.mix import mixed_halves, packed_origin
+from spark_batch.folds.mix import packed_origin
 from spark_batch.folds.recompute import judged, rows
 from spark_batch.folds.recount import Recount
 from spark_batch.folds.windows import columns_of_window
@@ -71,8 +73,8 @@ class IncompleteRow:
 
 @dataclass(frozen=True)
 class Completeness:
-    """Of one view: how many rows would be others, by how many records of each class, and in how many of them that does
-    not explain the difference (`residual`, must be 0)."""
+    """Of one view: how many `rows` there are or should be, how many of them would be others, by how many records of
+    each class, and how many the listed records do not explain (`residual`, must be 0)."""
 
     rows: int
     differing_rows: int
@@ -89,37 +91,53 @@ class Completeness:
 
 
 def completeness(own: Recount) -> Completeness:
-    """The view's rows as its tasks made them, held against what they should be."""
-    view = own.view
-    candidates = _candidates(own)
-    should = _together(view, candidates.where("survives"))
-    rows_that_should_be = own.kept(rows(view, should))
-    differing = _differing(view, own.rows, rows_that_should_be).cache()
-    changes = _changes(view, _together(view, candidates.where("held")), should)
-    changes = _beside(view, changes, differing).cache()
-    counted = {row["why"]: row["count"] for row in changes.groupBy("why").count().collect()}
+    """The view's rows as the records of its tables make them, held against what they should be."""
+    view, kernel = own.view, columns_of_window(own.view)
+    candidates = _candidates(own).cache()
+    held, should = kernel.together(_held(own, candidates)), kernel.together(candidates.where("survives"))
+    made, due = own.corrected[0], rows(view, should)
+    kept = own.kept(made).unionByName(own.kept(due)).select(*key_columns(view)).distinct().cache()
+    differing = _beside(view, _differing(view, made, due), kept).cache()
+    changes = _beside(view, _changes(view, held, should), differing).cache()
+    records = changes.groupBy("why").agg(F.count_distinct("origin").alias("records")).collect()
+    counted = {row["why"]: row["records"] for row in records}
     return Completeness(
-        rows_that_should_be.count(),
+        kept.count(),
         differing.count(),
         {why: counted.get(why.value, 0) for why in Incomplete},
-        _unexplained(view, differing, changes),
+        _beside(view, _differing(view, made, rows(view, held)), differing).count(),
         _first(view, differing, changes),
     )
 
 
 def _candidates(own: Recount) -> DataFrame:
     """Records in scope with the row that each would be in if none were late; whether the tables hold them, and whether
-    they are the one of their id that counts."""
+    they are the one of their kind and id that counts."""
     usable = F.col(USABLE_TODAY) & (F.col("offset") >= F.col("view_start"))
     seen = own.judged.where(F.col("fate").isin([fate.value for fate in Fate]) | usable)
-    undated = seen.withColumns({"was": F.col("fate"), "watermark_us": F.lit(LONG_AGO_US)})
+    undated = seen.withColumns({"judged_fate": F.col("fate"), "watermark_us": F.lit(LONG_AGO_US)})
     timely = judged(own.view, undated).where(F.col("fate") == Fate.APPLIED.value)
-    held = timely.withColumn("origin", packed_origin()).join(_added(own), "origin", "left")
-    is_held = (F.col("was") == Fate.APPLIED.value) | F.col("is_added").isNotNull()
+    known = timely.withColumn("origin", packed_origin()).join(_added(own), "origin", "left")
+    is_held = (F.col("judged_fate") == Fate.APPLIED.value) | F.col("is_added").isNotNull()
+    order = [F.col("is_held").desc(), F.col("topic_number"), F.col("partition"), F.col("offset")]
+    alike = Over.partitionBy(*_identity(own.view.source)).orderBy(*order)
+    return known.withColumn("is_held", is_held).withColumn("survives", F.row_number().over(alike) == 1)
+
+
+def _identity(source: Source) -> list[Column]:
+    """By what records are the same; one without an id is like no other."""
     unique = F.concat(F.lit("origin "), F.col("origin").cast("string"))
-    of_id = Over.partitionBy(F.coalesce(F.concat(F.lit("id "), F.col(own.view.source.id).cast("string")), unique))
-    order = [F.col("held").desc(), F.col("topic_number"), F.col("partition"), F.col("offset")]
-    return held.withColumn("held", is_held).withColumn("survives", F.row_number().over(of_id.orderBy(*order)) == 1)
+    by_id = F.coalesce(F.concat(F.lit("id "), F.col(source.id).cast("string")), unique)
+    return [by_id, *(F.col(name) for name in source.told_apart_by)]
+
+
+def _held(own: Recount, candidates: DataFrame) -> DataFrame:
+    """Records that the tables hold, with the row that each is in. Of windows that overlap that is another one for a
+    record which was late for some of them; no correction adds records there."""
+    if not own.view.window.overlap:
+        return candidates.where("is_held")
+    told = candidates.select("origin", "is_held", "survives")
+    return own.applied.withColumn("origin", packed_origin()).join(told, "origin")
 
 
 def _added(own: Recount) -> DataFrame:
@@ -128,11 +146,6 @@ def _added(own: Recount) -> DataFrame:
     places = {place for one in own.corrections.applied for place in one.correction.adds}
     origins = [(pack(Origin(numbers[p.topic], p.partition, p.offset)), True) for p in sorted(places)]
     return F.broadcast(own.judged.sparkSession.createDataFrame(origins, "origin bigint, is_added boolean"))
-
-
-def _together(view: View, records: DataFrame) -> DataFrame:
-    """The records with the key of the row that they make with one another."""
-    return columns_of_window(view).together(records)
 
 
 def _differing(view: View, made: DataFrame, should: DataFrame) -> DataFrame:
@@ -149,46 +162,20 @@ def _differing(view: View, made: DataFrame, should: DataFrame) -> DataFrame:
 
 def _changes(view: View, held: DataFrame, should: DataFrame) -> DataFrame:
     """Records that are in a row on one side alone, and why: to be taken in (`times` 1), or out (-1)."""
-    columns = [*key_columns(view), "origin", "topic_number", "partition", "offset", USABLE_TODAY, "held", "survives"]
+    columns = [*key_columns(view), "origin", "topic_number", "partition", "offset", USABLE_TODAY, "is_held", "survives"]
     sides = [frame.select(*columns, F.lit(times).alias("times")) for frame, times in ((held, -1), (should, 1))]
     alone = sides[0].unionByName(sides[1]).groupBy(*columns).agg(F.sum("times").alias("times")).where("times <> 0")
-    lacking, twice = ~F.col("held") & (F.col("times") > 0), ~F.col("survives") & (F.col("times") < 0)
+    lacking, twice = ~F.col("is_held") & (F.col("times") > 0), ~F.col("survives") & (F.col("times") < 0)
     refused = F.when(F.col(USABLE_TODAY), Incomplete.QUARANTINED.value).otherwise(Incomplete.LATE.value)
     why = F.when(lacking, refused).when(twice, Incomplete.DUPLICATE_INPUT.value)
     return alone.withColumn("why", why.otherwise(Incomplete.MOVED.value))
 
 
-def _beside(view: View, changes: DataFrame, differing: DataFrame) -> DataFrame:
-    """Those in rows that differ: others are of rows that have expired."""
-    keys = differing.select(*(F.col(name).alias(f"of_{name}") for name in key_columns(view)))
-    return changes.join(keys, _same(view), "leftsemi")
-
-
-def _same(view: View) -> Column:
-    return reduce(and_, (F.col(name).eqNullSafe(F.col(f"of_{name}")) for name in key_columns(view)))
-
-
-def _unexplained(view: View, differing: DataFrame, changes: DataFrame) -> int:
-    """Rows of which the listed records do not make what they should be: count and fingerprint, which are sums."""
-    upper, lower = mixed_halves(F.col("origin"))
-    summed = changes.groupBy(*(F.col(name).alias(f"of_{name}") for name in key_columns(view))).agg(
-        F.sum("times").alias("count"),
-        F.sum(upper * F.col("times")).alias("upper"),
-        F.sum(lower * F.col("times")).alias("lower"),
-    )
-    together = differing.join(summed, _same(view), "left")
-    made_count, made = (_cell(MADE, at) for at in (COUNT_AT, FINGERPRINT_AT))
-    should_count, should = (_cell(SHOULD, at) for at in (COUNT_AT, FINGERPRINT_AT))
-    high = F.shiftrightunsigned(made, 32) + F.coalesce(F.col("upper"), F.lit(0))
-    low = made.bitwiseAND(F.lit(LOW_32)) + F.coalesce(F.col("lower"), F.lit(0))
-    carried = high + F.shiftright(low, 32)
-    explained = F.shiftleft(carried, 32).bitwiseOR(low.bitwiseAND(F.lit(LOW_32)))
-    count = made_count + F.coalesce(F.col("count"), F.lit(0))
-    return together.where((count != should_count) | (explained != should)).count()
-
-
-def _cell(side: str, at: int) -> Column:
-    return F.coalesce(F.col(f"{side}_cell_{at}"), F.lit(0).cast("bigint"))
+def _beside(view: View, some: DataFrame, keys: DataFrame) -> DataFrame:
+    """Those of which the key is among these."""
+    named = keys.select(*(F.col(name).alias(f"of_{name}") for name in key_columns(view)))
+    same = reduce(and_, (F.col(name).eqNullSafe(F.col(f"of_{name}")) for name in key_columns(view)))
+    return some.join(named, same, "leftsemi")
 
 
 def _first(view: View, differing: DataFrame, changes: DataFrame) -> list[IncompleteRow]:

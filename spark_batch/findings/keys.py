@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from app.domain import difference as d
 from app.domain.view import View
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def shown_key(view: View, row: d.ComparedRow) -> dict[str, Any]:
@@ -17,5 +19,8 @@ def shown_key(view: View, row: d.ComparedRow) -> dict[str, Any]:
 
 
 def shown_instant(us: int) -> str:
-    """ISO 8601, UTC."""
-    return datetime.fromtimestamp(us / 1_000_000, UTC).isoformat()
+    """ISO 8601, UTC; the number itself where no calendar reaches, as what a fault has left may say anything."""
+    try:
+        return (EPOCH + timedelta(microseconds=us)).isoformat()
+    except OverflowError:
+        return f"{us} us"

@@ -16,7 +16,7 @@ from app.domain.view import View
 from spark_batch.findings.results import PairingReport
 from spark_batch.findings.view_report import ViewReport
 
-LAYOUT = 2
+LAYOUT = 3
 REPORT = "report.json"
 
 
@@ -25,6 +25,7 @@ class Report:
     """One run. `reason` says in words why there is no verdict on the figures.
 
     `usable_today`: records refused for what was so then (an unknown schema, say), and that could be used now.
+    `line`: the hash of the run's line in the trail, once it is there.
     """
 
     run_id: str
@@ -40,6 +41,7 @@ class Report:
     usable_today: int = 0
     seconds: dict[str, float] = field(default_factory=dict)
     records_per_second: float | None = None
+    line: str | None = None
 
     @property
     def compared(self) -> list[ViewReport | PairingReport]:
@@ -85,7 +87,7 @@ class Report:
             started=self.started_at,
             finished=self.finished_at,
             verdict=self.verdict,
-            residual=self.residual,
+            residual=self.residual if self.verdict in (Verdict.MATCH, Verdict.MISMATCH) else None,
             reason=self.reason,
             views={one.name: one.verdict for one in self.compared},
         )

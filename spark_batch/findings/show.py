@@ -9,6 +9,7 @@ from typing import NamedTuple
 from rich.table import Table
 from rich.text import Text
 
+from app.base.files.trail import TRAIL
 from app.base.files.verdicts import Verdict
 from app.base.printable import printable
 from app.base.terminal import Terminal
@@ -63,6 +64,8 @@ def show(report: Report, folder: Path, console: Terminal | None = None) -> None:
     rate = f", {report.records_per_second:,.0f} a second" if report.records_per_second else ""
     out.print(f"\n{report.records:,} source records read{rate}; unexplained residual {report.residual}")
     out.print(f"report: {folder / PAGE}, and {REPORT} beside it", soft_wrap=True)
+    if report.line:
+        out.print(f"signed: line {report.line} of {folder.parent / TRAIL}", soft_wrap=True)
 
 
 def _counts(report: Report, room: int) -> Table:

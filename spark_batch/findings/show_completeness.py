@@ -30,7 +30,8 @@ def show_completeness(out: Terminal, view: View, found: Completeness) -> None:
     for one in found.first[:SHOWN]:
         out.print(Text.assemble("  ", _key(view, one), f": {one.count:,} records, should be {one.should_be:,}"))
         for record in one.records[:SHOWN]:
-            out.print(f"    {record.why.value} {record.topic}[{record.partition}] offset {record.offset}")
+            way = "in" if record.times > 0 else "out"
+            out.print(f"    {way}: {record.why.value} {record.topic}[{record.partition}] offset {record.offset}")
 
 
 def _key(view: View, one: IncompleteRow) -> str:

@@ -47,7 +47,7 @@ def kept_columns(source: Source, views: Sequence[View], pairing: Sequence[Pairin
     record's id and key as evidence."""
     bases = {name for derived in source.derived for name in derived.bases}
     paired = {name for one in pairing for name in one.columns_of(source)}
-    own = {source.id, source.key, source.reported_at}
+    own = {source.id, source.key, source.reported_at, *source.told_apart_by}
     return sorted({name for view in views for name in view.columns} | paired | bases | own)
 
 

@@ -68,6 +68,10 @@ async def test_the_page_of_a_run_may_use_its_own_style_and_nothing_else(serve: S
 async def test_what_is_no_run_of_this_application_is_not_there(serve: Serve, tmp_path: Path, run: str) -> None:
     client = await serve(one_task())
     wrote(tmp_path, replace(sample_report(), run_id="four", application="another"))
+    for folder in (tmp_path, tmp_path / "reconciliation" / "nothing", tmp_path / "reconciliation" / "latest.json"):
+        folder.mkdir(exist_ok=True)
+        for name in RUN_FILES:
+            (folder / name).write_text("of no run")
     for address in (f"/v1/reconciliation/{run}", f"/v1/reconciliation/{run}/page"):
         answer = await client.get(address)
         assert answer.status == 404, address
@@ -82,6 +86,16 @@ async def test_a_run_whose_files_are_gone_is_listed_and_says_so(serve: Serve, tm
     answer = await client.get(f"/v1/reconciliation/{report.run_id}/page")
     assert answer.status == 404
     assert "is not there any more" in (await answer.json(content_type=None))["detail"]
+
+
+async def test_a_report_that_somebody_changed_is_not_given(serve: Serve, tmp_path: Path) -> None:
+    client = await serve(one_task())
+    report = sample_report()
+    wrote(tmp_path, report)
+    for name, address in zip(RUN_FILES, ("", "/page"), strict=True):
+        (tmp_path / "reconciliation" / report.run_id / name).write_text("all is well")
+        answer = await client.get(f"/v1/reconciliation/{report.run_id}{address}")
+        assert (answer.status, "all is well" in await answer.text()) == (500, False)
 
 
 async def test_a_trail_that_makes_no_sense_is_told_without_its_place(serve: Serve, tmp_path: Path) -> None:
@@ -102,3 +116,5 @@ async def test_the_first_page_leads_to_the_page_of_the_last_run(serve: Serve, tm
     verdicts.write_finished(report.found([view.view for view in report.views]))
     text = await (await client.get("/")).text()
     assert f'<a href="/v1/reconciliation/{report.run_id}/page">report</a>' in text
+    (verdicts.runs / "trail.jsonl").write_text("{}\n")
+    assert ">report</a>" not in await (await client.get("/")).text()

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import stat
+import tempfile
 from pathlib import Path
 
 from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
@@ -24,18 +27,24 @@ class KeyUnusable(FlagfallError):
     """The file is no Ed25519 key, or cannot be read. Put back the one that was there, or name another."""
 
 
-def signing_key(file: Path) -> Ed25519PrivateKey:
-    """The key in the file, which is made, for its owner alone to read, if there is none. Raises KeyUnusable."""
-    if not file.exists():
+def signing_key(file: Path, *, may_make: bool = True) -> Ed25519PrivateKey:
+    """The key in the file, which is made, for its owner alone to read, if there is none and it may be.
+
+    Raises KeyUnusable, for one that others may read too.
+    """
+    if may_make and not file.exists():
         file.parent.mkdir(parents=True, exist_ok=True)
         made = Ed25519PrivateKey.generate().private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
         _write_new(file, made)
     try:
         key = load_pem_private_key(read_bounded(file).encode(), password=None)
+        mode = stat.S_IMODE(file.stat().st_mode)
     except (OSError, ValueError, TypeError, FileTooLong, UnsupportedAlgorithm) as error:
         raise KeyUnusable(f"{file} cannot be read as a private key without a password: {error}") from error
     if not isinstance(key, Ed25519PrivateKey):
         raise KeyUnusable(f"{file} holds another kind of key than Ed25519")
+    if mode & 0o077:
+        raise KeyUnusable(f"{file} may be read by others than its owner (mode {mode:o}): chmod 600 {file}")
     return key
 
 
@@ -65,16 +74,10 @@ def has_signed(key: Ed25519PublicKey, signature: bytes, content: bytes) -> bool:
 
 
 def _write_new(file: Path, content: bytes) -> None:
-    """By a link, so that of two that make it at once one is first and no reader sees half of it."""
-    temporary = file.with_name(f".{file.name}.{os.getpid()}")
-    opened = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with os.fdopen(opened, "wb") as out:
-        out.write(content)
-        out.flush()
-        os.fsync(out.fileno())
-    try:
-        os.link(temporary, file)
-    except FileExistsError:
-        pass
-    finally:
-        temporary.unlink()
+    """Under its name once it is whole, by a link: of two that make it at once one is first, and both read that one."""
+    with tempfile.NamedTemporaryFile(dir=file.parent, prefix=".") as temporary:  # for its owner alone
+        temporary.write(content)
+        temporary.flush()
+        os.fsync(temporary.fileno())
+        with contextlib.suppress(FileExistsError):
+            Path(file).hardlink_to(temporary.name)

@@ -7,15 +7,16 @@ leaves no break: keep the last line's hash elsewhere, and compare.
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import Literal
 
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 from pydantic import AwareDatetime, Base64Bytes, BaseModel, ConfigDict, ValidationError
 
 from app.base.files.signing import KeyUnusable, has_signed, public_key, public_pem, signing_key
@@ -37,14 +38,17 @@ class _OfTrail(BaseModel):
 
 
 class RunFound(_OfTrail):
-    """What a run found. `views`: by name of views, joins and alerts that were compared, their verdicts."""
+    """What a run found. `views`: by name of views, joins and alerts that were compared, their verdicts.
+
+    `residual`: what no listed record explains of them, None where there is no verdict on the figures.
+    """
 
     run_id: str
     application: str
     started: AwareDatetime
     finished: AwareDatetime
     verdict: Verdict
-    residual: int
+    residual: int | None
     reason: str | None
     views: dict[str, Verdict]
 
@@ -69,11 +73,13 @@ class SignedLine(_OfTrail):
 
 @dataclass(frozen=True)
 class VerifiedTrail:
-    """What a trail that holds together says. `hashes`: of its lines. `gone`: files of runs that are not there."""
+    """What a trail that holds together says. `hashes`: of its lines. `gone`: files of runs that are not there;
+    `unlisted`: runs that left a report and no line."""
 
     entries: Sequence[TrailEntry]
     hashes: Sequence[str]
     gone: Sequence[Path]
+    unlisted: Sequence[str]
 
     @property
     def head(self) -> str:
@@ -91,15 +97,19 @@ class Trail:
     def file(self) -> Path:
         return self.runs / TRAIL
 
-    def append(self, run: RunFound, files: Sequence[str], key_file: Path) -> TrailEntry:
-        """Add a run whose files are written, signed by that key; two runs at once wait for one another.
+    def require_usable(self, key_file: Path) -> None:
+        """Raises what `append` would, before a run that may take hours."""
+        with self._locked():
+            self._key(key_file, self._lines())
 
-        Raises TrailBroken where the last line makes no sense, and KeyUnusable.
+    def append(self, run: RunFound, files: Sequence[str], key_file: Path) -> str:
+        """Add a run whose files are written, signed by that key, and give the line's hash.
+
+        Two runs at once wait for one another. Raises TrailBroken where the last line makes no sense, and KeyUnusable.
         """
-        self.runs.mkdir(parents=True, exist_ok=True)
-        with (self.runs / ".trail.lock").open("w") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
+        with self._locked():
             lines = self._lines()
+            key = self._key(key_file, lines)
             last = _entry(lines[-1], len(lines), self.file) if lines else None
             entry = TrailEntry(
                 sequence=1 if last is None else last.sequence + 1,
@@ -107,11 +117,12 @@ class Trail:
                 run=run,
                 files={name: _hash((self.runs / run.run_id / name).read_bytes()) for name in files},
             )
-            key, text = signing_key(key_file), entry.model_dump_json()
-            self._require_one_key(public_pem(key), key_file)
-            line = SignedLine.model_construct(entry=text, signature=key.sign(text.encode()))
-            write_whole(self.file, b"".join(one + b"\n" for one in (*lines, line.model_dump_json().encode())))
-        return entry
+            text = entry.model_dump_json()
+            signed = SignedLine.model_construct(entry=text, signature=key.sign(text.encode()))
+            line = signed.model_dump_json().encode()
+            write_whole(self.runs / PUBLIC_KEY, public_pem(key))
+            write_whole(self.file, b"".join(one + b"\n" for one in (*lines, line)))
+        return _hash(line)
 
     def newest(self, limit: int, application: str | None = None) -> list[TrailEntry]:
         """The last runs, of one application or of all, newest first, without being checked.
@@ -144,27 +155,45 @@ class Trail:
             gone += self._gone(entry)
             entries.append(entry)
             hashes.append(_hash(line))
-        return VerifiedTrail(entries, hashes, gone)
+        return VerifiedTrail(entries, hashes, gone, self._unlisted(entries))
 
-    def _require_one_key(self, public: bytes, key_file: Path) -> None:
-        """The public key beside the trail, which is written with the first line. Raises KeyUnusable."""
-        beside = self.runs / PUBLIC_KEY
-        if not self._lines():
-            write_whole(beside, public)
-        elif not beside.is_file() or beside.read_bytes() != public:
-            raise KeyUnusable(
-                f"{self.file} was not signed by the key in {key_file}: put back the one that it was signed by "
-                f"(FLAGFALL_AUDIT_KEY), or move the trail and {PUBLIC_KEY} away to begin another"
-            )
+    @contextlib.contextmanager
+    def _locked(self) -> Iterator[None]:
+        self.runs.mkdir(parents=True, exist_ok=True)
+        with (self.runs / ".trail.lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            yield
+
+    def _key(self, key_file: Path, lines: Sequence[bytes]) -> Ed25519PrivateKey:
+        """The key to sign with, which is made before the first line alone. Raises KeyUnusable, TrailBroken."""
+        key = signing_key(key_file, may_make=not lines)
+        if lines:
+            _entry(lines[-1], len(lines), self.file)
+            last = SignedLine.model_validate_json(lines[-1])
+            if not has_signed(key.public_key(), last.signature, last.entry.encode()):
+                raise KeyUnusable(
+                    f"{self.file} was not signed by the key in {key_file}: put back the one that it was signed by "
+                    "(FLAGFALL_AUDIT_KEY), or move the trail away, and the next run begins another"
+                )
+        return key
+
+    def is_as_written(self, entry: TrailEntry, name: str) -> bool:
+        """Whether a file of a run, which is there, is the one that the run wrote."""
+        with (self.runs / entry.run.run_id / name).open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest() == entry.files.get(name)
+
+    def _unlisted(self, entries: Sequence[TrailEntry]) -> list[str]:
+        listed = {entry.run.run_id for entry in entries}
+        return sorted(path.parent.name for path in self.runs.glob("*/report.json") if path.parent.name not in listed)
 
     def _gone(self, entry: TrailEntry) -> list[Path]:
         """Files of a run that are not there any more. Raises TrailBroken for one that is another."""
         gone = []
-        for name, told in entry.files.items():
+        for name in entry.files:
             path = self.runs / entry.run.run_id / name
             if not path.is_file():
                 gone.append(path)
-            elif _hash(path.read_bytes()) != told:
+            elif not self.is_as_written(entry, name):
                 raise TrailBroken(f"{path} is not the file that run {entry.run.run_id} wrote: its hash is another")
         return gone
 

@@ -75,7 +75,7 @@ def plan_repairs(view: View, markers: Mapping[int, Marker], found: Iterable[RowD
     for (partition, key), differences in by_row.items():
         row = differences[0].row
         correction = Correction("", view.name, view.version, key, row.live, row.recomputed)
-        why = _why_not(view, markers[partition], correction, differences)
+        why = _why_never(view, differences) or _why_not_now(view, markers[partition], correction)
         if why is None:
             repairs.append(Repair(partition, correction))
         else:
@@ -83,23 +83,23 @@ def plan_repairs(view: View, markers: Mapping[int, Marker], found: Iterable[RowD
     return RepairPlan(repairs, left)
 
 
-def _why_not(
-    view: View, marker: Marker, correction: Correction, differences: Sequence[RowDifference]
-) -> Unrepaired | None:
-    kinds = {one.kind for one in differences}
-    row = differences[0].row
+def _why_never(view: View, differences: Sequence[RowDifference]) -> Unrepaired | None:
+    """Why the row cannot be set by a correction at all."""
+    kinds, row = {one.kind for one in differences}, differences[0].row
     if DifferenceKind.STORE in kinds or row.live != row.changelog:
         return Unrepaired.STORE
     if DifferenceKind.LOGIC in kinds:
         return Unrepaired.LOGIC
     if any(one.is_residual for one in differences) or not kinds <= REPAIRED:
         return Unrepaired.UNEXPLAINED
-    if view.window.merges:
-        return Unrepaired.MERGING
+    if not view.window.ends:
+        return Unrepaired.ALL_TIME
+    return Unrepaired.MERGING if view.window.merges else None
+
+
+def _why_not_now(view: View, marker: Marker, correction: Correction) -> Unrepaired | None:
     expired_to_us = marker.views[view.name].expired_to_us
-    match why_not_applied(view, correction, row.live, lowest_seen_us(view, marker), expired_to_us):
-        case Refusal.ALL_TIME:
-            return Unrepaired.ALL_TIME
+    match why_not_applied(view, correction, correction.expected, lowest_seen_us(view, marker), expired_to_us):
         case Refusal.OPEN:
             return Unrepaired.OPEN
         case Refusal.EXPIRED:

@@ -48,6 +48,7 @@ RIDE_EVENTS = Source(
     key="ride_id",
     reported_at="happened_at_us",
     id="ride_id",
+    told_apart_by=("kind",),
     skew_seconds=SKEW_SECONDS,
     help="A ride starts or ends. Times in microseconds since the epoch (UTC).",
 )

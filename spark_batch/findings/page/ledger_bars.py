@@ -17,6 +17,8 @@ KINDS = {
 """What an offset may have become, as Spark counts it, in the order of a bar's segments."""
 LENGTH = 1_000
 """Of a bar."""
+LEAST = 3.0
+"""Of a segment: a few among millions are to be seen, too."""
 
 
 class Segment(NamedTuple):
@@ -47,10 +49,10 @@ def _bar(topic: str, entries: Sequence[Mapping[str, Any]]) -> LedgerBar:
         counts[entry["name"]] += entry["recomputed"]
     counts["before"] = counts["decoded"] - counts["applied"] - counts["late"] - counts["out_of_scope"]
     offsets = sum(counts[kind] for kind in KINDS)
-    segments, x = [], 0.0
-    for kind in KINDS:
-        width = LENGTH * counts[kind] / offsets if offsets else 0.0
-        segments.append(Segment(kind, counts[kind], round(x, 2), round(width, 2)))
-        x += width
-    shown = [segment for segment in segments if segment.offsets]
-    return LedgerBar(topic, offsets, shown, any(entry["differs"] for entry in entries))
+    widths = {kind: max(LEAST, LENGTH * counts[kind] / offsets) for kind in KINDS if counts[kind]}
+    scale, x = LENGTH / (sum(widths.values()) or LENGTH), 0.0
+    segments = []
+    for kind, width in widths.items():
+        segments.append(Segment(kind, counts[kind], round(x, 2), round(width * scale, 2)))
+        x += width * scale
+    return LedgerBar(topic, offsets, segments, any(entry["differs"] for entry in entries))

@@ -14,6 +14,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 
 from app.base.files.verdicts import Verdict
 from app.base.pages.static_files import static_text
+from app.domain.corrections.repair import REMEDIES
 from spark_batch.findings.page import told
 from spark_batch.findings.page.ledger_bars import KINDS, ledger_bars
 from spark_batch.findings.page.tallies import by_group, by_time
@@ -45,6 +46,7 @@ def _template() -> Template:
         "of_results": {kind.value: words for kind, words in OF_RESULTS.items()},
         "of_incomplete": {why.value: words for why, words in OF_INCOMPLETE.items()},
         "kinds": KINDS,
+        "of_left": {why.value: words for why, words in REMEDIES.items()},
         "ledger_bars": ledger_bars,
         "by_group": by_group,
         "by_time": by_time,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import stat
 from collections.abc import Callable
@@ -12,6 +13,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 from cryptography.hazmat.primitives.asymmetric.ec import SECP256R1, generate_private_key
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
 from app.base.files.signing import KeyUnusable, signing_key
@@ -19,6 +21,7 @@ from app.base.files.trail import PUBLIC_KEY, RunFound, Trail, TrailBroken
 from app.base.files.verdicts import Verdict
 from app.edge.cli.tables.audit import command
 
+KEY = Ed25519PrivateKey.generate()
 BEGUN = datetime(2026, 1, 6, 3, tzinfo=UTC)
 FILES = ("report.json", "report.html")
 
@@ -26,9 +29,11 @@ FILES = ("report.json", "report.html")
 @pytest.fixture
 def trail(tmp_path: Path) -> Trail:
     """Of three runs."""
-    found = Trail(tmp_path / "runs")
+    found, file = Trail(tmp_path / "runs"), tmp_path / "audit.pem"
+    file.write_bytes(KEY.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
+    file.chmod(0o600)
     for number in range(3):
-        append(found, number, tmp_path / "audit.pem")
+        append(found, number, file)
     return found
 
 
@@ -78,12 +83,21 @@ def with_verdict(line: bytes) -> bytes:
     return line.replace(b"MATCH", b"MISMATCH")
 
 
+def forked(at: list[bytes]) -> list[bytes]:
+    """Another second line by the same key, and the third as it was."""
+    entry = json.loads(json.loads(at[1])["entry"]) | {"files": {}}
+    text = json.dumps(entry)
+    signature = base64.b64encode(KEY.sign(text.encode())).decode()
+    return [at[0], json.dumps({"entry": text, "signature": signature}).encode() + b"\n", at[2]]
+
+
 CHANGES: dict[str, tuple[Callable[[list[bytes]], list[bytes]], str]] = {
     "another verdict": (lambda at: [at[0], with_verdict(at[1]), at[2]], "line 2 .*the line was changed"),
     "a line less": (lambda at: [at[0], at[2]], "line 2 .*number 3"),
     "a line twice": (lambda at: [at[0], at[1], at[1], at[2]], "line 3 .*number 2"),
     "two the other way about": (lambda at: [at[1], at[0], at[2]], "line 1 .*number 2"),
     "no line of a trail": (lambda at: [*at, b"{}\n"], "line 4 is no line of a trail"),
+    "a line written behind another": (forked, "line 3 .*not the one that it was written behind"),
     "half a line": (lambda at: [*at[:2], at[2][:50]], "line 3 is no line of a trail"),
 }
 
@@ -115,14 +129,38 @@ def test_a_report_that_was_changed_is_told_and_one_that_is_gone_too(trail: Trail
 
 
 def test_nothing_is_added_behind_what_makes_no_sense_nor_by_another_key(trail: Trail, tmp_path: Path) -> None:
-    before = trail.file.read_bytes()
-    with pytest.raises(KeyUnusable, match=r"was not signed by the key in .*another\.pem"):
-        append(trail, 3, tmp_path / "another.pem")
+    """And that is known before a run begins."""
+    before, own, another = trail.file.read_bytes(), tmp_path / "audit.pem", tmp_path / "another.pem"
+    trail.require_usable(own)
+    signing_key(another)
+    for key, told in (
+        (another, r"was not signed by the key in .*another\.pem"),
+        (tmp_path / "gone.pem", "cannot be read"),
+    ):
+        for use in (trail.require_usable, lambda key: append(trail, 3, key)):
+            with pytest.raises(KeyUnusable, match=told):
+                use(key)
+    assert not (tmp_path / "gone.pem").exists()
     assert trail.file.read_bytes() == before
     trail.file.write_bytes(before[:-20])
-    with pytest.raises(TrailBroken, match="line 3 is no line"):
-        append(trail, 3, tmp_path / "audit.pem")
+    for use in (trail.require_usable, lambda key: append(trail, 3, key)):
+        with pytest.raises(TrailBroken, match="line 3 is no line"):
+            use(own)
     assert trail.file.read_bytes() == before[:-20]
+
+
+def test_the_public_key_comes_back_with_the_next_run(trail: Trail, tmp_path: Path) -> None:
+    (trail.runs / PUBLIC_KEY).unlink()
+    with pytest.raises(KeyUnusable, match=r"trail\.pub\.pem cannot be read"):
+        trail.verified()
+    append(trail, 3, tmp_path / "audit.pem")
+    assert len(trail.verified().entries) == 4
+
+
+def test_a_report_without_a_line_is_told(trail: Trail) -> None:
+    (trail.runs / "run-9").mkdir()
+    (trail.runs / "run-9" / "report.json").write_text("{}")
+    assert trail.verified().unlisted == ["run-9"]
 
 
 def test_runs_that_end_at_once_are_all_there(tmp_path: Path) -> None:
@@ -140,11 +178,15 @@ def test_the_key_is_for_its_owner_alone_and_stays(tmp_path: Path) -> None:
     assert [path.name for path in file.parent.iterdir()] == ["audit.pem"]
 
 
-@pytest.mark.parametrize("kind", ["no key", "another kind"])
+@pytest.mark.parametrize("kind", ["no key", "another kind", "for all to read"])
 def test_a_file_that_is_no_key_of_the_kind_is_refused_in_words(kind: str, tmp_path: Path) -> None:
     file = tmp_path / "audit.pem"
-    other = generate_private_key(SECP256R1()).private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
-    file.write_bytes(b"no key" if kind == "no key" else other)
+    if kind == "for all to read":
+        signing_key(file)
+        file.chmod(0o644)
+    else:
+        other = generate_private_key(SECP256R1()).private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+        file.write_bytes(b"no key" if kind == "no key" else other)
     with pytest.raises(KeyUnusable, match=str(file)):
         signing_key(file)
 
@@ -152,12 +194,18 @@ def test_a_file_that_is_no_key_of_the_kind_is_refused_in_words(kind: str, tmp_pa
 def test_the_command_tells_the_last_hash_and_by_it_whether_lines_were_cut_off(trail: Trail) -> None:
     verify = ["verify", "--output", str(trail.runs)]
     told = json.loads(asked([*verify, "--json"]))
-    assert told == {"runs": 3, "head": trail.verified().head, "gone": [], "cut_off": False}
+    assert told == {"runs": 3, "head": trail.verified().head, "gone": [], "unlisted": [], "cut_off": False}
     trail.file.write_bytes(b"".join(lines_of(trail)[:2]))
     assert "2 runs, each as it was written" in asked(verify)
     assert f"CUT OFF: no line has the hash {told['head']}" in asked([*verify, "--head", told["head"]], code=1)
+    assert "2 runs" in asked([*verify, "--head", trail.verified().head[:12]])
     listed = asked(["list", "--output", str(trail.runs), "--last", "1"])
     assert listed.splitlines()[1].split() == ["run-1", "flagfall", "MATCH", "0", "1"]
+
+
+def test_where_there_is_no_trail_nothing_is_verified(tmp_path: Path) -> None:
+    result = CliRunner().invoke(command, ["verify", "--output", str(tmp_path / "nowhere")])
+    assert (result.exit_code, "there is no trail in" in result.output) == (1, True)
 
 
 def asked(arguments: list[str], code: int = 0) -> str:

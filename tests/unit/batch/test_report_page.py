@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
+from itertools import accumulate
 
 import orjson
+import pytest
 
 from app.base.files.verdicts import Verdict
 from app.domain.difference import DifferenceKind
-from spark_batch.findings.page.ledger_bars import LENGTH, ledger_bars
+from app.domain.rows import RowKey
+from app.rides.views import ZONE_DEMAND
+from spark_batch.findings.page.ledger_bars import LEAST, LENGTH, ledger_bars
 from spark_batch.findings.page.report_page import SHOWN, report_page
 from spark_batch.findings.page.tallies import MOST_BARS, TimeBars, by_time
 from spark_batch.findings.report import Report
@@ -61,7 +66,7 @@ def test_the_page_tells_verdict_rows_classes_places_and_what_is_unexplained() ->
     assert "DOUBLED rides.yellow-1 1,000 20,999 20,000 3,012" in told
     assert "Not explained by these records: count, fingerprint" in told
     assert "512 of 23,500 rows would be others" in told
-    assert "LATE: rides.green-0, offset 4711" in told
+    assert "LATE, to be taken in: rides.green-0, offset 4711" in told
     assert "1 of 56 figures differ" in told
     assert "LOST partition 0: a result is not in the topic" in told
 
@@ -85,7 +90,7 @@ def test_a_page_of_many_differences_tells_how_many_are_left_out() -> None:
     assert "… and 40 more differing rows" in told
 
 
-def test_bars_of_a_ledger_are_as_long_as_their_offsets_are_many() -> None:
+def test_bars_of_a_ledger_are_as_long_as_their_offsets_are_many_and_wide_enough_to_be_seen() -> None:
     document = sample_report().as_json()["views"][0]
     bars = ledger_bars(document["ledger"])
     assert [bar.topic for bar in bars] == ["rides.yellow", "rides.green", "rides.fhv", "rides.hvfhv"]
@@ -98,8 +103,36 @@ def test_bars_of_a_ledger_are_as_long_as_their_offsets_are_many() -> None:
         "quarantined": 2_400,
         "not_records": 1_600,
     }
-    assert [one.x for one in first.segments] == [0, 960, 978, 998, 999.2]
-    assert sum(one.width for one in first.segments) == LENGTH
+    widths = {one.kind: one.width for one in first.segments}
+    assert widths["applied"] / widths["late"] == pytest.approx(1_920 / 36, rel=0.01)
+    assert widths["quarantined"] == widths["not_records"] == pytest.approx(LEAST, rel=0.01)
+    assert sum(widths.values()) == pytest.approx(LENGTH, abs=0.1)
+    assert [one.x for one in first.segments[1:]] == pytest.approx([*accumulate(widths.values())][:-1], abs=0.1)
+
+
+@pytest.mark.parametrize("us", [-(1 << 63), 1 << 62, (1 << 63) - 1])
+def test_whatever_a_fault_has_left_in_a_key_or_cell_is_told(us: int) -> None:
+    report = sample_report(differing=1)
+    (one,) = report.views[0].differences
+    row = replace(one.row, key=RowKey(us, (us,)), live=(us,) * len(ZONE_DEMAND.cells))
+    report.views[0].differences = [replace(one, row=row)]
+    told = read(report)
+    assert f"zone {us}" in told
+    assert f"{us:,}" in told
+
+
+def test_cells_that_differ_in_their_last_digit_do_not_look_alike() -> None:
+    report = sample_report(differing=1)
+    (one,) = report.views[0].differences
+    live = one.row.live
+    assert live is not None
+    right = (*live[:-1], live[-1] + 3_600_000_001)
+    close = (*live[:-1], live[-1] + 3_600_000_000)
+    row = replace(one.row, live=close, changelog=close, recomputed=right)
+    report.views[0].differences = [replace(one, row=row)]
+    told = read(report)
+    assert f"{right[-1]:,}" in told
+    assert f"{close[-1]:,}" in told
 
 
 def test_differences_stand_in_the_hours_of_their_windows_or_days_where_there_are_many_hours() -> None:

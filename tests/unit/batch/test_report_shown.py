@@ -23,6 +23,7 @@ from spark_batch.findings.show import show
 from spark_batch.findings.view_report import ViewReport
 from spark_batch.findings.words import OF_RECORDS
 from spark_batch.stored.ledgers import LedgerEntry
+from tests.support.material.stored.sample_report import cut_of
 
 ROWS, APPLIED, LATE = 1_018_432, 20_480_117, 31_544
 
@@ -73,7 +74,7 @@ def test_a_batch_that_was_applied_twice_is_a_line_not_a_line_for_each_record() -
     one = RowDifference(DifferenceKind.DOUBLED, row, (), runs=(run,), record_count=20_000)
     report = Report("r1", "flagfall", datetime(2026, 1, 5, tzinfo=UTC), {}, Verdict.MISMATCH)
     runs = [NamedRun(DifferenceKind.DOUBLED, run, 3_012)]
-    report.views = [ViewReport(ZONE_DEMAND, (), 1, 1, 1, 3_012, 3_012, [one], (), 0, runs)]
+    report.views = [ViewReport(ZONE_DEMAND, [cut_of(p) for p in range(4)], 1, 1, 1, 3_012, 3_012, [one], (), 0, runs)]
     lines = told(report, 200)
     assert (
         "DOUBLED zone_demand: rides.yellow[2] offsets 1000-20999, 20,000 records, applied twice, in 3,012 rows" in lines
@@ -86,7 +87,7 @@ def test_why_a_difference_has_no_name_is_said() -> None:
     row = ComparedRow(2, RowKey(0, (132,)), None, None, None)
     one = RowDifference(DifferenceKind.UNNAMED, row, (), why=TOO_MANY)
     report = Report("r1", "flagfall", datetime(2026, 1, 5, tzinfo=UTC), {}, Verdict.MISMATCH)
-    report.views = [ViewReport(ZONE_DEMAND, (), 1, 1, 1, 1, 1, [one], ())]
+    report.views = [ViewReport(ZONE_DEMAND, [cut_of(p) for p in range(4)], 1, 1, 1, 1, 1, [one], ())]
     assert any(line.startswith("UNNAMED") and TOO_MANY in line for line in told(report, 200))
 
 

@@ -10,7 +10,7 @@ import click
 from app.edge.cli.common import echo_json, echo_table, json_option, load_settings
 
 if TYPE_CHECKING:
-    from app.base.files.trail import Trail
+    from app.base.files.trail import Trail, TrailEntry
 
 output_option = click.option(
     "--output",
@@ -43,7 +43,16 @@ def list_runs(output: Path | None, last: int, as_json: bool) -> None:
     if as_json:
         echo_json([entry.model_dump(mode="json") for entry in entries])
         return
-    rows = [(e.run.run_id, e.run.application, e.run.verdict.value, e.run.residual, len(e.run.views)) for e in entries]
+    rows = [
+        (
+            e.run.run_id,
+            e.run.application,
+            e.run.verdict.value,
+            "" if e.run.residual is None else e.run.residual,
+            len(e.run.views),
+        )
+        for e in entries
+    ]
     echo_table(("RUN", "APPLICATION", "VERDICT", "UNEXPLAINED", "COMPARED"), rows)
 
 
@@ -54,7 +63,9 @@ def list_runs(output: Path | None, last: int, as_json: bool) -> None:
     type=click.Path(dir_okay=False, exists=True, path_type=Path),
     help="A copy of trail.pub.pem from elsewhere: whoever can write here can sign anew with a key of their own.",
 )
-@click.option("--head", metavar="HASH", help="The hash that was told last time: a line of this hash must be there.")
+@click.option(
+    "--head", metavar="HASH", help="The hash that was told last time, or its first digits: such a line must be there."
+)
 @json_option
 def verify(output: Path | None, public_key: Path | None, head: str | None, as_json: bool) -> int:
     """Check every line of the trail, and the files of the runs; exit 1 with the first that was changed.
@@ -66,18 +77,31 @@ def verify(output: Path | None, public_key: Path | None, head: str | None, as_js
     flagfall audit verify
     flagfall audit verify --public-key trail.pub.pem --head 9f2c…
     """
-    found = _trail(output).verified(public_key)
-    cut_off = head is not None and head not in found.hashes
-    told = {"runs": len(found.entries), "head": found.head, "gone": [str(path) for path in found.gone]}
+    trail = _trail(output)
+    found = trail.verified(public_key)
+    if not found.entries:
+        raise click.ClickException(
+            f"there is no trail in {trail.runs}: the first run of `flagfall reconcile` begins it"
+        )
+    cut_off = head is not None and not any(one.startswith(head.lower()) for one in found.hashes)
+    gone = [str(path) for path in found.gone]
     if as_json:
+        told = {"runs": len(found.entries), "head": found.head, "gone": gone, "unlisted": found.unlisted}
         echo_json(told | {"cut_off": cut_off})
     else:
         click.echo(f"{len(found.entries):,} runs, each as it was written; the last line's hash is {found.head}")
-        if found.gone:
-            click.echo(f"{len(found.gone):,} files of runs are not there any more, the first {found.gone[0]}")
+        if gone:
+            click.echo(f"{len(gone):,} files of runs are not there any more, the first {gone[0]}")
+        if found.unlisted:
+            click.echo(f"{len(found.unlisted):,} runs left a report and no line, the first {found.unlisted[0]}")
         if cut_off:
             click.echo(f"CUT OFF: no line has the hash {head}", err=True)
     return int(cut_off)
+
+
+def _found(entry: TrailEntry) -> tuple[str, str, str, object]:
+    run = entry.run
+    return run.run_id, run.application, run.verdict.value, "" if run.residual is None else run.residual
 
 
 def _trail(output: Path | None) -> Trail:

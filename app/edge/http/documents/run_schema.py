@@ -14,7 +14,7 @@ _RUN = record(
         "started": INSTANT,
         "finished": INSTANT,
         "verdict": _VERDICT,
-        "residual": INTEGER | {"description": "Differences that no listed record explains."},
+        "residual": nullable(INTEGER) | {"description": "What no listed record explains; null without a verdict."},
         "reason": nullable(TEXT) | {"description": "Why there is no verdict on the figures."},
         "views": {
             "type": "object",

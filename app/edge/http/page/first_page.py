@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 from aiohttp import web
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from app.base.pages import figures
 from app.base.pages.static_files import STATIC, static_text
 from app.domain.event_time import NO_WATERMARK
 from app.domain.measures.parts import values_name
@@ -20,6 +19,7 @@ from app.edge.http.across_tasks import AcrossTasks
 from app.edge.http.context import WHY, Edge, ServedGroup, edge_of
 from app.edge.http.evidence.asked_row import evidence_address
 from app.edge.http.long_work import MANY_DOCUMENTS
+from app.edge.http.page import figures
 from app.edge.http.page.verdicts import NONE_YET, card
 from app.edge.http.problems import RETRY_AFTER_SECONDS, Problem
 from app.edge.http.query.instants import to_iso

@@ -49,29 +49,49 @@ async def show_report(request: web.Request) -> web.StreamResponse:
 async def show_page(request: web.Request) -> web.Response:
     """The report of a run for readers."""
     file = await _file(request, PAGE)
-    text = await edge_of(request).long_work.run(True, file.read_text, "utf-8")
-    return web.Response(text=text, content_type="text/html", headers={"Content-Security-Policy": policy(_style(text))})
+    text, allowed = await edge_of(request).long_work.run(True, _page, file)
+    return web.Response(text=text, content_type="text/html", headers={"Content-Security-Policy": allowed})
 
 
 def report_page_address(edge: Edge, run_id: str) -> str | None:
-    """Where the page of a run is, if there is one."""
-    return f"/v1/reconciliation/{run_id}/page" if (edge.verdicts.runs / run_id / PAGE).is_file() else None
+    """Where the page of a run is, if there is one that can be asked for."""
+    try:
+        known = _trail(edge).run(edge.verdicts.application, run_id)
+    except TrailBroken:
+        return None
+    there = known is not None and (edge.verdicts.runs / run_id / PAGE).is_file()
+    return f"/v1/reconciliation/{run_id}/page" if there else None
 
 
 async def _file(request: web.Request, name: str) -> Path:
-    """A file of the run in the path: of those alone that the trail names, so of nothing else in the file system."""
+    """A file of the run in the path, as the run wrote it: of the runs alone that the trail names, so of nothing else in
+    the file system."""
     read_no_parameters(request)
     edge, run_id = edge_of(request), request.match_info["run"]
     try:
-        entry = await edge.long_work.run(True, _trail(edge).run, edge.verdicts.application, run_id)
+        return await edge.long_work.run(True, _found, edge, run_id, name)
     except TrailBroken as error:
         raise _broken(error) from error
+
+
+def _found(edge: Edge, run_id: str, name: str) -> Path:
+    trail = _trail(edge)
+    entry = trail.run(edge.verdicts.application, run_id)
     if entry is None:
         raise Problem("unknown-run", f"The trail of {edge.verdicts.application} knows no run {run_id!r}.")
     file = edge.verdicts.runs / entry.run.run_id / name
     if not file.is_file():
         raise Problem("unknown-run", f"{name} of run {run_id} is not there any more.")
+    if not trail.is_as_written(entry, name):
+        raise TrailBroken(f"{file} is not the file that run {run_id} wrote: its hash is another")
     return file
+
+
+def _page(file: Path) -> tuple[str, str]:
+    """The page, and the policy that allows its own style sheet and nothing else."""
+    text = file.read_text("utf-8")
+    sheets = (hashlib.sha256(one.encode()).digest() for one in re.findall(r"<style>(.*?)</style>", text, re.DOTALL))
+    return text, policy(" ".join(f"'sha256-{base64.b64encode(one).decode()}'" for one in sheets) or "'none'")
 
 
 def _trail(edge: Edge) -> Trail:
@@ -87,10 +107,3 @@ def _document(entry: TrailEntry) -> dict[str, Any]:
 def _broken(error: TrailBroken) -> Problem:
     log.error("%s", error)
     return Problem("internal-error", "The trail of runs does not hold together: `flagfall audit verify` says where.")
-
-
-def _style(page: str) -> str:
-    """What allows the page's own style sheet and no other."""
-    (style,) = re.findall(r"<style>(.*?)</style>", page, re.DOTALL)
-    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
-    return f"'sha256-{digest}'"

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from app.base.files.verdicts import Verdict
 from app.domain.difference import ComparedRow, DifferenceKind, Fate, Witness
 from app.domain.fingerprint import Origin, pack
-from app.domain.marker import InputPosition, Marker
+from app.domain.marker import InputPosition, Marker, ViewPosition
 from app.domain.naming.gathered import NamedRun
 from app.domain.naming.row_difference import RowDifference
 from app.domain.naming.runs import OffsetRun
@@ -26,6 +26,7 @@ from tests.support.material.histories import START_US, random_log
 from tests.support.material.stored.tables import cells_of
 
 HOUR_US = 3_600_000_000
+FAR_US = START_US + 8_760 * HOUR_US
 BEGUN = datetime(2026, 1, 6, 3, tzinfo=UTC)
 TOPICS = [topic.name for topic in RIDES.topics]
 CLASSES = list(DifferenceKind)
@@ -38,7 +39,7 @@ def sample_report(*, differing: int = 60, spread_us: int = HOUR_US // 4) -> Repo
     report.records, report.usable_today, report.seconds = 2_004_711, 3, {"read": 20.5, "compare": 8.25}
     zones = ViewReport(
         ZONE_DEMAND,
-        [_cut(partition) for partition in range(2)],
+        [cut_of(partition) for partition in range(2)],
         *[23_412] * 3,
         differing,
         differing,
@@ -71,9 +72,11 @@ def difference(at: int, window_start_us: int) -> RowDifference:
     return RowDifference(kind, row, ("count", "fare_cents"), {packed: -1}, (run,), (witness,), 1)
 
 
-def _cut(partition: int) -> TaskCut:
-    inputs = {topic: InputPosition(f"id-of-{topic}", 0, 1_000_000) for topic in TOPICS}
-    return TaskCut.of(ZONE_DEMAND, partition, Marker("flagfall", 1, partition, 812, inputs, {}), 90_125)
+def cut_of(partition: int) -> TaskCut:
+    """Of `zone_demand`, all of whose windows have closed."""
+    inputs = {topic: InputPosition(f"id-of-{topic}", 0, 1_000_000, watermark_us=FAR_US) for topic in TOPICS}
+    views = {ZONE_DEMAND.name: ViewPosition(ZONE_DEMAND.number, ZONE_DEMAND.version)}
+    return TaskCut.of(ZONE_DEMAND, partition, Marker("flagfall", 1, partition, 812, inputs, views), 90_125)
 
 
 def _ledger(topic: str, partition: int) -> list[LedgerEntry]:

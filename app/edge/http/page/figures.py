@@ -1,4 +1,4 @@
-"""Figures as pages write them, by the unit that their name ends with."""
+"""Figures as the page writes them, by the unit that their name ends with."""
 
 from __future__ import annotations
 
