@@ -17,6 +17,7 @@ from app.domain.errors import StateError
 from app.domain.event_time import NO_WATERMARK
 from app.domain.marker import Marker
 from app.domain.records import TopicPartition
+from app.domain.view import View
 from app.engine.core.definition import TaskDefinition
 from app.engine.core.mending.widening import begin, is_wide, tell_count
 from app.testkit.cluster.broker import Broker
@@ -33,6 +34,8 @@ from tests.support.tasks.mended import values
 HUBS = range(1, 9)
 FEW = TaskDefinition("app", (PARCELS,), (HUB_LOAD,), finals=(HUB_LOAD.name,), task_count=2)
 MORE = replace(FEW, task_count=4)
+LONG = replace(HUB_LOAD, grace_seconds=3600)
+LIGHT = replace(HUB_LOAD, number=9, measures=HUB_LOAD.measures[:1])
 AIR, ROAD = (topic.name for topic in PARCELS.topics)
 
 
@@ -116,6 +119,43 @@ def test_a_window_that_was_closed_by_a_smaller_grace_stays_closed_in_a_new_task(
     [*widen(two_tasks, replace(MORE, views=(replace(HUB_LOAD, grace_seconds=3600),)))]
     (epoch,) = last_markers(two_tasks, MORE)[2].views[HUB_LOAD.name].graces[AIR]
     assert (epoch.grace_seconds, epoch.floor_us) == (3600, START_US + 20 * MINUTE_US)
+
+
+@pytest.mark.parametrize(
+    ("before", "at_widening", "after"),
+    [
+        (HUB_LOAD, LONG, LONG),
+        (HUB_LOAD, replace(LONG, name="renamed"), replace(LONG, name="renamed")),
+        (replace(LIGHT, name="light"), replace(LIGHT, name="light"), LONG),
+        (LIGHT, LIGHT, LONG),
+        (LIGHT, LIGHT, HUB_LOAD),
+    ],
+    ids=["as it was", "renamed", "left out", "replaced", "replaced, with the same grace"],
+)
+@pytest.mark.parametrize("written", [0, 3])
+def test_whatever_a_view_was_when_tasks_were_added_and_becomes_then_no_final_is_told_twice(
+    two_tasks: Broker, before: View, at_widening: View, after: View, written: int
+) -> None:
+    def of(view: View, count: int) -> TaskDefinition:
+        return TaskDefinition("app", (PARCELS,), (view,), finals=(view.name,), task_count=count)
+
+    fold(two_tasks, of(before, 2))
+    [*islice(widen(two_tasks, of(at_widening, 4)), written)]
+    [*widen(two_tasks, of(at_widening, 4))]
+    fold(two_tasks, of(at_widening, 4))
+    for minute in (5, 15):
+        send(two_tasks, 3, minute)
+    fold(two_tasks, of(after, 4))
+    for partition in range(4):
+        send(two_tasks, partition, 200)
+        send(two_tasks, partition, 200, ROAD)
+    fold(two_tasks, of(after, 4))
+    finals = Counter[tuple[int, int]]()
+    for name in {HUB_LOAD.name, after.name}:
+        told = map(json.loads, values(two_tasks, names.finals_topic(name)))
+        finals.update((one["window_start_us"], one["hub"]) for one in told if one["version"] == HUB_LOAD.version)
+    assert set(finals.values()) == {1}
+    assert len(finals) == 5 * len(HUBS)
 
 
 def test_nothing_is_closed_in_a_new_task_while_one_of_the_others_has_never_begun() -> None:

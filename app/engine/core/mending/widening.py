@@ -14,12 +14,12 @@ from dataclasses import replace
 from app.domain.advance import Advance
 from app.domain.errors import StateError
 from app.domain.event_time import NO_WATERMARK
-from app.domain.marker import InputPosition, Marker, ViewPosition
+from app.domain.marker import InputPosition, Marker, ViewPosition, former_key
 from app.domain.view import View
 from app.engine.core.advances import advance_output
 from app.engine.core.batch import Output, Transaction
 from app.engine.core.begun import begun_outputs
-from app.engine.core.completing import empty_marker
+from app.engine.core.completing import as_called_now, empty_marker
 from app.engine.core.definition import TaskDefinition
 from app.engine.core.mending.stored_marker import marker_transaction
 
@@ -71,12 +71,16 @@ def begin(
     closing_partitions = max((one.closing_partitions for one in others), default=definition.task_count)
     if not {one.partition for one in others} >= set(range(closing_partitions)):
         others = ()  # one of them has never closed a window: nothing was published
+    others = [as_called_now(definition, one) for one in others]
     at = dict(inputs)
     for topic in definition.by_topic:
         at[topic] = replace(inputs[topic], watermark_us=_lowest(others, topic))
     marker = empty_marker(definition, partition, at)
-    views = {v.name: _closed_alike(v, marker, others) for v in definition.views}
-    marker = replace(marker, views=views, closing_partitions=closing_partitions, changelog_id=changelog_id)
+    closed = _closed_by_all(others)
+    views = {view.name: _closed_alike(marker, view, closed) for view in definition.views}
+    of_others = {key: to_us for key, to_us in closed.items() if key not in {_key(view) for view in views.values()}}
+    marker = replace(marker, views=views, closed_before=of_others)
+    marker = replace(marker, closing_partitions=closing_partitions, changelog_id=changelog_id)
     return marker_transaction(definition, marker, [*_advances(definition, marker), *begun_outputs(definition, marker)])
 
 
@@ -94,15 +98,34 @@ def _advances(definition: TaskDefinition, marker: Marker) -> list[Output]:
     ]
 
 
-def _closed_alike(view: View, marker: Marker, others: Sequence[Marker]) -> ViewPosition:
+def _closed_by_all(others: Sequence[Marker]) -> dict[str, int]:
+    """To where all of them have closed a view, by what tells views apart; those that one has closed nothing of are
+    not told."""
+    told = [_closed(one) for one in others]
+    keys = set[str]().union(*told)
+    return {key: min(one[key] for one in told) for key in keys if all(key in one for one in told)}
+
+
+def _closed(marker: Marker) -> dict[str, int]:
+    """To where the task has closed each view, by sending rows, or by never having had any: the floor it began with."""
+    closed = dict(marker.closed_before)
+    for position in marker.views.values():
+        floor_us = min((epochs[-1].floor_us for epochs in position.graces.values()), default=NO_WATERMARK)
+        to_us = max(floor_us, NO_WATERMARK if position.closed_to_us is None else position.closed_to_us)
+        if to_us != NO_WATERMARK:
+            closed[_key(position)] = to_us
+    return closed
+
+
+def _closed_alike(marker: Marker, view: View, closed: Mapping[str, int]) -> ViewPosition:
     """What all others had closed is closed here, by whatever grace they closed it."""
-    begun, known = marker.views[view.name], [one.views.get(view.name) for one in others]
-    closed_us = [p.closed_to_us for p in known if p is not None and p.version == view.version]
-    told_us = [to_us for to_us in closed_us if to_us is not None]
-    if not known or len(told_us) < len(known):
-        return begun
-    to_us, graces = min(told_us), dict(begun.graces)
+    begun = marker.views[view.name]
+    to_us, graces = closed.get(_key(begun), NO_WATERMARK), dict(begun.graces)
     for topic, epochs in begun.graces.items():
         if epochs[-1].closed_to_us(marker.inputs[topic].watermark_us) < to_us:
             graces[topic] = (replace(epochs[-1], floor_us=to_us),)
     return replace(begun, graces=graces)
+
+
+def _key(position: ViewPosition) -> str:
+    return former_key(position.number, position.version)
