@@ -9,6 +9,7 @@ from typing import Any, cast
 
 import polars as pl
 from confluent_kafka import Producer
+from multidict import MultiDict
 
 from app.base import names
 from app.base.kafka.clients import librdkafka_options
@@ -16,6 +17,8 @@ from app.base.settings import Settings
 from app.codecs.avro.encode import encode_frame
 from app.definitions.registered import register_schemas
 from app.domain.oracle.view_fold import fold
+from app.edge.http.evidence.asked_row import asked_row
+from app.edge.http.evidence.search_cursors import decode, encode
 from app.edge.http.query.instants import to_us
 from app.rides.generator.dirt import Dirt
 from app.rides.generator.generator import Generator
@@ -100,8 +103,11 @@ def assert_evidence(world: Settings, started: Worker) -> None:
     corrections = [told for _, told in applied(world)]
     added = {tuple(place) for one in corrections for place in one["adds"]}
     keys = {(one["window_start_us"], *one["group"]) for one in corrections}
+    of_run = Counter(one["run"] for one in corrections)
+    (by_hand,) = ((one["window_start_us"], *one["group"]) for one in corrections if of_run[one["run"]] == 1)
     rows = started.get(f"/v1/views/{ZONE_DEMAND.name}/rows", limit=10_000).json()["data"]
     mended = [row for row in rows if (to_us(row["window"]["start"]), row["group"]["zone"]) in keys]
+    mended.sort(key=lambda row: (to_us(row["window"]["start"]), row["group"]["zone"]) != by_hand)
     seen = set[tuple[Any, ...]]()
     for row in (*mended[:10], *rows[:: len(rows) // 10]):
         found = evidence_of(started, ZONE_DEMAND, row)
@@ -113,6 +119,19 @@ def assert_evidence(world: Settings, started: Worker) -> None:
             assert record["added"] == (place in added)
             seen.add(place)
     assert seen & added
+    assert_made_up_cursors_are_refused(started, next(row for row in rows if row["count"] > 1))
+
+
+def assert_made_up_cursors_are_refused(started: Worker, row: dict[str, Any]) -> None:
+    asked = {"zone": row["group"]["zone"], "from": row["window"]["start"]}
+    told, _ = asked_row(ZONE_DEMAND, MultiDict({name: str(value) for name, value in asked.items()}))
+    address = f"/v1/views/{ZONE_DEMAND.name}/evidence"
+    page = started.get(address, **asked, limit=1).json()
+    cursor = decode(ZONE_DEMAND, told, page["meta"]["next_cursor"])
+    ahead = tuple(offset + 1 for offset in cursor.position)
+    for made_up in ({"position": ahead}, {"position": ahead[1:]}, {"wanted": cursor.wanted | {900: 1}}):
+        refused = started.get(address, **asked, cursor=encode(cursor.model_copy(update=made_up)))
+        assert (refused.status_code, refused.json()["type"]) == (400, "urn:flagfall:problem:bad-cursor"), refused.text
 
 
 def reconciled(world: Settings, started: Worker, output: Path) -> dict[str, Any]:

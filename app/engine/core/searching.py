@@ -8,7 +8,7 @@ without a record is known.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -17,8 +17,9 @@ from app.codecs.avro.strict import StrictDecoder, Unreadable
 from app.domain.advance import Advance
 from app.domain.contribution import contribution
 from app.domain.event_time import NO_WATERMARK
+from app.domain.fingerprint import Origin, mix, pack
 from app.domain.records import Record
-from app.domain.rows import Cells, merge_rows
+from app.domain.rows import COUNT_AT, FINGERPRINT_AT, Cells, merge_rows
 from app.domain.rules.epochs import GraceEpoch, SkewEpoch, epoch_at, seen_us
 from app.domain.view import View
 from app.engine.core.batch import Batch
@@ -90,23 +91,43 @@ def take(
     """The row's records, `most` of them at most, in a batch that begins where `search.next` does."""
     span = search.next
     assert span is not None
-    batch = of_one_skew(batch.until(span.to_offset), judged.skews)
+    batch = batch.until(span.to_offset)
+    if span.is_added:
+        return _took(view, search, _as_they_are(view, batch, schemas), None)
+    batch = of_one_skew(batch, judged.skews)
     again = read_again(definition, batch, judged.skews, span.watermark_us, judged.advances, schemas)
     offsets = batch.offsets[again.usable.index]
-    at = range(len(offsets))
-    if not span.is_added:
-        at = belonging(view, search.asked, seen_then(view, judged.graces, again.usable, offsets)).tolist()
+    at = belonging(view, search.asked, seen_then(view, judged.graces, again.usable, offsets)).tolist()
     rest = span._replace(from_offset=batch.next_offset, watermark_us=again.watermark_us)
+    most = min(most, search.wanted[span.partition])  # a log that has lost its beginning takes late ones for others
     if len(at) > most:
         at = at[:most]
         last = at[-1]
         rest = span._replace(from_offset=int(offsets[last]) + 1, watermark_us=int(again.usable.watermarks_us[last]))
-    records = _decoded(view, batch, again.usable.index[list(at)].tolist(), schemas)
+    records = _as_they_are(view, batch, schemas, again.usable.index[list(at)].tolist())
     is_over = rest.from_offset >= rest.to_offset or _is_closed(view, search.asked, judged, rest)
+    return _took(view, search, records, None if is_over else rest)
+
+
+def _took(view: View, search: Search, records: list[Record], rest: SearchSpan | None) -> SearchStep:
+    """`rest`: what is left of the span that was read."""
+    span = search.next
+    assert span is not None
     wanted = dict(search.wanted) | {span.partition: search.wanted[span.partition] - len(records)}
-    found = merge_rows(view, [search.found, *(contribution(view, record) for record in records)])
+    found = merge_rows(view, [search.found, *(_contribution(view, record) for record in records)])
     spans = search.without(span).spans
-    return SearchStep(records, replace(search, spans=spans if is_over else (rest, *spans), wanted=wanted, found=found))
+    left = spans if rest is None else (rest, *spans)
+    return SearchStep(records, replace(search, spans=left, wanted=wanted, found=found))
+
+
+def _contribution(view: View, record: Record) -> Cells:
+    """What the record gives to its row; its place alone where its values are not known."""
+    if record.values:
+        return contribution(view, record)
+    cells = list(view.neutral)
+    cells[COUNT_AT] = 1
+    cells[FINGERPRINT_AT] = mix(pack(Origin(view.source.topic(record.topic).number, record.partition, record.offset)))
+    return tuple(cells)
 
 
 def _is_closed(view: View, asked: RowAsked, judged: JudgedBy, rest: SearchSpan) -> bool:
@@ -118,11 +139,12 @@ def _is_closed(view: View, asked: RowAsked, judged: JudgedBy, rest: SearchSpan) 
     return seen != NO_WATERMARK and seen >= asked.end_us + view.grace_us
 
 
-def _decoded(view: View, batch: Batch, at: Sequence[int], schemas: Schemas) -> list[Record]:
+def _as_they_are(view: View, batch: Batch, schemas: Schemas, at: Iterable[int] | None = None) -> list[Record]:
+    """Records of the batch, without values where their bytes cannot be read: they were mended before they were fed."""
     decoder, records = StrictDecoder(view.source.columns), []
-    for index in at:
+    for index in range(len(batch)) if at is None else at:
         values = decoder.decode(batch.values[index], schemas)
-        assert not isinstance(values, Unreadable), values  # it was usable
         offset, timestamp_ms = int(batch.offsets[index]), int(batch.timestamps_ms[index])
-        records.append(Record(batch.topic, batch.partition, offset, timestamp_ms, values))
+        known = {} if isinstance(values, Unreadable) else values
+        records.append(Record(batch.topic, batch.partition, offset, timestamp_ms, known))
     return records

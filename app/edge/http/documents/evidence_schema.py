@@ -19,7 +19,8 @@ _MISSING = record(
         "count": INTEGER,
         "record": nullable(record({"topic": TEXT, "partition": INTEGER, "offset": INTEGER}))
         | {"description": "Where it stood, if it is one."},
-        "logs_begin": by_topic_partition(INTEGER) | {"description": "First offsets of logs that have lost some."},
+        "logs_begin": by_topic_partition(INTEGER)
+        | {"description": "First offsets of logs that have lost what may have been of the row."},
     }
 )
 EVIDENCE = record(
@@ -38,7 +39,10 @@ EVIDENCE = record(
                 | {"description": "Of the records of this page and those before it."},
                 "complete": {"type": "boolean", "description": "Whether nothing is left to be looked at."},
                 "agrees": nullable({"type": "boolean"})
-                | {"description": "Whether the fold of all records is the row, cell by cell; null before the end."},
+                | {
+                    "description": "Whether the fold of all records is the row, cell by cell; null before the end, and "
+                    "where the topics cannot tell any more."
+                },
                 "missing": nullable(_MISSING) | {"description": "What could not be found."},
                 "offsets_read": INTEGER,
                 "next_cursor": nullable(TEXT),

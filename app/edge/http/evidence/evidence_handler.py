@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Set
 from dataclasses import replace
 from typing import Any
 
 from aiohttp import web
 
-from app.domain.fingerprint import as_hex, signed, unmix, unpack
+from app.domain.fingerprint import as_hex
 from app.domain.records import Place, Record, TopicPartition
 from app.domain.rows import COUNT_AT, FINGERPRINT_AT, RowKey
 from app.domain.source import Kind
@@ -18,6 +17,7 @@ from app.edge.http.context import edge_of
 from app.edge.http.evidence.asked_row import DEFAULT_RECORDS, MAX_RECORDS, ToldRow, asked_row, told_row
 from app.edge.http.evidence.looking import Looking
 from app.edge.http.evidence.search_cursors import SearchCursor, decode, encode
+from app.edge.http.evidence.verdict import missing, verdict
 from app.edge.http.problems import Problem
 from app.edge.http.query.instants import to_iso
 from app.edge.http.query.parameters import one, whole_number
@@ -33,7 +33,7 @@ from app.engine.drive.kafka.row_search import CoveredInput, RowSearch, Rulings
 
 async def show_evidence(request: web.Request) -> web.Response:
     """A page of the row's records, and what is known of all of them so far."""
-    edge, asked_at_seconds = edge_of(request), time.monotonic()
+    edge = edge_of(request)
     view = edge.view(request.match_info["view"])
     asked, query = asked_row(view, request.query)
     limit = whole_number(request.query, "limit", MAX_RECORDS) or DEFAULT_RECORDS
@@ -45,10 +45,10 @@ async def show_evidence(request: web.Request) -> web.Response:
     if cursor is None:
         cursor = _begun(view, told_row(view, asked, query, gathered), gathered)
     async with edge.searching:
-        rulings = await searcher.rulings(view, _covered(gathered, cursor.position))
-        looking = Looking(searcher, edge.long_work, view, rulings, limit=limit, asked_at_seconds=asked_at_seconds)
+        rulings = await searcher.rulings(view, _covered(gathered, cursor))
+        looking = Looking(searcher, edge.long_work, view, rulings, limit=limit)
         cursor = cursor.going_on(await _looked(looking, searcher, view, cursor, rulings))
-        begins = await searcher.log_starts(rulings.covered) if _is_short(cursor) else {}
+        told = await verdict(searcher, looking, view, cursor, rulings)
     names, closed_to_us = edge.names, gathered.closed_to_us
     return json_response(
         {
@@ -59,11 +59,11 @@ async def show_evidence(request: web.Request) -> web.Response:
                 "row": _row(view, query, cursor, closed_to_us, names),
                 "position": {str(place): at.next_offset for place, at in rulings.covered.items()},
                 "found": {"count": cursor.found[COUNT_AT], "fingerprint": as_hex(cursor.found[FINGERPRINT_AT])},
-                "complete": _is_complete(cursor),
-                "agrees": cursor.found == cursor.row if _is_complete(cursor) else None,
-                "missing": _missing(view, cursor, begins) if _is_short(cursor) else None,
+                "complete": cursor.is_complete,
+                "agrees": told.agrees,
+                "missing": missing(view, cursor, told.lost) if cursor.is_short else None,
                 "offsets_read": looking.offsets,
-                "next_cursor": None if _is_complete(cursor) else encode(cursor),
+                "next_cursor": None if cursor.is_complete else encode(cursor),
             },
         }
     )
@@ -101,24 +101,16 @@ def _inputs(gathered: Gathered) -> list[tuple[TopicPartition, InputState]]:
     return sorted(((TopicPartition(topic, p), state) for p, topic, state in inputs), key=lambda told: told[0])
 
 
-def _covered(gathered: Gathered, position: Sequence[int]) -> dict[TopicPartition, CoveredInput]:
+def _covered(gathered: Gathered, cursor: SearchCursor) -> dict[TopicPartition, CoveredInput]:
     """What tasks had read when the row was told, with the rules of now: what had been judged stays so."""
-    inputs = _inputs(gathered)
-    if len(inputs) != len(position):
-        raise Problem("bad-cursor", "There are other topic-partitions than before; start again without a cursor.")
+    inputs, offsets = _inputs(gathered), cursor.position
+    is_known = len(inputs) == len(offsets) and gathered.parts.keys() >= cursor.wanted.keys()
+    if not is_known or any(state.next_offset < at for (_, state), at in zip(inputs, offsets, strict=True)):
+        raise Problem("bad-cursor", "It names other offsets than there are now; start again without a cursor.")
     return {
         place: CoveredInput(offset, state.skews, state.graces)
-        for (place, state), offset in zip(inputs, position, strict=True)
+        for (place, state), offset in zip(inputs, offsets, strict=True)
     }
-
-
-def _is_complete(cursor: SearchCursor) -> bool:
-    """Whether nothing is left to be looked at."""
-    return cursor.at is None
-
-
-def _is_short(cursor: SearchCursor) -> bool:
-    return _is_complete(cursor) and any(cursor.wanted.values())
 
 
 def _row(view: View, query: RowsQuery, cursor: SearchCursor, closed_to_us: int, names: Names) -> dict[str, Any]:
@@ -128,22 +120,6 @@ def _row(view: View, query: RowsQuery, cursor: SearchCursor, closed_to_us: int, 
         window_us = cursor.end_us - cursor.start_us
     key = RowKey(cursor.start_us, cursor.group)
     return row_document(replace(query, window_us=window_us), key, list(cursor.row), closed_to_us, names)
-
-
-def _missing(view: View, cursor: SearchCursor, begins: Mapping[TopicPartition, int]) -> dict[str, Any]:
-    """What could not be found: how many records, the one if it is one, and where logs begin, if that is why."""
-    count = sum(cursor.wanted.values())
-    told: dict[str, Any] = {
-        "count": count,
-        "record": None,
-        "logs_begin": {str(place): at for place, at in sorted(begins.items()) if at},
-    }
-    if count == 1:
-        number, partition, offset = unpack(unmix(signed(cursor.row[FINGERPRINT_AT] - cursor.found[FINGERPRINT_AT])))
-        topics = {topic.number: topic.name for topic in view.source.topics}
-        if number in topics and partition in cursor.wanted:
-            told["record"] = {"topic": topics[number], "partition": partition, "offset": offset}
-    return told
 
 
 def record_document(view: View, record: Record, added: Set[Place]) -> dict[str, Any]:

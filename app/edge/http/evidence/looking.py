@@ -15,14 +15,12 @@ from app.engine.drive.kafka.row_search import RowSearch, Rulings
 
 MOST_OFFSETS = 1_000_000
 MOST_SECONDS = 5.0
-"""For one page, since it was asked for; then it says how far it has come."""
+"""For one page, since it began to read; then it says how far it has come, one step at least."""
 
 
 class Looking:
-    """`limit` records at most are found; those in `added` were brought in by corrections.
-
-    `asked_at_seconds`: when the page was asked for (monotonic clock).
-    """
+    """`limit` records at most are found; those in `added` were brought in by corrections. The time that it may take
+    begins here."""
 
     def __init__(
         self,
@@ -32,10 +30,9 @@ class Looking:
         rulings: Rulings,
         *,
         limit: int,
-        asked_at_seconds: float,
     ) -> None:
         self._searcher, self._work, self._view, self._rulings = searcher, work, view, rulings
-        self._limit, self._until_seconds = limit, asked_at_seconds + MOST_SECONDS
+        self._limit, self._until_seconds = limit, time.monotonic() + MOST_SECONDS
         self.records: list[Record] = []
         self.added: set[Place] = set()
         self.offsets = 0
@@ -69,8 +66,8 @@ class Looking:
 
     @property
     def _has_room(self) -> bool:
-        is_in_time = self.offsets < MOST_OFFSETS and time.monotonic() < self._until_seconds
-        return len(self.records) < self._limit and is_in_time
+        goes_on = self.offsets < MOST_OFFSETS and time.monotonic() < self._until_seconds
+        return len(self.records) < self._limit and (goes_on or not self.offsets)
 
 
 def _is_of(view: View, asked: RowAsked, correction: Correction) -> bool:

@@ -43,13 +43,23 @@ class SearchCursor(BaseModel):
     group: tuple[Cell | str | None, ...]
     row: tuple[Cell, ...]
     position: tuple[Offset, ...]
-    wanted: dict[Partition, Cell]
+    wanted: dict[Partition, Offset]
     found: tuple[Cell, ...]
     at: tuple[str, Partition, Offset, Offset, Cell, bool] | None = None
 
     @property
     def asked(self) -> RowAsked:
         return RowAsked(self.start_us, self.end_us, self.group)
+
+    @property
+    def is_complete(self) -> bool:
+        """Behind the beginning: whether nothing is left to be looked at."""
+        return self.at is None
+
+    @property
+    def is_short(self) -> bool:
+        """Whether records are missing, though all was looked at."""
+        return self.is_complete and any(self.wanted.values())
 
     @property
     def is_adding(self) -> bool:

@@ -42,14 +42,19 @@ class Rereader:
         return await self.between(place, stretch.from_offset, stretch.to_offset)
 
     async def between(self, place: TopicPartition, from_offset: int, to_offset: int) -> Batch:
+        """These offsets, or their first part, as they were read first: what was refused then is empty. The log must
+        have them."""
+        batch = await self.as_they_stand(place, from_offset, to_offset)
+        refused = await self._refused_then.of(place)
+        return batch.emptied(refused) if refused else batch
+
+    async def as_they_stand(self, place: TopicPartition, from_offset: int, to_offset: int) -> Batch:
         """These offsets, or their first part; the log must have them."""
         until = min(to_offset, from_offset + STRETCH_OFFSETS)
         batches: list[Batch] = []
         client, partition = self._connections.client, place.partition
         await read_to_end(client, place.topic, {partition: from_offset}, {partition: until}, batches.append)
-        batch = Batch.joined(batches).until(until)
-        refused = await self._refused_then.of(place)
-        return batch.emptied(refused) if refused else batch
+        return Batch.joined(batches).until(until)
 
     async def _check_start(self, place: TopicPartition, from_offset: int) -> None:
         start = (await asyncio.to_thread(self._connections.cluster.log_starts, [place]))[place]

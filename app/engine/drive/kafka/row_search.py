@@ -63,8 +63,7 @@ class RowSearch:
         Those whose instant is ahead of what they reported may stand before.
         """
         places = sorted(place for place in rulings.covered if wanted.get(place.partition))
-        starts = await self.log_starts(places)
-        likely = starts if asked.start_us is None else await self._since(view, asked.start_us, rulings, places)
+        starts, likely = await self._bounds(view, asked, rulings, places)
         ahead, before = list[SearchSpan](), list[SearchSpan]()
         for place in places:
             end = rulings.covered[place].next_offset
@@ -73,6 +72,29 @@ class RowSearch:
                 if begin < to:
                     spans.append(SearchSpan(*place, begin, to, _raised_to(rulings.of(place), begin)))
         return [*ahead, *before]
+
+    async def lost(
+        self, view: View, asked: RowAsked, rulings: Rulings, partitions: Iterable[int], *, is_short: bool
+    ) -> dict[TopicPartition, int]:
+        """Where logs of these tasks begin that have lost what may have been of the row, or may have made records late
+        for it.
+
+        `is_short`: records are missing, which may have told of an instant ahead of what they reported.
+        """
+        partitions = set(partitions)
+        places = sorted(place for place in rulings.covered if place.partition in partitions)
+        starts, likely = await self._bounds(view, asked, rulings, places)
+        anywhere = is_short and view.window.column != view.source.reported_at
+        return {
+            place: starts[place] for place in places if starts[place] and (anywhere or likely[place] <= starts[place])
+        }
+
+    async def _bounds(
+        self, view: View, asked: RowAsked, rulings: Rulings, places: Sequence[TopicPartition]
+    ) -> tuple[Mapping[TopicPartition, int], Mapping[TopicPartition, int]]:
+        """Where each log begins, and where the row's records should."""
+        starts = await self.log_starts(places)
+        return starts, starts if asked.start_us is None else await self._since(view, asked.start_us, rulings, places)
 
     async def _since(
         self, view: View, start_us: int, rulings: Rulings, places: Iterable[TopicPartition]
@@ -93,7 +115,8 @@ class RowSearch:
         begin = max(span.from_offset, (await self.log_starts([place]))[place])
         if begin >= span.to_offset:
             return None
-        batch = await self._rereader.between(place, begin, span.to_offset)
+        read = self._rereader.as_they_stand if span.is_added else self._rereader.between
+        batch = await read(place, begin, span.to_offset)
         return batch, await self._connections.schemas.having(set(batch.packed.schema_ids))
 
     async def log_starts(self, places: Iterable[TopicPartition]) -> dict[TopicPartition, int]:

@@ -111,6 +111,7 @@ def test_a_cursor_goes_on_with_the_search_that_it_was_made_of() -> None:
         encode(cursor_of(at=None)),
         encode(cursor_of(at=("rides.yellow", 5, 2, 7, 0, False))),
         encode(cursor_of(wanted={0: 1 << 70})),
+        encode(cursor_of(wanted={0: -1})),
         encode(cursor_of(layout=2)),
     ],
 )
