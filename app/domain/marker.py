@@ -105,8 +105,7 @@ class ViewPosition:
     have left the table. `built` is there while `state` is not LIVE: the view covers what lies below it. `graces`: by
     which grace records of each topic were judged. `corrected_from`: the first offset of the corrections that the view
     has taken; those below were taken by what it was before it began anew. `corrections_again`: where the outcomes of
-    corrections stand in their topic that are to be folded in again, once all is built. `former_names`: what it was
-    called, which its corrections may name.
+    corrections stand in their topic that are to be folded in again, once all is built.
     """
 
     number: int
@@ -120,11 +119,6 @@ class ViewPosition:
     graces: dict[str, tuple[GraceEpoch, ...]] = field(default_factory=dict)
     corrected_from: int = 0
     corrections_again: OffsetRange | None = None
-    former_names: tuple[str, ...] = ()
-
-    def called(self, name: str) -> frozenset[str]:
-        """All names that the view has had, with the one that it has."""
-        return frozenset({name, *self.former_names})
 
 
 @dataclass(frozen=True, slots=True)

@@ -114,11 +114,13 @@ class View:
 
     @cached_property
     def version(self) -> str:
-        """Eight hex digits over all that can change its rows; a changed view is another version (rule 13).
+        """Eight hex digits over its number and all that can change its rows; changed, it is another version (rule 13).
 
-        Grace and skew are not in it: they may change while the view goes on (`app.domain.rules.epochs`).
+        It tells views apart wherever their names do not, as they may change: so may grace and skew while the view goes
+        on (`app.domain.rules.epochs`), and how long its rows are kept.
         """
         described = {
+            "number": self.number,
             "source": self.source.number,
             "groups": [asdict(group) for group in self.groups],
             "window": [type(self.window).__name__, self.window.meaning()],

@@ -65,13 +65,11 @@ class Corrections:
         ends = {cut.partition: _next_offset(cut, self.told.topic) for cut in self.cuts}
         positions = {cut.partition: cut.marker.views[self.view.name] for cut in self.cuts}
         starts = {partition: position.corrected_from for partition, position in positions.items()}
-        names = {partition: position.called(self.view.name) for partition, position in positions.items()}
         return [
             Applied(one.partition, one.offset, one.correction)
             for one in self.told.outcomes
             if one.why is None
             and starts.get(one.partition, 0) <= one.offset < ends.get(one.partition, 0)
-            and one.correction.view in names.get(one.partition, ())
             and _is_of(self.view, one)
         ]
 

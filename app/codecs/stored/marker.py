@@ -110,10 +110,8 @@ def _view(told: dict[str, Any]) -> ViewPosition:
     graces = {topic: tuple(GraceEpoch(**e) for e in epochs) for topic, epochs in told.pop("graces", {}).items()}
     again = told.pop("corrections_again", None)
     again = None if again is None else OffsetRange(**again)
-    former_names = tuple(told.pop("former_names", ()))
-    return ViewPosition(
-        built=built, graces=graces, corrections_again=again, former_names=former_names, **_position(told)
-    )
+    told.pop("former_names", None)  # markers of layout 8 had it for a while
+    return ViewPosition(built=built, graces=graces, corrections_again=again, **_position(told))
 
 
 def _position(told: dict[str, Any]) -> dict[str, Any]:

@@ -74,7 +74,7 @@ def cost(
 
 def _contributions(view: View, refused: Iterable[RefusedRecord], schemas: Schemas) -> Iterator[Totals]:
     """What the records that this version refused would have added, each once."""
-    records = {r.place: r for r in refused if r.views.get(view.name) == view.version}
+    records = {r.place: r for r in refused if view.version in r.views.values()}
     for one in records.values():
         record = usable(view.source, one, schemas)
         if isinstance(record, Record):

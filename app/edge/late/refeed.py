@@ -135,16 +135,14 @@ def _by_place(refused: Iterable[RefusedRecord]) -> dict[Place, list[RefusedRecor
 
 
 def views_wanted(found: Sequence[RefusedRecord], views: Sequence[View]) -> Iterator[tuple[str, str | None]]:
-    """Names of the views that the record may be added to; of others that it was late for, why it may not."""
+    """Names of the views that the record may be added to, whatever they were called then; of others that it was late
+    for, why it may not."""
     if found[0].reason != LATE:
         yield from ((view.name, None) for view in views)
         return
-    late_for = {(name, version) for record in found for name, version in record.views.items()}
-    versions = {view.name: view.version for view in views}
-    for name in sorted({name for name, _ in late_for}):
-        if name not in versions:
-            yield name, Refusal.NO_SUCH_VIEW
-        elif (name, versions[name]) in late_for:
-            yield name, None
-        else:
-            yield name, Refusal.OTHER_VERSION
+    names = {view.version: view.name for view in views}
+    late_for = [told for record in found for told in record.views.items()]
+    mine = {names[version] for _, version in late_for if version in names}
+    yield from ((name, None) for name in sorted(mine))
+    for name in sorted({name for name, version in late_for if version not in names} - mine):
+        yield name, Refusal.OTHER_VERSION if name in names.values() else Refusal.NO_SUCH_VIEW

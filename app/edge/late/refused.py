@@ -52,7 +52,8 @@ class Selection:
     """Which refused records are meant; what is empty or None leaves all in.
 
     A reason without its column (`out_of_bounds`) stands for all columns. `offsets` and `times_ms` (Kafka's own
-    timestamps) are half-open, None for no end. Records of the quarantine were refused by no view.
+    timestamps) are half-open, None for no end. Records of the quarantine were refused by no view. `versions`: those of
+    the views that are meant, which may have been called otherwise.
     """
 
     reasons: frozenset[str] = frozenset()
@@ -62,18 +63,22 @@ class Selection:
     offsets: tuple[int | None, int | None] = (None, None)
     times_ms: tuple[int | None, int | None] = (None, None)
     places: frozenset[Place] = field(default=frozenset())
+    versions: frozenset[str] = frozenset()
 
     def takes(self, record: RefusedRecord) -> bool:
         place = record.place
         return (
             (not self.reasons or bool({record.reason, record.reason.partition(":")[0]} & self.reasons))
-            and (not self.views or record.reason != LATE or not self.views.isdisjoint(record.views))
+            and (not self.views or record.reason != LATE or self._means_one_of(record.views))
             and (not self.topics or place.topic in self.topics)
             and (not self.partitions or place.partition in self.partitions)
             and (not self.places or place in self.places)
             and _inside(place.offset, self.offsets)
             and _inside(record.timestamp_ms, self.times_ms)
         )
+
+    def _means_one_of(self, views: Mapping[str, str]) -> bool:
+        return not self.views.isdisjoint(views) or not self.versions.isdisjoint(views.values())
 
 
 class RefusedLog:

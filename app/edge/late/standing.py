@@ -40,7 +40,7 @@ class Outcomes:
         self._told_in = names.corrected_topic(settings.app_id)
         self._next = defaultdict[int, int](lambda: OFFSET_BEGINNING)
         self._judged = defaultdict[int, list[int]](list)
-        self._added = defaultdict[tuple[int, str, str], dict[Place, int]](dict)
+        self._added = defaultdict[tuple[int, str], dict[Place, int]](dict)
 
     def new(self, partition: int) -> Iterator[CorrectionOutcome]:
         """What was told of one task's corrections since the last look."""
@@ -64,14 +64,14 @@ class Outcomes:
                 f"{judged.decoded}: it cannot be known which records were added. Outcomes must be kept for ever"
             )
         position = marker.views[view.name]
-        added = [self._added[marker.partition, name, view.version] for name in position.called(view.name)]
-        return frozenset(p for one in added for p, offset in one.items() if offset >= position.corrected_from)
+        added = self._added[marker.partition, view.version]
+        return frozenset(place for place, offset in added.items() if offset >= position.corrected_from)
 
     def _note(self, outcome: CorrectionOutcome) -> None:
         self._judged[outcome.partition].append(outcome.offset)
         if outcome.why is None:
             correction = outcome.correction
-            added = self._added[outcome.partition, correction.view, correction.version]
+            added = self._added[outcome.partition, correction.version]
             added.update(dict.fromkeys(correction.adds, outcome.offset))
 
 

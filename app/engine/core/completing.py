@@ -81,25 +81,14 @@ def completed(
 
 
 def as_called_now(definition: TaskDefinition, marker: Marker) -> Marker:
-    """The marker with declared views under the names that they have now, as their rows tell them; without those whose
-    names they have taken."""
+    """The marker with declared views under the names that they have now, as their rows tell them; those whose names
+    they have taken are under what tells their rows apart."""
     declared = {former_key(view.number, view.version): view.name for view in definition.views}
-    stay, closed = dict[str, ViewPosition](), dict(marker.closed_before)
+    views = dict[str, ViewPosition]()
     for name, position in marker.views.items():
         key = former_key(position.number, position.version)
-        if key in declared:
-            stay[declared[key]] = _renamed(position, name, declared[key])
-        elif name not in definition.by_name:
-            stay[name] = position
-        elif position.closed_to_us is not None:
-            closed[key] = position.closed_to_us
-    return replace(marker, views=stay, closed_before=closed)
-
-
-def _renamed(position: ViewPosition, was: str, name: str) -> ViewPosition:
-    if was in (name, *position.former_names):
-        return position
-    return replace(position, former_names=(*position.former_names, was))
+        views[declared.get(key, key if name in definition.by_name else name)] = position
+    return replace(marker, views=views)
 
 
 def _held(definition: TaskDefinition, topic: str, position: InputPosition) -> InputPosition:
@@ -154,7 +143,6 @@ def begun_again(
         graces=graces,
         corrected_from=corrected_from,
         corrections_again=again,
-        former_names=position.former_names,
     )
 
 

@@ -87,6 +87,11 @@ class TaskDefinition:
     def by_name(self) -> Mapping[str, View]:
         return {view.name: view for view in self.views}
 
+    @cached_property
+    def by_version(self) -> Mapping[str, View]:
+        """As what is to last names them: names may change."""
+        return {view.version: view for view in self.views}
+
     def version_of(self, name: str) -> str:
         """The version of the view, join or alert of that name."""
         return self._versions[name]

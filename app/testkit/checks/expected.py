@@ -158,8 +158,8 @@ class ExpectedView:
         """All rows, with these outcomes' corrections applied; none of them may expire or change any more."""
         rows = dict(self.folded.rows[self._expected.marker.partition])
         for outcome in outcomes:
-            told = outcome.correction.view, outcome.correction.version
-            if told == (self.view.name, self.view.version) and outcome.why is None and self._is_own(outcome):
+            is_of_view = outcome.correction.version == self.view.version
+            if is_of_view and outcome.why is None and self._is_own(outcome):
                 rows.pop(outcome.correction.key, None)
                 if outcome.correction.row is not None:
                     rows[outcome.correction.key] = outcome.correction.row

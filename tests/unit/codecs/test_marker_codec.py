@@ -65,10 +65,9 @@ STORED_5 = (
 )
 STORED_6 = STORED_5.replace(b'"layout":5', b'"layout":6')
 STORED_7 = STORED_6.replace(b'"layout":6', b'"layout":7')
-STORED = STORED_7.replace(b'"layout":7', b'"layout":8').replace(
-    b'"corrections_again":null', b'"corrections_again":null,"former_names":[]'
-)
-FORMER = [STORED_1, STORED_2, STORED_3, STORED_4, STORED_5, STORED_6, STORED_7]
+STORED = STORED_7.replace(b'"layout":7', b'"layout":8')
+STORED_8_WITH_NAMES = STORED.replace(b'"corrections_again":null', b'"corrections_again":null,"former_names":[]')
+FORMER = [STORED_1, STORED_2, STORED_3, STORED_4, STORED_5, STORED_6, STORED_7, STORED_8_WITH_NAMES]
 MARKER = Marker(
     application="flagfall",
     source=1,
@@ -104,7 +103,6 @@ VIEWS = st.builds(
     st.dictionaries(NAMES, GRACES, max_size=2),
     NUMBERS,
     st.none() | st.builds(OffsetRange, NUMBERS, NUMBERS),
-    st.lists(NAMES, max_size=2).map(tuple),
 )
 JOINS = st.builds(
     JoinPosition,

@@ -21,6 +21,7 @@ from app.edge.late.corrector import APPLIED, NOT_SENT, UNANSWERED, Corrector, Ju
 from app.edge.late.mending import NO_SOURCE, Mended, NotMended, Reader, read_mended, usable, values_of
 from app.edge.late.originals import Originals
 from app.edge.late.refeed import LEFT, RecordOutcome, Refeeding, views_wanted
+from app.edge.late.refused import Selection
 from app.edge.late.standing import Outcomes
 from app.rides.lifecycle.sources import FARES
 from app.rides.ride import RIDES
@@ -102,6 +103,10 @@ def test_only_the_version_that_refused_a_record_gets_it_back() -> None:
         VENDOR_TRIPS.name: None,
     }
     assert dict(views_wanted([other, refused()], VIEWS))[ZONE_DEMAND.name] is None
+    renamed = replace(ZONE_DEMAND, name="other")
+    assert dict(views_wanted([refused()], [renamed])) == {"other": None}
+    assert Selection(views=frozenset({"other"}), versions=frozenset({renamed.version})).takes(refused())
+    assert not Selection(views=frozenset({"other"})).takes(refused())
     assert dict(views_wanted([refused("too_short")], VIEWS)) == {view.name: None for view in VIEWS}
 
 

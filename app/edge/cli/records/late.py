@@ -113,7 +113,8 @@ def refeed(
     settings = load_settings(bootstrap_server)
     catalogue = _catalogue_with(settings, views)
     mended = read_mended(file, catalogue.by_topic) if file else {}
-    selection = selection_of(views=views, **asked, places=frozenset(mended))
+    versions = frozenset(view.version for view in catalogue.views if view.name in views)
+    selection = selection_of(views=views, **asked, places=frozenset(mended), versions=versions)
     url = worker_url or settings.worker.local_url
     run = Refeeding(settings, catalogue, url, wait_seconds, dry=dry_run)
     refused = list(_read(settings, selection, quiet=as_json))
@@ -161,7 +162,11 @@ def cost(*, views: tuple[str, ...], worker_url: str | None, bootstrap_server: st
     schemas = RegistrySchemas(Registry(settings))
     chosen = [v for v in catalogue.views if (v.name in views if views else v.window.ends)]
     tasks = {view: [task(url, view, p) for p in range(settings.topics.partitions)] for view in chosen}
-    selection = Selection(reasons=frozenset({LATE}), views=frozenset(view.name for view in chosen))
+    selection = Selection(
+        reasons=frozenset({LATE}),
+        views=frozenset(view.name for view in chosen),
+        versions=frozenset(view.version for view in chosen),
+    )
     late, whole = list(_read(settings, selection, quiet=as_json)), Originals(settings.kafka)
     costs = [
         cost_of(view, of_view, outcomes[view.source.name], map(whole, late), schemas) for view, of_view in tasks.items()

@@ -30,7 +30,7 @@ from app.engine.core.task_state import RowsChanged
 
 
 class _Place(NamedTuple):
-    view: str
+    version: str
     key: RowKey
 
 
@@ -45,10 +45,10 @@ def take_corrections(draft: Draft, batch: Batch) -> list[int]:
             continue
         why = _judged(draft, correction, now)
         if why is None:
-            now[_Place(correction.view, correction.key)] = correction.row
+            now[_Place(correction.version, correction.key)] = correction.row
         draft.outputs.append(_outcome(draft, batch, i, why))
     for place, row in now.items():
-        view = draft.definition.by_name[place.view]
+        view = draft.definition.by_version[place.version]
         before = _stored(draft, view, place.key)
         _set(draft, view, place.key, row)
         if draft.definition.is_closed_by_merging(view):
@@ -74,7 +74,6 @@ def correct_again(draft: Draft, batch: Batch) -> None:
             for one in outcomes
             if one.why is None
             and (one.topic, one.correction.version) == (corrections, view.version)
-            and one.correction.view in position.called(view.name)
             and position.corrected_from <= one.offset
         ]
         if _fold_again(draft, view, applied):
@@ -97,11 +96,9 @@ def _fold_again(draft: Draft, view: View, applied: Sequence[Applied]) -> bool:
 
 
 def _judged(draft: Draft, correction: Correction, now: dict[_Place, Cells | None]) -> Refusal | None:
-    view = draft.definition.by_name.get(correction.view)
+    view = draft.definition.by_version.get(correction.version)  # whatever it was called then
     if view is None:
-        return Refusal.NO_SUCH_VIEW
-    if correction.version != view.version:
-        return Refusal.OTHER_VERSION
+        return Refusal.OTHER_VERSION if correction.view in draft.definition.by_name else Refusal.NO_SUCH_VIEW
     if draft.marker.views[view.name].state != LIVE:
         return Refusal.NOT_LIVE
     if not fits(view, correction):
@@ -110,7 +107,7 @@ def _judged(draft: Draft, correction: Correction, now: dict[_Place, Cells | None
         return Refusal.MISCOUNTED
     if view.window.merges and draft.definition.is_closed_by_merging(view):
         return Refusal.MERGING  # what was told of the row, and sent, would be another's
-    place = _Place(view.name, correction.key)
+    place = _Place(view.version, correction.key)
     stored = now[place] if place in now else _stored(draft, view, correction.key)
     return why_not_applied(
         view, correction, stored, lowest_seen_us(view, draft.marker), draft.marker.views[view.name].expired_to_us
