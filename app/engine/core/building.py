@@ -15,12 +15,13 @@ from app.domain.rules.epochs import SkewEpoch, epoch_at
 from app.domain.view import View
 from app.engine.core.batch import Batch
 from app.engine.core.completing import built_so_far
-from app.engine.core.definition import TaskDefinition
+from app.engine.core.definition import Role, TaskDefinition
 from app.engine.core.draft import Draft
 from app.engine.core.epochs import of_one_skew
 from app.engine.core.records.refusals import late_output
 from app.engine.core.records.usable import Usable, usable_records
 from app.engine.core.results.corrections import correct_again
+from app.engine.core.results.gathering import take_again
 from app.engine.core.views.folding import UsableBatch, fold_views
 
 
@@ -54,14 +55,15 @@ def build_progress(views: Iterable[View], marker: Marker) -> dict[str, tuple[int
     for view in views:
         position = marker.views.get(view.name)
         if position is not None and position.state != LIVE:
-            done = sum(at.next_offset - position.start[topic] for topic, at in position.built.items())
-            there = sum(marker.inputs[topic].next_offset - position.start[topic] for topic in position.built)
+            topics = position.start.keys() & position.built.keys()
+            done = sum(position.built[topic].next_offset - position.start[topic] for topic in topics)
+            there = sum(marker.inputs[topic].next_offset - position.start[topic] for topic in topics)
             progress[view.name] = (done, there)
     return progress
 
 
 def build(draft: Draft, batch: Batch, advances: Sequence[Advance], schemas: Schemas) -> None:
-    """Fold what was read again into the views that wait for just it.
+    """Fold what was read again into the views that wait for just it: records, closings, what became of corrections.
 
     `advances` are all that were written for the batch's topic-partition. A view that has read all that its task has
     read goes live in this transaction. What was quarantined once is not quarantined again; late records are told of,
@@ -70,10 +72,13 @@ def build(draft: Draft, batch: Batch, advances: Sequence[Advance], schemas: Sche
     if batch.topic == names.corrected_topic(draft.application):
         return correct_again(draft, batch)
     read = draft.marker.inputs[batch.topic]
-    batch = of_one_skew(batch.until(read.next_offset), read.skews)
+    batch = batch.until(read.next_offset)
     views = [view for view in draft.definition.views if _waits_for(draft.marker.views[view.name], batch)]
     if not views:
         raise StateError(f"{batch.topic}-{batch.partition}: no view is being built at offset {batch.base_offset}")
+    if draft.definition.roles[batch.topic] == Role.CLOSINGS:
+        return _gather_again(draft, views, batch)
+    batch = of_one_skew(batch, read.skews)
     watermark_us = max(draft.marker.views[view.name].built[batch.topic].watermark_us for view in views)
     again = read_again(draft.definition, batch, read.skews, watermark_us, advances, schemas)
     (late_for,) = fold_views(draft, views, [UsableBatch(batch, again.usable)])
@@ -82,6 +87,13 @@ def build(draft: Draft, batch: Batch, advances: Sequence[Advance], schemas: Sche
     reached = BuildPosition(batch.next_offset, again.watermark_us)
     for view in views:
         draft.move_view(view.name, _moved(draft.marker, view, batch.topic, reached))
+
+
+def _gather_again(draft: Draft, views: Iterable[View], batch: Batch) -> None:
+    """What tasks have closed while this one did not know the views."""
+    for view in views:
+        take_again(draft, view, batch)
+        draft.move_view(view.name, _moved(draft.marker, view, batch.topic, BuildPosition(batch.next_offset)))
 
 
 class ReadAgain(NamedTuple):

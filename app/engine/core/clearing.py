@@ -37,8 +37,9 @@ class BlocksForgotten:
 
 
 def holds(state: TaskState, view: View) -> bool:
-    """Whether there are rows or blocks of the view."""
-    return bool(len(state.views[view.name])) or any(_blocks(state, view))
+    """Whether there are rows or blocks of the view, or what tasks have closed of it."""
+    closed = view.name in state.marks and (len(state.closings[view.name]) or state.marks[view.name])
+    return bool(len(state.views[view.name]) or closed) or any(_blocks(state, view))
 
 
 def clear(draft: Draft, view: View) -> None:

@@ -62,7 +62,7 @@ def completed(
         if topic not in positions:
             raise unknown_topic(topic, marker.partition)
     marker = as_called_now(definition, marker)
-    views = {name: _left(position, positions) for name, position in marker.views.items()}
+    views = {name: _left(position, positions, definition.closings) for name, position in marker.views.items()}
     views |= {v.name: _position(definition, v, marker, positions, inputs, v.name in former) for v in definition.views}
     here = {former_key(view.number, view.version) for view in views.values()}
     closed = {key: to_us for key, to_us in marker.closed_before.items() if key not in here}
@@ -112,6 +112,8 @@ def _position(
 ) -> ViewPosition:
     if goes_on(view, marker):
         known = marker.views[view.name]
+        if not definition.is_closed_by_merging(view):
+            known = replace(known, built={t: at for t, at in known.built.items() if t != definition.closings})
         if known.state == BUILDING:  # where nothing came while it was away, nothing is read again that would end it
             known = built_so_far(known, positions)
         return giving_grace(view, known, positions)
@@ -120,7 +122,11 @@ def _position(
     closed_to_us = marker.closed_before.get(former_key(view.number, view.version))
     declared = ViewPosition(view.number, view.version, closed_to_us=closed_to_us)
     begun = begun_again(declared, starts, 0 if corrections is None else corrections.next_offset)
-    return giving_grace(view, begun if is_former else built_so_far(begun, positions), positions)
+    if not is_former:  # one that was here once has taken what was closed
+        if definition.is_closed_by_merging(view):
+            begun.built[definition.closings] = BuildPosition(inputs[definition.closings].start_offset)
+        begun = built_so_far(begun, positions)
+    return giving_grace(view, begun, positions)
 
 
 def begun_again(
@@ -159,11 +165,13 @@ def is_built(position: ViewPosition, inputs: Mapping[str, InputPosition]) -> boo
     return all(at.next_offset >= inputs[topic].next_offset for topic, at in position.built.items())
 
 
-def _left(position: ViewPosition, inputs: Mapping[str, InputPosition]) -> ViewPosition:
-    """What a release that does not know the view leaves of it."""
+def _left(position: ViewPosition, inputs: Mapping[str, InputPosition], closings: str) -> ViewPosition:
+    """What a release that does not know the view leaves of it: what is closed meanwhile is read again, too."""
     if position.state != LIVE:
         return position
     at = {t: BuildPosition(inputs[t].next_offset, inputs[t].watermark_us) for t in position.start}
+    if closings in inputs:
+        at[closings] = BuildPosition(inputs[closings].next_offset)
     return replace(position, state=BUILDING, built=at)
 
 

@@ -66,13 +66,18 @@ class TaskDefinition:
         roles[self.advance_requests] = Role.ADVANCES
         roles[names.corrections_topic(self.application, self.name)] = Role.CORRECTIONS
         if self.finals:
-            roles[names.closing_topic(self.application, self.name)] = Role.CLOSINGS
+            roles[self.closings] = Role.CLOSINGS
         return roles
 
     @property
     def topics(self) -> tuple[str, ...]:
         """Input topics of a task."""
         return tuple(self.roles)
+
+    @property
+    def closings(self) -> str:
+        """The topic by which tasks tell each other what they have closed."""
+        return names.closing_topic(self.application, self.name)
 
     @property
     def advance_requests(self) -> str:

@@ -47,10 +47,13 @@ def changed_epoch_problems(before: Marker, after: Marker) -> Iterator[str]:
             yield f"{topic}: skews {position.skews} became {told}"
         elif any(epoch.from_offset != position.next_offset for epoch in told[len(position.skews) :]):
             yield f"{topic}: skews {told}, which began at {position.next_offset}"
-    went_on = {name: view for name, view in before.views.items() if after.views[name].version == view.version}
-    for name, view in went_on.items():
+    now = {view.version: view for view in after.views.values()}
+    for name, view in before.views.items():
+        if view.version not in now:
+            yield f"view {name}: nothing is told of {view.version} any more"
+            continue
         for topic, epochs in view.graces.items():
-            later = after.views[name].graces.get(topic, ())
+            later = now[view.version].graces.get(topic, ())
             if later[: len(epochs)] != epochs:
                 yield f"view {name}, {topic}: graces {epochs} became {later}"
             elif any(e.from_offset != _stood_at(view, before.inputs[topic], topic) for e in later[len(epochs) :]):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from app.base import names
 from app.codecs.stored.changelog import encode_rows
 from app.codecs.stored.closings import Mark, as_closed_row_key, encode_mark, mark_key, partition_of
 from app.codecs.stored.row_keys import encode_keys
@@ -37,7 +36,7 @@ def close_windows(draft: Draft, view: View) -> None:
         return
     state = draft.state.views[view.name]
     rows, closed_to_us = kernel_of(view).next_closed(state, position.closed_to_us, telling.to_us, CLOSED_ROWS)
-    topic, count = names.closing_topic(draft.application, draft.definition.name), draft.marker.closing_partitions
+    topic, count = draft.definition.closings, draft.marker.closing_partitions
     keys = encode_keys(view, rows.windows, rows.groups, len(rows))
     for key, value in zip(keys, encode_rows(rows.cells), strict=True):
         draft.outputs.append(Output(topic, as_closed_row_key(key), value, partition=partition_of(view, key, count)))

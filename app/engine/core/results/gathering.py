@@ -27,6 +27,7 @@ from app.codecs.stored.closings import (
 from app.codecs.stored.row_keys import decode_keys, encode_keys, row_prefix
 from app.domain.corrections.revision import NOT_REVISABLE
 from app.domain.errors import LayoutError
+from app.domain.marker import LIVE, ViewPosition
 from app.domain.rows import COUNT_AT
 from app.domain.view import View
 from app.engine.core.batch import Batch
@@ -60,18 +61,47 @@ def take_closings(draft: Draft, batch: Batch) -> int:
 
     Those are of versions not declared here, or changes of finals that are not remembered: these are quarantined.
     """
-    views = {name: draft.definition.by_name[name] for name in draft.definition.finals}
     taken, lost = 0, list[int]()
-    for view in views.values():
-        changes = _changes(view, batch)
-        if view.window.merges:
-            taken += _take_merging_rows(draft, view, batch) + _take_open_rows(draft, view, batch)
-            lost += [change.at for change in changes]
+    for view in (draft.definition.by_name[name] for name in draft.definition.finals):
+        if reads_again(draft.marker.views[view.name], batch.topic):
+            taken += _count(view, batch)
         else:
-            taken += _take_rows(draft, view, batch, changes, lost)
-        taken += _take_marks(draft, view, batch) + len(changes)
-    draft.outputs += [quarantine_output(draft.application, batch, index, NOT_REVISABLE) for index in sorted(lost)]
+            taken += _take(draft, view, batch, lost)
+    _quarantine(draft, batch, lost)
     return len(batch) - taken + len(lost)
+
+
+def take_again(draft: Draft, view: View, batch: Batch) -> None:
+    """As `take_closings`, for a view that was not there when the task read it first."""
+    lost = list[int]()
+    _take(draft, view, batch, lost)
+    _quarantine(draft, batch, lost)
+
+
+def reads_again(position: ViewPosition, topic: str) -> bool:
+    """Whether a view takes what the task reads now when it has come so far itself."""
+    return position.state != LIVE and topic in position.built
+
+
+def _take(draft: Draft, view: View, batch: Batch, lost: list[int]) -> int:
+    """How many records are the view's; those that could not be taken are `lost`."""
+    changes = _changes(view, batch)
+    if view.window.merges:
+        taken = _take_merging_rows(draft, view, batch) + _take_open_rows(draft, view, batch)
+        lost += [change.at for change in changes]
+    else:
+        taken = _take_rows(draft, view, batch, changes, lost)
+    return taken + _take_marks(draft, view, batch) + len(changes)
+
+
+def _count(view: View, batch: Batch) -> int:
+    """How many records are the view's."""
+    heads = [as_closed_row_key(row_prefix(view)), as_final_key(row_prefix(view)), open_head(view), mark_head(view)]
+    return int((Blobs.of(batch.keys).beginning_with(heads) >= 0).sum())
+
+
+def _quarantine(draft: Draft, batch: Batch, lost: Sequence[int]) -> None:
+    draft.outputs += [quarantine_output(draft.application, batch, index, NOT_REVISABLE) for index in sorted(lost)]
 
 
 def _take_rows(draft: Draft, view: View, batch: Batch, changes: Sequence[Change], lost: list[int]) -> int:

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from app.base import names
 from app.codecs.arrays import Int64s
 from app.codecs.stored.closings import as_open_key, decode_open, encode_open, group_in, partition_of
 from app.codecs.stored.row_keys import encode_keys
@@ -71,7 +70,7 @@ def tell_open(draft: Draft, view: View, to_us: int) -> Telling:
     state = draft.state.views[view.name]
     found = kernel_of(view).next_open(state, begun.told_us, begun.to_us, TOLD_ROWS)
     rows, value = state.rows_at(found.slots), encode_open(begun.to_us)
-    topic, count = names.closing_topic(draft.application, draft.definition.name), draft.marker.closing_partitions
+    topic, count = draft.definition.closings, draft.marker.closing_partitions
     for key in encode_keys(view, rows.windows, rows.groups, len(rows)) if len(rows) else ():
         open_key = as_open_key(key, draft.state.partition)
         draft.outputs.append(Output(topic, open_key, value, partition=partition_of(view, key, count)))

@@ -9,7 +9,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from app.base import names
 from app.codecs.stored.changelog import encode_rows
 from app.codecs.stored.closings import Replaced, as_final_key, encode_replaced, partition_of
 from app.codecs.stored.row_keys import decode_keys, encode_keys
@@ -58,7 +57,7 @@ def tell_replaced(draft: Draft, view: View, row_key: bytes, window_start_us: int
     end_us = view.window.window_end(window_start_us)
     if closed_to_us is None or not end_us <= closed_to_us < end_us + view.revisable_us:
         return
-    topic, count = names.closing_topic(draft.application, draft.definition.name), draft.marker.closing_partitions
+    topic, count = draft.definition.closings, draft.marker.closing_partitions
     partition = partition_of(view, row_key, count)
     draft.outputs.append(Output(topic, as_final_key(row_key), encode_replaced(replaced), partition=partition))
 
