@@ -83,7 +83,7 @@ def test_refused_rides_come_back_once_and_the_verdict_is_match(world: Settings, 
             assert outcomes(repeated)[ZONE_DEMAND.name, "left", "already_added"] > 0
         assert corrected(world).total() > 20
         assert counted(world, second) == RIDES_WRITTEN + 1
-        assert_evidence(world, second)
+        assert_evidence(world, second, mended)
         assert second.stop() == 0
 
     finals, lost = revisions(world), (0, 1)
@@ -98,13 +98,14 @@ def test_refused_rides_come_back_once_and_the_verdict_is_match(world: Settings, 
         assert revisions(world) == finals
 
 
-def assert_evidence(world: Settings, started: Worker) -> None:
+def assert_evidence(world: Settings, started: Worker, mended: Path) -> None:
     """Rows are told with their records: those that were re-fed as such, also from one to the next page."""
     corrections = [told for _, told in applied(world)]
     added = {tuple(place) for one in corrections for place in one["adds"]}
     keys = {(one["window_start_us"], *one["group"]) for one in corrections}
-    of_run = Counter(one["run"] for one in corrections)
-    (by_hand,) = ((one["window_start_us"], *one["group"]) for one in corrections if of_run[one["run"]] == 1)
+    (fixed,) = json.loads(mended.read_text())
+    place = [fixed["topic"], fixed["partition"], fixed["offset"]]
+    (by_hand,) = ((one["window_start_us"], *one["group"]) for one in corrections if place in one["adds"])
     rows = started.get(f"/v1/views/{ZONE_DEMAND.name}/rows", limit=10_000).json()["data"]
     mended = [row for row in rows if (to_us(row["window"]["start"]), row["group"]["zone"]) in keys]
     mended.sort(key=lambda row: (to_us(row["window"]["start"]), row["group"]["zone"]) != by_hand)

@@ -152,6 +152,13 @@ def begun_again(
     )
 
 
+def begun_left(position: ViewPosition, inputs: Mapping[str, InputPosition], closings: str) -> ViewPosition:
+    """The view of another task, as a task that has read nothing leaves it to a release that declares it."""
+    start = {topic: inputs[topic].start_offset for topic in position.start}
+    begun = begun_again(replace(position, closed_to_us=None), start, 0)
+    return _left(replace(begun, state=LIVE, built={}), inputs, closings)
+
+
 def built_so_far(position: ViewPosition, inputs: Mapping[str, InputPosition]) -> ViewPosition:
     """A view's position of which nothing is left of what it was: LIVE once it has read again all that the task has
     read, and folded in again what corrected it."""

@@ -57,7 +57,9 @@ def _allowed(
     if position.version != view.version or outcome.offset < position.corrected_from:
         yield outcome.why
         return
-    inputs = {topic: replace(at, next_offset=outcome.at[topic]) for topic, at in marker.inputs.items()}
+    inputs = {
+        topic: replace(at, next_offset=outcome.at.get(topic, at.start_offset)) for topic, at in marker.inputs.items()
+    }
     then = Expected(replace(marker, inputs=inputs), expected.facts, expected.advances)
     stored = then.view(view).corrected(before).get(outcome.correction.key)
     reached = [then.seen_us(view, topic.name) for topic in view.source.topics]

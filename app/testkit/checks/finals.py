@@ -25,7 +25,8 @@ def final_problems(world: World, settled: Settled, view: View) -> Iterator[str]:
     world.workers.tally["finals"] += len(ended)
     world.workers.tally["finals that merged"] += len(ended) if view.window.merges else 0
     told = (json.loads(value) for _, value, _ in written(world, names.finals_topic(view.name)).elements())
-    found = Counter(_final(view, _key_of(view, document), document["cells"], document) for document in told)
+    mine = (document for document in told if document["version"] == view.version)
+    found = Counter(_final(view, _key_of(view, document), document["cells"], document) for document in mine)
     yield from multiset_problems(f"final of {view.name}", finals, found)
 
 

@@ -33,7 +33,8 @@ def output_problems(world: World, settled: Settled) -> Iterator[str]:
     known |= {names.unmatched_topic(APPLICATION), *(one.output.name for one in world.definition.pairing)}
     known.add(names.corrected_topic(APPLICATION))
     known |= {topic for branch in world.definition.branches for topic in branch.outputs}
-    known |= {names.finals_topic(name) for name in world.definition.finals}
+    known |= {names.finals_topic(name) for name in world.script.finals}
+    known |= {names.closing_topic(APPLICATION, world.definition.name)} if world.script.finals else set()
     known |= {*world.definition.topics, world.changelog(0).topic, names.begun_topic(APPLICATION)}
     yield from (f"nobody expects records in {topic}" for topic in sorted(world.broker.topics - known))
 

@@ -136,8 +136,11 @@ class _Drawing:
         return [*closed, widen, *self._assigned(), *self._some_steps()]
 
     def _ends(self) -> list[Step]:
-        """What closes all that merges: bit by bit, so that marks find some open."""
+        """What closes all that merges: bit by bit, so that marks find some open. Finals that went come back."""
         steps: list[Step] = []
+        if self.deploys and self.finals:
+            steps += [self._deploy(), *self._assigned(), *self._closed_to(40), self._came_back()]
+            steps += self._closed_to(self.draws.choice(ENDS_MINUTES))
         for minute in ENDS_MINUTES if self.merges else ():
             steps += self._closed_to(minute)
         return steps
@@ -204,12 +207,13 @@ class _Drawing:
         return (owners[-1] if self.draws.random() < 0.75 else self.draws.choice(owners[-3:])), partition
 
     def _deploy(self) -> Deploy:
-        """Views come, change, go and come back; those that publish finals stay."""
-        kept = [view for view in self.views if view.name in self.finals]
-        others = [view for view in ALL_VIEWS if view not in kept and (self.receipts or view.source is PARCELS)]
-        own = [view for view in self.views if view not in kept]
-        chosen = own if self.draws.random() < 0.5 else self.draws.sample(others, self.draws.choice((1, 1, 2, 3)))
-        return Deploy((*kept, *(changed(view) if self.draws.random() < 0.4 else view for view in chosen)))
+        """Views come, change, go and come back."""
+        others = [view for view in ALL_VIEWS if self.receipts or view.source is PARCELS]
+        chosen = self.views if self.draws.random() < 0.5 else self.draws.sample(others, self.draws.choice((1, 1, 2, 3)))
+        return Deploy(tuple(changed(view) if self.draws.random() < 0.4 else view for view in chosen))
+
+    def _came_back(self) -> Deploy:
+        return Deploy(tuple(view for view in ALL_VIEWS if view.name in self.finals))
 
     def _new_rules(self) -> NewRules:
         graces = tuple((view.name, self.draws.choice(GRACES_SECONDS)) for view in ALL_VIEWS)

@@ -181,6 +181,6 @@ def describe(step: Step) -> str:
         case Correct(partition, view, pick, what):
             return f"Correct(partition={partition}, view={view.name}, pick={pick}, what={what})"
         case Deploy(views):
-            return f"Deploy {', '.join(view.name for view in views)}"
+            return f"Deploy {', '.join(f'{view.name} ({view.version})' for view in views)}"
         case _:
             return str(step)

@@ -213,7 +213,7 @@ class World:
             tuple(sources.values()),
             ruled_views(self._views, self._rules),
             tuple(join_over(join, sources) for join in self.script.joins),
-            self.script.finals,
+            tuple(view.name for view in self._views if view.name in self.script.finals),
             self._partitions,
             WRITTEN_IDS,
             (branch_over(WEIGHED, sources),) if self.script.branches else (),

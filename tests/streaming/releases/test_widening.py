@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import random
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import replace
 from itertools import islice
 
@@ -16,48 +14,29 @@ from app.domain.advance import Advance
 from app.domain.errors import StateError
 from app.domain.event_time import NO_WATERMARK
 from app.domain.marker import Marker
-from app.domain.records import TopicPartition
 from app.domain.view import View
 from app.engine.core.definition import TaskDefinition
 from app.engine.core.mending.widening import begin, is_wide, tell_count
 from app.testkit.cluster.broker import Broker
 from app.testkit.cluster.last_markers import last_markers
-from app.testkit.cluster.partition_log import SentRecord
-from app.testkit.cluster.simulated_task import SimulatedTask
 from app.testkit.cluster.until_idle import run_until_idle
-from app.testkit.encoding import encode
 from app.testkit.simulation.parcels import HUB_LOAD, MINUTE_US, PARCELS
-from app.testkit.simulation.samples import SCHEMA_IDS, SCHEMAS, START_US
+from app.testkit.simulation.samples import START_US
 from app.testkit.simulation.widening import widen
 from tests.support.tasks.mended import values
+from tests.support.tasks.several import AIR, HUBS, ROAD, finals_told, fold, minute_of, send, send_everywhere, task_of
 
-HUBS = range(1, 9)
 FEW = TaskDefinition("app", (PARCELS,), (HUB_LOAD,), finals=(HUB_LOAD.name,), task_count=2)
 MORE = replace(FEW, task_count=4)
 LONG = replace(HUB_LOAD, grace_seconds=3600)
 LIGHT = replace(HUB_LOAD, number=9, measures=HUB_LOAD.measures[:1])
-AIR, ROAD = (topic.name for topic in PARCELS.topics)
-
-
-def send(broker: Broker, partition: int, minute: int, topic: str = AIR, hubs: Sequence[int] = HUBS) -> None:
-    at_us = START_US + minute * MINUTE_US
-    for hub in hubs:
-        parcel = {"parcel_id": "p", "hub": hub, "scanned_at_us": at_us, "delivered_at_us": at_us}
-        sent = SentRecord(None, encode(PARCELS, SCHEMA_IDS[PARCELS.name], parcel), (), at_us // 1000)
-        broker.produce(TopicPartition(topic, partition), sent)
-
-
-def fold(broker: Broker, definition: TaskDefinition) -> list[SimulatedTask]:
-    """All tasks, with nothing left to do."""
-    tasks = [SimulatedTask(broker, definition, p, SCHEMAS, random.Random(p)) for p in range(broker.partitions)]
-    run_until_idle(tasks)
-    return tasks
+OTHER = replace(LIGHT, name="light")
 
 
 def published(broker: Broker) -> Counter[tuple[int, int, int]]:
     """Minute, hub and count of each final."""
-    told = map(json.loads, values(broker, names.finals_topic(HUB_LOAD.name)))
-    return Counter(((one["window_start_us"] - START_US) // MINUTE_US, one["hub"], one["count"]) for one in told)
+    told = finals_told(broker, HUB_LOAD)
+    return Counter((minute_of(one["window_start_us"]), one["hub"], one["count"]) for one in told)
 
 
 def of_window(minute: int, count: int) -> Counter[tuple[int, int, int]]:
@@ -126,7 +105,7 @@ def test_a_window_that_was_closed_by_a_smaller_grace_stays_closed_in_a_new_task(
     [
         (HUB_LOAD, LONG, LONG),
         (HUB_LOAD, replace(LONG, name="renamed"), replace(LONG, name="renamed")),
-        (replace(LIGHT, name="light"), replace(LIGHT, name="light"), LONG),
+        (OTHER, OTHER, LONG),
         (LIGHT, LIGHT, LONG),
         (LIGHT, LIGHT, HUB_LOAD),
     ],
@@ -152,16 +131,29 @@ def test_whatever_a_view_was_when_tasks_were_added_and_becomes_then_no_final_is_
     fold(two_tasks, of(after, 4))
     finals = Counter[tuple[int, int]]()
     for name in {HUB_LOAD.name, after.name}:
-        told = map(json.loads, values(two_tasks, names.finals_topic(name)))
-        finals.update((one["window_start_us"], one["hub"]) for one in told if one["version"] == HUB_LOAD.version)
+        told = finals_told(two_tasks, replace(HUB_LOAD, name=name))
+        finals.update((one["window_start_us"], one["hub"]) for one in told)
     assert set(finals.values()) == {1}
     assert len(finals) == 5 * len(HUBS)
+
+
+def test_what_waits_of_a_view_that_comes_back_is_published_though_nothing_comes_any_more() -> None:
+    """The new task began while no release declared it."""
+    broker, few = Broker(partitions=1), replace(FEW, task_count=1)
+    send_everywhere(broker, 0, 55)
+    task = task_of(broker, few, 0)
+    while len(values(broker, few.closings)) < len(HUBS):
+        task.step()
+    assert not published(broker)
+    [*widen(broker, replace(few, views=(OTHER,), finals=(OTHER.name,), task_count=2))]
+    fold(broker, replace(few, task_count=2))
+    assert published(broker) == of_window(0, 2)
 
 
 def test_nothing_is_closed_in_a_new_task_while_one_of_the_others_has_never_begun() -> None:
     broker = Broker(partitions=2)
     send(broker, 0, 55)
-    run_until_idle([SimulatedTask(broker, FEW, 0, SCHEMAS, random.Random(0))])
+    run_until_idle([task_of(broker, FEW, 0)])
     assert set(last_markers(broker, FEW)) == {0}
     [*widen(broker, MORE)]
     markers = last_markers(broker, MORE)
@@ -217,6 +209,5 @@ def test_partitions_are_not_taken_back(two_tasks: Broker) -> None:
 
 def test_a_group_that_has_never_begun_is_as_wide_as_its_topics(two_tasks: Broker) -> None:
     assert is_wide(MORE, {})
-    task = SimulatedTask(two_tasks, FEW, 0, SCHEMAS, random.Random(0))
-    begun = begin(FEW, 0, task.starts(), [], "id").marker
+    begun = begin(FEW, 0, task_of(two_tasks, FEW, 0).starts(), [], "id").marker
     assert (begun.tasks, begun.closing_partitions, begun.inputs[AIR].watermark_us) == (2, 2, NO_WATERMARK)

@@ -8,18 +8,17 @@ others, as an advance that every recomputation obeys, and what had been closed b
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from app.domain.advance import Advance
 from app.domain.errors import StateError
 from app.domain.event_time import NO_WATERMARK
 from app.domain.marker import InputPosition, Marker, ViewPosition, former_key
-from app.domain.view import View
 from app.engine.core.advances import advance_output
 from app.engine.core.batch import Output, Transaction
 from app.engine.core.begun import begun_outputs
-from app.engine.core.completing import as_called_now, empty_marker
+from app.engine.core.completing import as_called_now, begun_left, empty_marker
 from app.engine.core.definition import TaskDefinition
 from app.engine.core.mending.stored_marker import marker_transaction
 
@@ -77,7 +76,8 @@ def begin(
         at[topic] = replace(inputs[topic], watermark_us=_lowest(others, topic))
     marker = empty_marker(definition, partition, at)
     closed = _closed_by_all(others)
-    views = {view.name: _closed_alike(marker, view, closed) for view in definition.views}
+    views = {name: _closed_alike(marker, position, closed) for name, position in marker.views.items()}
+    views |= {name: _closed_alike(marker, position, closed) for name, position in _left(definition, marker, others)}
     of_others = {key: to_us for key, to_us in closed.items() if key not in {_key(view) for view in views.values()}}
     marker = replace(marker, views=views, closed_before=of_others)
     marker = replace(marker, closing_partitions=closing_partitions, changelog_id=changelog_id)
@@ -117,9 +117,17 @@ def _closed(marker: Marker) -> dict[str, int]:
     return closed
 
 
-def _closed_alike(marker: Marker, view: View, closed: Mapping[str, int]) -> ViewPosition:
+def _left(definition: TaskDefinition, marker: Marker, others: Sequence[Marker]) -> Iterator[tuple[str, ViewPosition]]:
+    """Views that others hold and this release does not declare, as they begin here when another one does."""
+    declared = {_key(position) for position in marker.views.values()}
+    known = {_key(position): position for one in others for position in one.views.values()}
+    for key, position in known.items():
+        if key not in declared and position.start.keys() <= marker.inputs.keys():
+            yield key, begun_left(position, marker.inputs, definition.closings)
+
+
+def _closed_alike(marker: Marker, begun: ViewPosition, closed: Mapping[str, int]) -> ViewPosition:
     """What all others had closed is closed here, by whatever grace they closed it."""
-    begun = marker.views[view.name]
     to_us, graces = closed.get(_key(begun), NO_WATERMARK), dict(begun.graces)
     for topic, epochs in begun.graces.items():
         if epochs[-1].closed_to_us(marker.inputs[topic].watermark_us) < to_us:
