@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import tomllib
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -67,7 +68,7 @@ def test_a_view_that_is_written_down_is_read_as_it_was(view: View) -> None:
     catalogue = defined({"views": {again: written(view, number=500)}}, SHIPPED, "it")
     read = catalogue.view(again)
     assert (read.version, read.parts, read.groups, read.retention_seconds) == (
-        view.version,
+        replace(view, number=500).version,
         view.parts,
         view.groups,
         view.retention_seconds,
