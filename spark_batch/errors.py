@@ -21,3 +21,12 @@ class Inconclusive(NoVerdict):
 
 class Invalid(NoVerdict):
     """The cut cannot be recomputed, however often it is tried. The text names topic, partition and offsets."""
+
+
+def other_release(partition: int, name: str, version: str, known: str | None) -> Inconclusive:
+    """A task is held by workers that declare a view, join or alert as another version than is compared here, or not."""
+    there = "not there" if known is None else f"{known} there"
+    return Inconclusive(
+        f"task of partition {partition}: {name} is {there}, here it is {version}: workers and `flagfall reconcile` do "
+        "not have the same definitions. Run it again, with these, when all workers have them"
+    )

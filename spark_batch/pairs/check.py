@@ -12,7 +12,7 @@ from app.domain.advance import Advance
 from app.domain.marker import Marker
 from app.domain.pairs.join import Side
 from app.domain.pairs.pairing import Pairing
-from spark_batch.errors import Inconclusive, Invalid
+from spark_batch.errors import Inconclusive, other_release
 from spark_batch.findings.results import PairingReport
 from spark_batch.pairs.compared import TaskBounds, compare_results
 from spark_batch.pairs.kinds import Markers, PairingKernel, RecordsByTopic, kernel_of, taken
@@ -76,10 +76,8 @@ def _require_held(pairing: Pairing, markers: Markers) -> None:
     for partition, marker in markers.items():
         position = (marker.joins | marker.alerts).get(pairing.name)
         if position is None or position.version != pairing.version:
-            raise Invalid(
-                f"the marker of partition {partition} does not hold {pairing.name} version {pairing.version}: the "
-                "workers are of another release"
-            )
+            known = None if position is None else position.version
+            raise other_release(partition, pairing.name, pairing.version, known)
 
 
 def _below(pairing: Pairing, cuts: Sequence[SourceCut], read: Mapping[int, JudgedSource]) -> RecordsByTopic:

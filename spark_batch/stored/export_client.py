@@ -16,7 +16,7 @@ from app.codecs.stored.export import ExportMetadata, check_digest, read_export
 from app.domain.catalogue import TaskGroup
 from app.domain.errors import LayoutError
 from app.domain.view import View
-from spark_batch.errors import Inconclusive, Invalid
+from spark_batch.errors import Inconclusive, Invalid, other_release
 from spark_batch.stored.cut import TaskCut
 from spark_batch.stored.row_frames import cell_columns, key_columns, row_schema
 
@@ -63,11 +63,11 @@ def _fetch(worker_url: str, group: TaskGroup, view: View, partition: int, folder
         metadata, table = read_export(received)
     except LayoutError as error:
         raise Inconclusive(f"GET {path}?partition={partition}: {error}") from error
+    check_marker(group, view, partition, metadata)
     try:
         check_digest(view, metadata, table)
     except LayoutError as error:
         raise Invalid(f"GET {path}?partition={partition}: {error}") from error
-    _check_marker(group, view, partition, metadata)
     rows = as_rows(view, partition, table)
     if (keys := rows.group_by(key_columns(view)).aggregate([]).num_rows) != rows.num_rows:
         raise Invalid(f"the export of {view.name} partition {partition} has {rows.num_rows} rows for {keys} keys")
@@ -77,8 +77,8 @@ def _fetch(worker_url: str, group: TaskGroup, view: View, partition: int, folder
     return Export(cut, metadata.row_count, metadata.digest, file)
 
 
-def _check_marker(group: TaskGroup, view: View, partition: int, metadata: ExportMetadata) -> None:
-    """The export is the one asked for, and its marker speaks of it."""
+def check_marker(group: TaskGroup, view: View, partition: int, metadata: ExportMetadata) -> None:
+    """Raises Invalid unless the export is the one asked for, Inconclusive unless its marker speaks of the view."""
     marker = metadata.marker
     if (metadata.partition, marker.partition, marker.source) != (partition, partition, group.number):
         raise Invalid(
@@ -87,6 +87,6 @@ def _check_marker(group: TaskGroup, view: View, partition: int, metadata: Export
         )
     position = marker.views.get(view.name)
     if position is None or position.version != view.version:
-        raise Invalid(f"the marker of partition {partition} does not hold {view.name} version {view.version}")
+        raise other_release(partition, view.name, view.version, None if position is None else position.version)
     if position.state != "live":
         raise Inconclusive(f"{view.name} partition {partition} is still {position.state}; run it again when it is live")

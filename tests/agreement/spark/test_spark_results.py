@@ -21,7 +21,7 @@ from app.domain.pairs.pairing import Pairing
 from app.domain.records import Value, as_integer
 from app.engine.core.batch import Output
 from app.testkit.encoding import encode, schema_of
-from spark_batch.errors import Inconclusive, Invalid
+from spark_batch.errors import Inconclusive
 from spark_batch.findings.results import ComparedResults
 from spark_batch.pairs.check import JudgedSource, Rematched, rematched
 from spark_batch.pairs.compared import TaskBounds, compare_results
@@ -155,7 +155,7 @@ def test_nothing_is_said_while_what_an_advance_let_leave_is_being_told(played: P
 
 def test_a_marker_of_another_release_is_told_as_such(played: Played) -> None:
     older = replace(played, marker=replace(played.marker, joins={}))
-    with pytest.raises(Invalid, match="does not hold paid_calls version"):
+    with pytest.raises(Inconclusive, match=r"partition 0: paid_calls is not there, here it is \w{8}: workers and"):
         older.own(PAIRED)
 
 
