@@ -176,6 +176,8 @@ class HttpSettings(SettingsGroup):
     """An export, or a stream of changes, of which the client takes nothing for so long is cut."""
     max_streams: int = Field(default=256, ge=1)
     """Streams of changes open at once."""
+    max_waits: int = Field(default=256, ge=1)
+    """Requests that wait at once for the tables to cover a position."""
     heartbeat_seconds: WaitSeconds = 15.0
     """After so long without a change a stream says that there was none."""
     max_statements: int = Field(default=1, ge=1)

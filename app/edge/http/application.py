@@ -22,11 +22,12 @@ from app.base.setting_groups import HttpSettings
 from app.edge.http.changes.feeds import FEEDS, Feeds
 from app.edge.http.context import EDGE, Edge, ServedGroup
 from app.edge.http.documents.openapi import DOCUMENT, api_document
-from app.edge.http.entry.admission import GATES, Admission, admitted
+from app.edge.http.entry.admission import ADMISSION, Admission, admitted
 from app.edge.http.entry.nowhere import add_nowhere
 from app.edge.http.entry.security import MAX_LINE_BYTES, bounded_address, secure_headers, unread_body
 from app.edge.http.entry.unreadable import BRIEF_OF_CALLERS
 from app.edge.http.operation.metrics import add_metrics, timed
+from app.edge.http.positions.standing import POSITIONS, PositionWatch
 from app.edge.http.problems import problem_middleware
 from app.edge.http.query.read_query import check_parameter_names
 from app.edge.http.routes import ROUTES
@@ -62,8 +63,8 @@ def create_app(
     app[EDGE] = edge
     app[FEEDS] = Feeds(edge)
     app[DOCUMENT] = api_document(ROUTES, views)
-    admission = Admission(edge.limits)
-    app[GATES] = admission.of(ROUTES)
+    app[POSITIONS] = PositionWatch(edge)
+    admission = app[ADMISSION] = Admission(edge.limits, ROUTES)
     registry = registry or CollectorRegistry()
     registry.register(admission)
     add_metrics(app, edge, registry)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -79,8 +78,6 @@ class Edge:
         self.limits = HttpSettings() if limits is None else limits
         self.awaited_schemas = awaited_schemas
         self.long_work = LongWork()
-        self.searching = asyncio.Lock()
-        """Whose turn it is to look for records: a search reads and decodes for seconds."""
         self.session: ClientSession | None = None
         self._by_view = {view.name: group for group in groups for view in group.views}
 

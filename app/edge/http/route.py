@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
+
+from aiohttp import web
 
 from app.domain.view import View
 from app.edge.http.problems import Handler
@@ -13,7 +15,9 @@ ApiDocument = dict[str, Any]
 """A part of what OpenAPI 3.1 describes."""
 
 CALLERS, WORKERS, EXPORTS, STREAMS, STATEMENTS = "callers", "workers", "exports", "streams", "statements"
-"""The gates: of what users ask, of what workers ask of each other, of exports, of streams of changes, of SQL."""
+SEARCHES, WAITS = "searches", "waits"
+"""The gates: of what users ask, of what workers ask of each other, of exports, of streams of changes, of SQL; of
+searches for the records behind a row, and of waits for a position."""
 
 ROWS = "Rows"
 """The answer that has the view's own schema, in every format that there is."""
@@ -28,7 +32,8 @@ class Route(NamedTuple):
     """An address; with GET comes HEAD. `answer` names the schema of what it gives, `gate` what bounds it.
 
     `parameters` tells what it takes (of a view, where the path has one), `refuses` how else it answers, by status;
-    `body` is the schema of what is sent, `also` are other media types of the answer.
+    `body` is the schema of what is sent, `also` are other media types of the answer; `before` is waited for outside of
+    the gate.
     """
 
     path: str
@@ -44,3 +49,4 @@ class Route(NamedTuple):
     method: str = "GET"
     body: ApiDocument | None = None
     also: tuple[str, ...] = ()
+    before: Callable[[web.Request], Awaitable[None]] | None = None

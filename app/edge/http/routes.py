@@ -18,7 +18,8 @@ from app.edge.http.documents.refusals import (
 from app.edge.http.evidence import evidence_handler
 from app.edge.http.operation import health, metrics
 from app.edge.http.page import first_page as page
-from app.edge.http.route import CALLERS, EXPORTS, ROWS, STATEMENTS, STREAMS, WORKERS, Route
+from app.edge.http.positions.reaching import position_reached
+from app.edge.http.route import CALLERS, EXPORTS, ROWS, SEARCHES, STATEMENTS, STREAMS, WORKERS, Route
 from app.edge.http.rows import export_handler, view_handlers
 from app.edge.http.runs import run_handlers
 from app.edge.http.sql import sql_handler, tables_handler
@@ -60,6 +61,7 @@ ROUTES = (
         "Rows, merged over all tasks.",
         ROWS,
         gate=CALLERS,
+        before=position_reached,
         parameters=parameters.of_rows,
         refuses=NOT_NOW | NO_FORMAT | TOO_MUCH,
     ),
@@ -81,7 +83,7 @@ ROUTES = (
         VIEWS,
         "The records behind a row.",
         "Evidence",
-        gate=CALLERS,
+        gate=SEARCHES,
         parameters=parameters.of_evidence,
         refuses=NOT_NOW | NO_ROW | TOO_MUCH,
     ),

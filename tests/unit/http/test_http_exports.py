@@ -11,7 +11,8 @@ from aiohttp import ClientError, web
 
 from app.base.setting_groups import HttpSettings
 from app.codecs.stored.export import read_export
-from app.edge.http.entry.admission import GATES
+from app.edge.http.entry.admission import ADMISSION
+from app.edge.http.route import EXPORTS
 from app.engine.drive.ownership.directory import Directory
 from app.rides.views import ZONE_DEMAND
 from tests.support.http import Client, server_of, zone_table
@@ -51,7 +52,7 @@ async def none_is_given(client: Client) -> None:
     """Until the last export has left its gate, which may be after its client has seen the end."""
     assert client.app is not None
     async with asyncio.timeout(60):
-        while client.app[GATES]["export"].inside:
+        while client.app[ADMISSION].gates[EXPORTS].inside:
             await asyncio.sleep(0)
 
 

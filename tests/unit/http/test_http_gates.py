@@ -15,8 +15,11 @@ from aiohttp.test_utils import TestServer
 from prometheus_client.parser import text_string_to_metric_families
 
 from app.base.setting_groups import HttpSettings
-from app.edge.http.entry.admission import GATES, Gate, admitted
+from app.edge.http.context import Edge
+from app.edge.http.entry.admission import ADMISSION, Admission, Gate, admitted
+from app.edge.http.evidence.asked_row import evidence_address
 from app.edge.http.problems import Problem
+from app.edge.http.routes import ROUTES
 from app.rides.views import ZONE_DEMAND
 from tests.support.http import server_of, zone_table
 from tests.support.material.stored.tables import ready_directory, task_of
@@ -117,11 +120,39 @@ async def test_a_worker_full_of_queries_refuses_more_and_still_answers_workers_a
     assert values["flagfall_http_requests_refused_total", "callers", "queue-full"] == 1
 
 
+async def test_searches_for_records_follow_one_another_and_take_no_place_of_queries(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun, end_now = asyncio.Event(), asyncio.Event()
+
+    async def rulings(*_: object) -> None:
+        begun.set()
+        await end_now.wait()
+        raise Problem("unknown-row", "it is gone")
+
+    monkeypatch.setattr(Edge, "searcher", lambda *_: SimpleNamespace(rulings=rulings))
+    limits = HttpSettings(max_requests=1, max_waiting_requests=0)
+    async with server_of(tmp_path, limits=limits) as start:
+        client = await start(ready_directory([task_of(0, {ZONE_DEMAND: zone_table((0, 1))})]))
+        (row,) = (await (await client.get(ROWS)).json())["data"]
+        address = evidence_address(ZONE_DEMAND, row)
+        first = asyncio.create_task(client.get(address))
+        await begun.wait()
+        second = await client.get(address)
+        assert (second.status, (await second.json())["type"]) == (503, "urn:flagfall:problem:busy")
+        assert (await client.get(ROWS)).status == 200
+        end_now.set()
+        assert (await first).status == 404
+
+
 async def test_of_a_crowd_that_comes_in_one_turn_of_the_loop_one_is_answered_in_a_turn() -> None:
     turn, answered_in = 0, Counter[int]()
+    limits = HttpSettings(
+        max_requests=10, max_waiting_requests=100, max_wait_seconds=PATIENCE_SECONDS, max_seconds=PATIENCE_SECONDS
+    )
     request: Any = SimpleNamespace(
-        app={GATES: {"rows": Gate(10, 100, PATIENCE_SECONDS, PATIENCE_SECONDS)}},
-        match_info=SimpleNamespace(route=SimpleNamespace(name="rows")),
+        app={ADMISSION: Admission(limits, [route for route in ROUTES if route.name == "tasks"])},
+        match_info=SimpleNamespace(route=SimpleNamespace(name="tasks")),
     )
 
     async def handler(_: web.Request) -> web.Response:

@@ -8,10 +8,10 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import partial
 
-from app.edge.http.changes.looks import Looks
 from app.edge.http.changes.moments import Moments
 from app.edge.http.changes.shown import shown
 from app.edge.http.context import Edge
+from app.edge.http.looks import Looks
 from app.edge.http.problems import Problem
 from app.edge.http.query.rows_query import RowsQuery
 from app.edge.http.rows.answered import answered

@@ -7,8 +7,8 @@ import asyncio
 from aiohttp import web
 
 from app.edge.http.changes.feed import Feed
-from app.edge.http.changes.looks import Looks
 from app.edge.http.context import Edge, not_ready
+from app.edge.http.looks import Looks
 from app.edge.http.query.rows_query import RowsQuery
 from app.engine.drive.standing import GroupStanding
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 
 from aiohttp import web
@@ -17,11 +17,10 @@ from prometheus_client.registry import Collector
 
 from app.base.setting_groups import HttpSettings, variable
 from app.edge.http.problems import Handler, Problem
-from app.edge.http.route import CALLERS, EXPORTS, STATEMENTS, STREAMS, WORKERS, Route
+from app.edge.http.route import CALLERS, EXPORTS, SEARCHES, STATEMENTS, STREAMS, WAITS, WORKERS, Route
 
 QUEUE_FULL, WAITED_TOO_LONG, TOO_SLOW = "queue-full", "waited-too-long", "too-slow"
 """Why a request was not answered."""
-GATES = web.AppKey("gates", Mapping[str, "Gate"])
 
 
 class Gate:
@@ -99,6 +98,21 @@ class StreamGate(Gate):
         super().__init__(most, 0, 0, None)
 
 
+class WaitGate(Gate):
+    """What waits does nothing, so none waits for another; those who ask bound their time."""
+
+    bounded_by = variable("http_max_waits")
+
+    def __init__(self, most: int) -> None:
+        super().__init__(most, 0, 0, None)
+
+
+class SearchGate(Gate):
+    """Searches read and decode for seconds, one after the other."""
+
+    bounded_by = "one search for records at a time"
+
+
 class StatementGate(Gate):
     """Statements have bounds of their own on their time."""
 
@@ -108,7 +122,7 @@ class StatementGate(Gate):
 class Admission(Collector):
     """The gates of one worker by name, and what they have seen."""
 
-    def __init__(self, limits: HttpSettings) -> None:
+    def __init__(self, limits: HttpSettings, routes: Iterable[Route]) -> None:
         bounds = limits.max_requests, limits.max_waiting_requests, limits.max_wait_seconds, limits.max_seconds
         self.gates = {
             CALLERS: Gate(*bounds),
@@ -116,7 +130,10 @@ class Admission(Collector):
             EXPORTS: ExportGate(limits.max_exports),
             STREAMS: StreamGate(limits.max_streams),
             STATEMENTS: StatementGate(limits.max_statements, *bounds[1:3], None),
+            SEARCHES: SearchGate(1, *bounds[1:]),
+            WAITS: WaitGate(limits.max_waits),
         }
+        self._routes = {route.name: route for route in routes if route.gate is not None}
 
     def describe(self) -> Iterable[Metric]:
         """Nothing: names are known without asking for values."""
@@ -135,21 +152,28 @@ class Admission(Collector):
                 refused.add_metric([name, reason], gate.refused[reason])
         return inside, waiting, refused
 
-    def of(self, routes: Iterable[Route]) -> Mapping[str, Gate]:
-        """The gate of each route that has one, by the route's name."""
-        return {route.name: self.gates[route.gate] for route in routes if route.gate is not None}
+    def route(self, request: web.Request) -> Route | None:
+        """The one that the request is for, if it has a gate."""
+        return self._routes.get(request.match_info.route.name or "")
+
+
+ADMISSION = web.AppKey("admission", Admission)
 
 
 @web.middleware
 async def admitted(request: web.Request, handler: Handler) -> web.StreamResponse:
-    """Answer once the route's gate lets the request in.
+    """Answer once what the route waits for is so, and its gate lets the request in.
 
     One begins in a turn of the loop, whatever came in the turn before: a point query awaits nothing, so all that fit
     inside would hold the loop together. The others are in line, or refused, before the first is answered.
     """
-    gate = request.app[GATES].get(request.match_info.route.name or "")
-    if gate is None:
+    admission = request.app[ADMISSION]
+    route = admission.route(request)
+    if route is None or route.gate is None:
         return await handler(request)
+    if route.before is not None:
+        await route.before(request)
+    gate = admission.gates[route.gate]
     async with gate.entered():
         async with gate.turn:
             await asyncio.sleep(0)

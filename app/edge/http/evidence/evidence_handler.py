@@ -44,11 +44,10 @@ async def show_evidence(request: web.Request) -> web.Response:
     searcher = edge.searcher(view)
     if cursor is None:
         cursor = _begun(view, told_row(view, asked, query, gathered), gathered)
-    async with edge.searching:
-        rulings = await searcher.rulings(view, _covered(gathered, cursor))
-        looking = Looking(searcher, edge.long_work, view, rulings, limit=limit)
-        cursor = cursor.going_on(await _looked(looking, searcher, view, cursor, rulings))
-        told = await verdict(searcher, looking, view, cursor, rulings)
+    rulings = await searcher.rulings(view, _covered(gathered, cursor))
+    looking = Looking(searcher, edge.long_work, view, rulings, limit=limit)
+    cursor = cursor.going_on(await _looked(looking, searcher, view, cursor, rulings))
+    told = await verdict(searcher, looking, view, cursor, rulings)
     names, closed_to_us = edge.names, gathered.closed_to_us
     return json_response(
         {

@@ -6,15 +6,15 @@ from functools import partial
 
 from aiohttp import hdrs, web
 
+from app.edge.formats.format import Format
 from app.edge.http.context import Edge, edge_of
 from app.edge.http.problems import bad_parameter
 from app.edge.http.query.answer_format import asked_format
-from app.edge.http.query.min_position import read_min_position
 from app.edge.http.query.parameters import FORMAT, MIN_POSITION, WAIT
 from app.edge.http.query.read_query import read_no_parameters, read_partial, read_query
-from app.edge.http.query.rows_query import no_rows_query
+from app.edge.http.query.rows_query import RowsQuery, no_rows_query
 from app.edge.http.responses import json_response
-from app.edge.http.rows.answered import answered, reach
+from app.edge.http.rows.answered import answered
 from app.edge.http.rows.answers import rows_answer
 from app.edge.http.rows.gather import gather
 from app.edge.http.rows.own_parts import own_parts
@@ -41,16 +41,19 @@ async def show_view(request: web.Request) -> web.Response:
 
 
 async def show_rows(request: web.Request) -> web.Response:
-    """A page of rows, merged over all tasks."""
+    """A page of rows, merged over all tasks; the position that is asked for is covered by now."""
     edge = edge_of(request)
-    query = read_query(edge.view(request.match_info["view"]), request.query, also=(FORMAT, MIN_POSITION, WAIT))
-    written = asked_format(request.query, request.headers.getall(hdrs.ACCEPT, []))
-    wanted = read_min_position(query.view, request.query)
+    query, written = read_rows_request(request)
     edge.require_ready(query.view)
-    if wanted is not None:
-        await reach(edge, query.view, wanted)
     body = await rows_answer(edge, await answered(edge, query), written.encode)
     return web.Response(body=body, content_type=written.media_type)
+
+
+def read_rows_request(request: web.Request) -> tuple[RowsQuery, Format]:
+    """What rows are asked for, and how they are to be written; a problem if it cannot be."""
+    view = edge_of(request).view(request.match_info["view"])
+    query = read_query(view, request.query, also=(FORMAT, MIN_POSITION, WAIT))
+    return query, asked_format(request.query, request.headers.getall(hdrs.ACCEPT, []))
 
 
 async def give_parts(request: web.Request) -> web.StreamResponse:

@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from app.base.setting_groups import HttpSettings
+from app.edge.http.context import Edge
+from app.edge.http.entry.admission import ADMISSION
+from app.edge.http.positions import standing
+from app.edge.http.query.rows_query import RowsQuery
+from app.edge.http.route import WAITS
+from app.edge.http.rows.gather import Gathered, gather
+from app.engine.drive.ownership.directory import Directory
 from app.rides.views import ZONE_DEMAND
 from tests.support.http import Client, Serve, server_of, zone_table
 from tests.support.material.stored.tables import ready_directory, task_of
@@ -32,15 +41,12 @@ async def test_a_position_that_is_covered_is_answered_at_once(serve: Serve) -> N
 
 
 async def test_an_answer_waits_until_the_tables_cover_the_position(serve: Serve) -> None:
-    task = task_of(0, {ZONE_DEMAND: zone_table((0, 132))}, next_offset=100)
-    directory = ready_directory([task])
+    directory = ready_directory([task_of(0, {ZONE_DEMAND: zone_table((0, 132))}, next_offset=100)])
     client = await serve(directory)
     asked = asyncio.create_task(client.get(ROWS, params={"min_position": "rides.yellow-0:101", "wait": "5s"}))
     answered, _ = await asyncio.wait([asked], timeout=0.2)
     assert not answered
-    yellow = replace(task.marker.inputs["rides.yellow"], next_offset=101)
-    inputs = task.marker.inputs | {"rides.yellow": yellow}
-    directory.tasks[0] = replace(task, marker=replace(task.marker, inputs=inputs))
+    move(directory, to_offset=101)
     answer = await asked
     assert answer.status == 200
     assert (await answer.json())["meta"]["position"]["rides.yellow-0"] == 101
@@ -53,6 +59,70 @@ async def test_what_is_not_covered_in_time_is_said_with_where_it_is(serve: Serve
     assert (answer.status, problem["type"]) == (503, "urn:flagfall:problem:not-reached")
     assert problem["position"] == {"rides.yellow-0": 100}
     assert "Retry-After" in answer.headers
+
+
+async def test_who_waits_takes_no_place_of_those_who_ask(tmp_path: Path) -> None:
+    directory = ready_directory([task_of(0, {ZONE_DEMAND: zone_table((0, 132))}, next_offset=100)])
+    limits = HttpSettings(max_requests=1, max_waiting_requests=1, max_waits=2)
+    async with server_of(tmp_path, limits=limits) as start:
+        client = await start(directory)
+        later = {"min_position": "rides.yellow-0:101", "wait": "5s"}
+        waits = [asyncio.create_task(client.get(ROWS, params=later)) for _ in range(2)]
+        await waiting(client, 2)
+        assert await status_of(client) == 200
+        assert await status_of(client, min_position="rides.yellow-0:100") == 200
+        refused = await client.get(ROWS, params=later)
+        told = await refused.json()
+        assert (refused.status, told["type"]) == (503, "urn:flagfall:problem:busy")
+        assert "FLAGFALL_HTTP_MAX_WAITS" in told["detail"]
+        move(directory, to_offset=101)
+        assert [(await asked).status for asked in waits] == [200, 200]
+        await waiting(client, 0)
+
+
+async def test_a_mistake_is_told_before_anything_is_waited_for(serve: Serve) -> None:
+    client = await serve(ready_directory([task_of(0, {ZONE_DEMAND: zone_table((0, 132))}, next_offset=100)]))
+    async with asyncio.timeout(2):
+        for wrong in ({"limit": "none"}, {"format": "paper"}):
+            assert await status_of(client, min_position="rides.yellow-0:101", wait="5s", **wrong) == 400
+
+
+async def test_all_who_wait_share_one_look_after_the_other(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+    looks, together = Counter[str](), 0
+
+    async def counted(edge: Edge, query: RowsQuery) -> Gathered:
+        nonlocal together
+        together += 1
+        looks["most together"] = max(looks["most together"], together)
+        looks["all"] += 1
+        await asyncio.sleep(0.01)
+        together -= 1
+        return await gather(edge, query)
+
+    monkeypatch.setattr(standing, "gather", counted)
+    client = await serve(ready_directory([task_of(0, {ZONE_DEMAND: zone_table((0, 132))}, next_offset=100)]))
+    later = {"min_position": "rides.yellow-0:101", "wait": "1s"}
+    answers = await asyncio.gather(*(client.get(ROWS, params=later) for _ in range(60)))
+    assert {answer.status for answer in answers} == {503}
+    assert looks["most together"] == 1
+    assert looks["all"] < 60
+
+
+async def waiting(client: Client, many: int) -> None:
+    """Until so many wait for a position."""
+    assert client.app is not None
+    async with asyncio.timeout(60):
+        while client.app[ADMISSION].gates[WAITS].inside != many:
+            await asyncio.sleep(0)
+
+
+def move(directory: Directory, to_offset: int) -> None:
+    """The task has read so far."""
+    task = directory.tasks[0]
+    yellow = replace(task.marker.inputs["rides.yellow"], next_offset=to_offset)
+    directory.tasks[0] = replace(
+        task, marker=replace(task.marker, inputs=task.marker.inputs | {"rides.yellow": yellow})
+    )
 
 
 @pytest.mark.parametrize(
