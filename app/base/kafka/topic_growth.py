@@ -1,4 +1,4 @@
-"""More partitions for topics that are there. Kafka takes none back."""
+"""More partitions for topics that are there, and those that are not. Kafka takes none back."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from app.base.errors import KafkaUnavailable
 from app.base.kafka.topic import Topic
 from app.base.kafka.topic_admin import (
     REQUEST_TIMEOUT_SECONDS,
-    Described,
     admin_client,
     await_leaders,
+    create_topics,
     described,
     require_topics,
 )
@@ -22,20 +22,26 @@ from app.base.setting_groups import KafkaSettings
 
 
 def partitions_now(kafka: KafkaSettings, topics: Sequence[Topic]) -> Mapping[str, int]:
-    """How many partitions each topic has, by name. Raises KafkaUnavailable.
+    """How many partitions each topic has, by name; 0 of one that is not there. Raises KafkaUnavailable.
 
-    Raises TopicsMissing or TopicsDiffer unless all are there, as their entries say but for partitions that they lack.
+    Raises TopicsDiffer unless all that are there are as their entries say, but for partitions that they lack.
     """
     found = described(kafka, topics)
-    require_topics(kafka, [_no_wider(one, found) for one in topics])
-    return {topic.name: found[topic.name].partitions for topic in topics}
+    there = [topic for topic in topics if topic.name in found]
+    require_topics(kafka, [replace(one, partitions=min(one.partitions, found[one.name].partitions)) for one in there])
+    return dict.fromkeys((topic.name for topic in topics), 0) | {name: one.partitions for name, one in found.items()}
 
 
 def grow(kafka: KafkaSettings, topics: Sequence[Topic]) -> None:
-    """Give topics the partitions that their entries say, one by one, in this order. Raises KafkaUnavailable."""
+    """Give topics the partitions that their entries say, one by one, in this order; those that are missing are made.
+
+    Raises KafkaUnavailable.
+    """
     admin, now = admin_client(kafka), partitions_now(kafka, topics)
     for topic in topics:
-        if now[topic.name] < topic.partitions:
+        if not now[topic.name]:
+            create_topics(kafka, [topic])
+        elif now[topic.name] < topic.partitions:
             asked = admin.create_partitions(
                 [NewPartitions(topic.name, topic.partitions)], operation_timeout=REQUEST_TIMEOUT_SECONDS
             )
@@ -44,10 +50,3 @@ def grow(kafka: KafkaSettings, topics: Sequence[Topic]) -> None:
             except KafkaException as error:
                 raise KafkaUnavailable(f"topic {topic.name} could not be widened: {error.args[0].str()}") from error
     await_leaders(admin, kafka, {topic.name: topic.partitions for topic in topics})
-
-
-def _no_wider(topic: Topic, found: Mapping[str, Described]) -> Topic:
-    """The entry, as if it wanted no more partitions than there are."""
-    return (
-        replace(topic, partitions=min(topic.partitions, found[topic.name].partitions)) if topic.name in found else topic
-    )

@@ -30,6 +30,7 @@ from tests.support.machine.workers import Worker, flagfall
 from tests.support.machine.world import (
     assert_ledgers,
     covers,
+    delete_topics,
     ends_in_words,
     markers,
     messages,
@@ -85,12 +86,18 @@ def windows_closed(settings: Settings, partition: int) -> bool:
 
 
 def widened(wide: Settings) -> None:
-    """As a newcomer finds the way: a worker refuses, and names the command, which refuses while one runs."""
+    """As a newcomer finds the way: a worker refuses, and names the command, which refuses while one runs.
+
+    A topic that is missing is made, as one of a release that has more than those that are there.
+    """
     assert_said(ends_in_words(on_own_port(wide)), "rides.yellow: has 4 partitions, not 6", "`flagfall widen` adds them")
+    missing = names.corrected_topic(wide.app_id)
+    delete_topics(wide, [missing])
     shown = flagfall(wide, "widen", "--json")
     told = json.loads(shown.stdout)
     assert (shown.returncode, told["widened"], told["groups"]) == (1, False, {"rides": False})
     assert {"topic": "rides.yellow", "partitions": FEW, "wanted": MORE} in told["topics"]
+    assert {"topic": missing, "partitions": 0, "wanted": MORE} in told["topics"]
     with member(wide, "http://worker-1:18081#it"):
         refused = flagfall(wide, "widen", "--yes")
     assert (refused.returncode, "1 worker is in the group" in refused.stderr) == (1, True), refused.stderr

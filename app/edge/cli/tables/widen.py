@@ -27,7 +27,7 @@ def command(*, yes: bool, bootstrap_server: str | None, as_json: bool) -> int:
     For more load than the partitions that are there can take. No table is built anew, no window is published twice,
     and what is recomputed later still matches. Keys may go to other partitions from then on: a START and an END that
     lie on two sides of this do not meet. Without --yes nothing is changed, and the exit code is 1 if something is to
-    be done. Broken off, it is done again.
+    be done. Topics that are missing are made. Broken off, it is done again.
 
     \b
     export FLAGFALL_TOPICS_PARTITIONS=8
