@@ -28,6 +28,7 @@ from app.domain.obeyed import giving_grace, held_to
 from app.domain.pairs.pairing import Pairing
 from app.domain.rules.epochs import GraceEpoch
 from app.domain.view import View
+from app.engine.core.called_now import as_called_now
 from app.engine.core.definition import TaskDefinition
 
 PairedPosition = TypeVar("PairedPosition", JoinPosition, AlertPosition)
@@ -78,17 +79,6 @@ def completed(
         alerts=_begun_left(marker.alerts, marker) | alerts,
         branches=_begun_left(marker.branches, marker) | branches,
     )
-
-
-def as_called_now(definition: TaskDefinition, marker: Marker) -> Marker:
-    """The marker with declared views under the names that they have now, as their rows tell them; those whose names
-    they have taken are under what tells their rows apart."""
-    declared = {former_key(view.number, view.version): view.name for view in definition.views}
-    views = dict[str, ViewPosition]()
-    for name, position in marker.views.items():
-        key = former_key(position.number, position.version)
-        views[declared.get(key, key if name in definition.by_name else name)] = position
-    return replace(marker, views=views)
 
 
 def _held(definition: TaskDefinition, topic: str, position: InputPosition) -> InputPosition:
@@ -198,7 +188,7 @@ def _paired(
 ) -> PairedPosition:
     """Where a join or alert begins or goes on. What it holds is held by the version that was."""
     known = positions.get(pairing.name)
-    if known is None or known.number != pairing.number:
+    if known is None:
         return kind(pairing.number, pairing.version, start={t: marker.next_offsets[t] for t in pairing.topics})
     a, what, parts = pairing.words
     named = f"task {marker.partition}: {what} {pairing.name!r}"

@@ -18,8 +18,9 @@ from app.domain.errors import LayoutError, StateError
 from app.domain.marker import InputPosition, Marker
 from app.engine.core.batch import Batch
 from app.engine.core.begun import require_same_count
+from app.engine.core.called_now import as_called_now
 from app.engine.core.clearing import holds
-from app.engine.core.completing import as_called_now, completed, empty_marker, goes_on
+from app.engine.core.completing import completed, empty_marker, goes_on
 from app.engine.core.definition import TaskDefinition
 from app.engine.core.possible import require_possible
 from app.engine.core.results.restoring import closing_takers

@@ -61,6 +61,36 @@ def test_an_alert_whose_grace_changed_is_refused_in_words_unless_it_is_another(b
     assert core.state.marker.alerts[STUCK.name].start == {"parcels.air": 1}
 
 
+def test_an_alert_that_is_only_renamed_goes_on_with_what_it_holds(broker: Broker) -> None:
+    send(broker, 0)
+    watch(broker, STUCK)
+    send(broker, 1)
+    core = watch(broker, replace(STUCK, name="renamed")).core
+    assert core is not None
+    (position,) = core.state.marker.alerts.values()
+    assert position.start == {"parcels.air": 0}
+    assert sum(fates.total for fates in position.fates.values()) == 2
+
+
+@pytest.mark.parametrize("missed", [True, False])
+def test_an_alert_whose_name_another_takes_for_a_while_goes_on_only_if_it_missed_nothing(
+    broker: Broker, missed: bool
+) -> None:
+    """It would find what it held then, and nothing of what came since."""
+    send(broker, 0)
+    watch(broker, STUCK)
+    if missed:
+        send(broker, 1)
+    watch(broker, replace(STUCK, number=STUCK.number + 1))
+    if missed:
+        with pytest.raises(StateError, match=r"alert 'stuck_hubs' was not kept from .* an alert cannot be built anew"):
+            watch(broker, STUCK)
+    else:
+        core = watch(broker, STUCK).core
+        assert core is not None
+        assert core.state.marker.alerts[STUCK.name].start == {"parcels.air": 0}
+
+
 def test_an_alert_goes_on_when_its_source_s_skew_changes(broker: Broker) -> None:
     send(broker, 0)
     watch(broker, STUCK)

@@ -18,7 +18,8 @@ from app.domain.marker import InputPosition, Marker, ViewPosition, former_key
 from app.engine.core.advances import advance_output
 from app.engine.core.batch import Output, Transaction
 from app.engine.core.begun import begun_outputs
-from app.engine.core.completing import as_called_now, begun_left, empty_marker
+from app.engine.core.called_now import as_called_now
+from app.engine.core.completing import begun_left, empty_marker
 from app.engine.core.definition import TaskDefinition
 from app.engine.core.mending.stored_marker import marker_transaction
 
