@@ -35,7 +35,7 @@ DESCRIBED = ("/v1/views", "/v1/views/zone_demand", "/v1/views/zone_demand/rows",
         ("GET", "/v1/views/zone_demand/export?partition=1", 400, "bad-parameter"),
         ("GET", "/v1/views/zone_demand/export?partition=0&partition=0", 400, "bad-parameter"),
         ("GET", "/v1/views/zone_demand/rows?" + "zone=1&" * 400, 414, "too-long"),
-        ("GET", "/" + "x" * 5000, 414, "too-long"),
+        ("GET", "/" + "x" * 17_000, 414, "too-long"),
     ],
 )
 async def test_every_error_is_a_problem(serve: Serve, method: str, address: str, status: int, slug: str) -> None:

@@ -7,7 +7,8 @@ from aiohttp import hdrs, web
 from app.edge.http.problems import Handler, Problem
 
 INTERNAL = "/v1/internal/"
-MAX_ADDRESS_BYTES = 4096
+MAX_ADDRESS_BYTES = 16_384
+"""Room for a position in each of 500 topic-partitions."""
 MAX_PARAMETERS = 300
 MAX_LINE_BYTES = 65_536
 """Of a request's first line, whoever asks. Workers tell each other what a caller asked with every byte escaped, and

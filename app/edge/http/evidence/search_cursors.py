@@ -83,7 +83,7 @@ class SearchCursor(BaseModel):
 
 
 def encode(cursor: SearchCursor) -> str:
-    """As a client sees it: short, as an address has 4,096 bytes at most."""
+    """As a client sees it: short, as addresses are bounded."""
     return urlsafe_b64encode(zlib.compress(cursor.model_dump_json().encode(), 9)).decode().rstrip("=")
 
 

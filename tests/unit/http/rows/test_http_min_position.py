@@ -61,6 +61,15 @@ async def test_what_is_not_covered_in_time_is_said_with_where_it_is(serve: Serve
     assert "Retry-After" in answer.headers
 
 
+async def test_a_position_may_name_every_partition_of_many_tasks(serve: Serve) -> None:
+    """What an answer told last is given back whole."""
+    tasks = [task_of(p, {ZONE_DEMAND: zone_table((0, 132))}, next_offset=12_345_678) for p in range(64)]
+    client = await serve(ready_directory(tasks))
+    told = (await (await client.get(ROWS)).json())["meta"]["position"]
+    assert len(told) == 64 * len(ZONE_DEMAND.source.topics)
+    assert await status_of(client, min_position=",".join(f"{place}:{offset}" for place, offset in told.items())) == 200
+
+
 async def test_who_waits_takes_no_place_of_those_who_ask(tmp_path: Path) -> None:
     directory = ready_directory([task_of(0, {ZONE_DEMAND: zone_table((0, 132))}, next_offset=100)])
     limits = HttpSettings(max_requests=1, max_waiting_requests=1, max_waits=2)
