@@ -16,6 +16,7 @@ from app.domain.view import Group, View
 from app.domain.windows.tumbling import Tumbling
 from app.edge.http.application import create_app
 from app.edge.http.context import ServedGroup
+from app.edge.http.entry.security import MAX_LINE_BYTES
 from app.edge.http.zone_names import Names, no_names
 from app.engine.drive.ownership.directory import Directory
 from app.rides.ride import RIDES
@@ -69,8 +70,9 @@ async def server_of(
     async def start(directory: Directory) -> Client:
         served = [ServedGroup("rides", directory, tuple(views), (RIDES,))]
         made = create_app(served, verdicts_in(data_dir), names=published_names(), limits=limits)
-        client: Client = TestClient(TestServer(made))
-        await client.start_server()
+        server = TestServer(made)
+        await server.start_server(max_line_size=MAX_LINE_BYTES)
+        client: Client = TestClient(server)
         clients.append(client)
         url = str(client.make_url("")).rstrip("/")
         directory.owners = {p: url if o == directory.url else o for p, o in directory.owners.items()}
