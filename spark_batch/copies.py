@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
+from typing import TypeVar
 
 from confluent_kafka.admin import ConfigResource, ResourceType
 from py4j.protocol import Py4JError
@@ -31,7 +32,7 @@ from spark_batch.source.far_stamps import failed_at_one, read_beside
 from spark_batch.source.kafka_range import check_spans, read_spans, told_by
 from spark_batch.source.log_reader import check_marker, overwritten_too_early, read_advances, read_value
 from spark_batch.source.read_schemas import resolved_otherwise
-from spark_batch.source.read_source import STORED, read_source
+from spark_batch.source.read_source import STORED, kept_columns, read_source
 from spark_batch.source.refused_then import read_refused_then, with_refused_then
 from spark_batch.source.schemas_held import full_tasks, not_held
 from spark_batch.stored.changelog import changelog_spans, latest
@@ -40,6 +41,8 @@ from spark_batch.stored.export_client import Export, fetch_exports
 
 REQUEST_TIMEOUT_SECONDS = 30.0
 COMPACTION_LAG = "min.compaction.lag.ms"
+
+Stored = TypeVar("Stored")
 
 
 def copy_exports(run: Reconciliation, group: TaskGroup, views: Sequence[View]) -> dict[str, list[Export]]:
@@ -95,12 +98,17 @@ def copy_records(
     with run.report.timed("decode"):
         rules = source_rules_of(source, [cut.marker for cut in cuts])
         folder, look_up = _folder(run, source), partial(read_value, run.client)
+        columns = kept_columns(source, views, pairing)
+        read = partial(_read, run, folder, unreadable(refused))
 
-        def decoded(raw: DataFrame) -> DataFrame:
-            return read_source(raw, source, views, schemas, folder, rules, look_up, pairing)
+        def decode(raw: DataFrame) -> DataFrame:
+            return read_source(raw, source, schemas, folder, rules, look_up, None if run.history else columns)
 
         with telling_of_more():
-            records = _read(run, spans, unreadable(refused), folder, decoded)
+            if run.history:
+                records = run.history.records(source, spans, columns, refused, read, decode)
+            else:
+                records = read(spans, decode)
         records, usable = with_refused_then(records, source, refused)
     count = records.count()
     run.report.usable_today += usable
@@ -115,7 +123,10 @@ def schemas_not_held(run: Reconciliation, source: Source, cuts: Sequence[SourceC
     if not held:
         return []
     spans = joined(span for cut in cuts for span in cut.source_spans)
-    stored = run.spark.read.parquet(str(_folder(run, source) / STORED))
+    if run.history:
+        stored = run.history.raw(source, spans)
+    else:
+        stored = run.spark.read.parquet(str(_folder(run, source) / STORED))
     return not_held(stored, source, held, _refused_then(run, cuts, spans))
 
 
@@ -125,20 +136,22 @@ def _folder(run: Reconciliation, source: Source) -> Path:
 
 def _read(
     run: Reconciliation,
-    spans: Sequence[Span],
-    unread: Collection[Place],
     folder: Path,
-    decoded: Callable[[DataFrame], DataFrame],
-) -> DataFrame:
-    """Records of the spans, decoded and stored; read again without Spark's reader where that fails at a timestamp."""
+    unread: Collection[Place],
+    spans: Sequence[Span],
+    store: Callable[[DataFrame], Stored],
+) -> Stored:
+    """Records of the spans, stored; read again without Spark's reader where that fails at a timestamp."""
     options = java_options(run.settings.kafka)
+    unread = [place for place in unread if any(place in span for span in spans)]
+    run.report.offsets_read += sum(span.end - span.start for span in spans)
     try:
-        return decoded(read_around(run.spark, partial(read_spans, run.spark, options), spans, unread))
+        return store(read_around(run.spark, partial(read_spans, run.spark, options), spans, unread))
     except (Py4JError, PySparkException) as error:
         if not failed_at_one(error):
             raise
     beside = partial(read_beside, run.spark, options, run.client, folder / "far-stamped")
-    return decoded(read_around(run.spark, beside, spans, unread))
+    return store(read_around(run.spark, beside, spans, unread))
 
 
 def _refused_then(run: Reconciliation, cuts: Sequence[SourceCut], spans: Sequence[Span]) -> dict[Place, str]:

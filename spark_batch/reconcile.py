@@ -38,6 +38,7 @@ from spark_batch.findings.view_report import ViewReport
 from spark_batch.findings.written import RUN_FILES, write_report
 from spark_batch.folds.corrections import ToldCorrections, read_told
 from spark_batch.folds.recount import Recount, counted, epoch_floors, recount
+from spark_batch.layers.history import history_of
 from spark_batch.pairs.check import JudgedSource, check_pairing
 from spark_batch.run import Progressing, Reconciliation
 from spark_batch.source.kafka_range import check_spans
@@ -80,8 +81,10 @@ def reconcile(
     verdicts.write_begun([view.name for view in views], report.begun)
     try:
         _require_cluster(settings)
-        with session as spark:
-            run = Reconciliation(settings, spark, worker_url, work, report, progress, translator, with_completeness)
+        with session as spark, history_of(spark, settings.history_dir, settings.app_id) as history:
+            run = Reconciliation(
+                settings, spark, worker_url, work, report, progress, translator, with_completeness, history
+            )
             for group in groups:
                 _reconcile_group(run, group)
         report.verdict = Verdict.MATCH if report.is_right else Verdict.MISMATCH
@@ -188,7 +191,7 @@ def _reconcile_view(
     if run.with_completeness:
         with run.step("completeness", f"{view.name}: recomputing it as it should be"):
             complete = completeness(own)
-    return ViewReport(
+    checked = ViewReport(
         view,
         cuts,
         found.live_rows,
@@ -202,6 +205,10 @@ def _reconcile_view(
         explained.runs,
         complete,
     )
+    if run.history and view.window.ends and checked.is_right:
+        with run.step("gold", f"{view.name}: keeping the final rows"):
+            run.history.gold(view).keep(cuts, own.corrected[0], run.report.run_id)
+    return checked
 
 
 def _explained(run: Reconciliation, own: Recount, stored: DataFrame, found: Comparison) -> Explained:
@@ -212,7 +219,7 @@ def _explained(run: Reconciliation, own: Recount, stored: DataFrame, found: Comp
 
 
 def _check(run: Reconciliation, cuts: Sequence[SourceCut], contradictions: Iterable[str]) -> None:
-    check_spans(run.cluster, [span for cut in cuts for span in cut.spans])
+    check_spans(run.cluster, [span for cut in cuts for span in run.to_be_read(cut)])
     if (losses := accepted_losses(cuts)) is not None:
         raise Inconclusive(losses)
     if problems := sorted(set(contradictions)):

@@ -17,7 +17,9 @@ from app.base.settings import Settings
 from app.domain.naming.evidence import Translator
 from app.domain.records import TopicPartition
 from spark_batch.findings.report import Report
+from spark_batch.layers.history import History
 from spark_batch.source.kafka_range import told_by
+from spark_batch.stored.cut import SourceCut, Span
 
 Progressing = Callable[[str], AbstractContextManager[object]]
 """Called with what a step does, in words, for the time that it takes."""
@@ -27,7 +29,7 @@ Progressing = Callable[[str], AbstractContextManager[object]]
 class Reconciliation:
     """What one run works with. `work` holds its copies; `translator` is what workers make rows by, if it is known.
 
-    `with_completeness`: what rows should be is asked, too.
+    `with_completeness`: what rows should be is asked, too. `history`: what earlier runs have kept, if they do.
     """
 
     settings: Settings
@@ -38,6 +40,7 @@ class Reconciliation:
     progress: Progressing = field(default=lambda words: nullcontext())
     translator: Translator | None = None
     with_completeness: bool = False
+    history: History | None = None
 
     def __post_init__(self) -> None:
         self.client = librdkafka_options(self.settings.kafka)
@@ -52,6 +55,12 @@ class Reconciliation:
         """A named step: timed for the report, shown while it runs."""
         with self.report.timed(name), self.progress(words):
             yield
+
+    def to_be_read(self, cut: SourceCut) -> list[Span]:
+        """What the task has read, without what the history holds of it."""
+        own = cut.source_spans
+        held = own if self.history is None else self.history.to_be_read(cut.source, own)
+        return [*held, *(span for span in cut.spans if span not in own)]
 
     def partition_count(self, topic: str) -> int:
         """How many partitions the topic has now."""

@@ -113,5 +113,8 @@ def _options(jars: Sequence[Path], work_dir: Path, cores: int) -> list[tuple[str
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.shuffle.partitions": str(cores * SHUFFLE_PARTITIONS_PER_CORE),
         "spark.sql.execution.arrow.maxRecordsPerBatch": str(ARROW_BATCH_ROWS),
+        "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
+        "spark.databricks.delta.snapshotPartitions": str(cores),
+        "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
     }
     return list(options.items())

@@ -61,6 +61,9 @@ class Settings(BaseSettings):
     audit_key: Path | None = None
     """The private key that runs of ``flagfall reconcile`` are signed with, made when it is not there. Default:
     ``audit.pem`` in the data directory."""
+    history_dir: Path | None = None
+    """Where ``flagfall reconcile`` keeps what it has read, so that the next run reads only what came since
+    (docs/history.md). Default: nowhere, each run reads all."""
     registry_url: str = Field(default="", pattern=r"^(https?://.+)?$")
     """The schema registry's Confluent API. Default: the registry of ``flagfall services``."""
     registry_username: str = ""
@@ -105,7 +108,7 @@ class Settings(BaseSettings):
             object.__setattr__(self, "registry_url", self.local_registry)
         return self
 
-    @field_validator("data_dir", "cache_dir", "definitions", "audit_key", mode="before")
+    @field_validator("data_dir", "cache_dir", "definitions", "audit_key", "history_dir", mode="before")
     @classmethod
     def _empty_is_unset(cls, path: Any, field: ValidationInfo) -> Any:
         """An empty path would be the directory that the process stands in."""
@@ -120,7 +123,7 @@ class Settings(BaseSettings):
         urlsplit(url).port  # noqa: B018
         return url
 
-    @field_validator("data_dir", "cache_dir", "definitions", "audit_key")
+    @field_validator("data_dir", "cache_dir", "definitions", "audit_key", "history_dir")
     @classmethod
     def _absolute(cls, path: Path | None) -> Path | None:
         """A child process may run elsewhere, and the registry's database takes no relative path."""

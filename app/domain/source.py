@@ -40,7 +40,7 @@ AVRO_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 PLACE_NAMES = re.compile(
     r"topic|topic_number|partition|offset|timestamp_ms|key|value|header|body|reason|suspect|task|fate|origin|chunk|"
     r"window_start_us|watermark_us|skew_us|refused_by|stamp_us|highest_us|carried_us|is_record|mixed_(upper|lower)|"
-    r"usable_today|judged_fate|survives|is_(held|added)|(record|group|cell)_[0-9]+",
+    r"usable_today|judged_fate|survives|is_(held|added|large|usable|settled)|(record|group|cell)_[0-9]+",
     re.IGNORECASE,
 )
 """What a record's place and fate are called beside its columns, so that no column may be; SQL minds no case."""

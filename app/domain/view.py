@@ -17,6 +17,7 @@ from app.domain.source import NAME, Action, Column, Kind, Source, no_column
 from app.domain.windows.contract import Window
 
 WINDOW_NAME = "window_start_us"
+WINDOW_END, WINDOW_DAY = "window_end_us", "window_day"
 """What a stored row's window is called beside its groups and cells."""
 
 
@@ -242,7 +243,8 @@ def _name_problems(view: View) -> Iterable[str]:
     for measure in view.measures:
         shown += [one.name for one in measure.shown(view.source)]
         stored += [cell for part in measure.parts(view.source) for cell in part.cells]
-    for names in ([*groups, *shown], [WINDOW_NAME, *groups, *stored]):
-        if twice := sorted({name for name in names if names.count(name) > 1}):
+    for names in ([*groups, *shown], [WINDOW_NAME, WINDOW_END, WINDOW_DAY, *groups, *stored]):
+        alike = [name.lower() for name in names]  # SQL and Delta tables mind no case
+        if twice := sorted({name for name in names if alike.count(name.lower()) > 1}):
             yield from (f"the name {name!r} is used twice" for name in twice)
             return

@@ -16,7 +16,7 @@ from app.domain.view import View
 from spark_batch.findings.results import PairingReport
 from spark_batch.findings.view_report import ViewReport
 
-LAYOUT = 3
+LAYOUT = 4
 REPORT = "report.json"
 
 
@@ -24,7 +24,8 @@ REPORT = "report.json"
 class Report:
     """One run. `reason` says in words why there is no verdict on the figures.
 
-    `usable_today`: records refused for what was so then (an unknown schema, say), and that could be used now.
+    `offsets_read`: of source topics, those that this run has read; the history held the others. `usable_today`: records
+    refused for what was so then (an unknown schema, say), and that could be used now.
     `line`: the hash of the run's line in the trail, once it is there.
     """
 
@@ -38,6 +39,7 @@ class Report:
     views: list[ViewReport] = field(default_factory=list)
     pairings: list[PairingReport] = field(default_factory=list)
     records: int = 0
+    offsets_read: int = 0
     usable_today: int = 0
     seconds: dict[str, float] = field(default_factory=dict)
     records_per_second: float | None = None
@@ -113,6 +115,7 @@ class Report:
             "residual": self.residual,
             "versions": self.versions,
             "records": self.records,
+            "offsets_read": self.offsets_read,
             "usable_today": self.usable_today,
             "records_per_second": self.records_per_second,
             "seconds": self.seconds,

@@ -62,7 +62,8 @@ def show(report: Report, folder: Path, console: Terminal | None = None) -> None:
             "undecodable` adds those that it has not added",
         )
     rate = f", {report.records_per_second:,.0f} a second" if report.records_per_second else ""
-    out.print(f"\n{report.records:,} source records read{rate}; unexplained residual {report.residual}")
+    out.print(f"\n{report.records:,} source records{rate}; unexplained residual {report.residual}")
+    out.print(f"{report.offsets_read:,} offsets were read from topics")
     out.print(f"report: {folder / PAGE}, and {REPORT} beside it", soft_wrap=True)
     if report.line:
         out.print(f"signed: line {report.line} of {folder.parent / TRAIL}", soft_wrap=True)

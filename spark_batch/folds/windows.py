@@ -20,6 +20,8 @@ from app.domain.windows.session import Session
 from app.domain.windows.tumbling import Tumbling
 from spark_batch.stored.row_frames import cell_columns, group_columns
 
+ROW_END = "window_end_us"
+"""Column: the exclusive end of a row's window."""
 WINDOW_START, WINDOW_END = "calendar_start_us", "calendar_end_us"
 """Columns of a calendar's records: the window that each is in."""
 _BUCKET_US = 86_400_000_000
@@ -57,6 +59,18 @@ class WindowColumns(Generic[WindowKind]):
         """Whether rows have ended by then. ValueError where none ends."""
         return F.col("window_start_us") < self.window.ended_below(to_us)
 
+    def by_window(self, rows: DataFrame) -> DataFrame:
+        """Stored rows as rows of windows, by their own start: each under every window that counts it."""
+        return rows
+
+    def as_one(self, rows: DataFrame) -> DataFrame:
+        """Rows of windows of several tasks, those that are of one window under one start."""
+        return rows
+
+    def with_ends(self, rows: DataFrame) -> DataFrame:
+        """Rows of windows with the exclusive `window_end_us` of each. ValueError where none ends."""
+        raise ValueError(f"{self.view.name}: a row of all time does not end")
+
     def first_window(self) -> Column:
         """Of windows that overlap the first that holds the record and has not closed."""
         raise ValueError(f"{self.view.name}: what is stored is in one window alone")
@@ -69,6 +83,9 @@ class TumblingColumns(WindowColumns[Tumbling]):
     def last_end(self) -> Column:
         return F.col("window_start_us") + self.window.size_us
 
+    def with_ends(self, rows: DataFrame) -> DataFrame:
+        return rows.withColumn(ROW_END, self.last_end())
+
 
 class HoppingColumns(WindowColumns[Hopping]):
     def start(self) -> Column:
@@ -80,6 +97,15 @@ class HoppingColumns(WindowColumns[Hopping]):
     def last_end(self) -> Column:
         size_us, step_us, offset_us = self.window.overlap
         return _floor(F.col("window_start_us"), step_us, offset_us) + size_us
+
+    def by_window(self, rows: DataFrame) -> DataFrame:
+        _, step_us, offset_us = self.window.overlap
+        last = _floor(F.col("window_start_us"), step_us, offset_us)
+        counted = rows.where(F.col("group_0") <= last)
+        return counted.withColumn("window_start_us", F.explode(F.sequence("group_0", last, F.lit(step_us))))
+
+    def with_ends(self, rows: DataFrame) -> DataFrame:
+        return rows.withColumn(ROW_END, F.col("window_start_us") + self.window.size_us)
 
     def first_window(self) -> Column:
         size_us, step_us, offset_us = self.window.overlap
@@ -116,6 +142,11 @@ class CalendarColumns(WindowColumns[Calendar]):
     def last_end(self) -> Column:
         return F.col(WINDOW_END)
 
+    def with_ends(self, rows: DataFrame) -> DataFrame:
+        instants = np.frombuffer(self.window.boundaries.instants, np.int64)
+        table = pa.table({"window_start_us": instants[:-1], ROW_END: instants[1:]})
+        return rows.join(F.broadcast(rows.sparkSession.createDataFrame(table)), "window_start_us")
+
 
 class SessionColumns(WindowColumns[Session]):
     def start(self) -> Column:
@@ -129,11 +160,28 @@ class SessionColumns(WindowColumns[Session]):
         begun = F.last(begins, ignorenulls=True).over(of_group.rowsBetween(Over.unboundedPreceding, Over.currentRow))
         return applied.withColumn("window_start_us", begun)
 
+    def as_one(self, rows: DataFrame) -> DataFrame:
+        start = F.col("window_start_us")
+        of_group = Over.partitionBy(*group_columns(self.view)).orderBy(start, "task")
+        before = F.max(self._last()).over(of_group.rowsBetween(Over.unboundedPreceding, -1))
+        begins = F.when(before.isNull() | (start - before > self.window.gap_us), start)
+        begun = F.last(begins, ignorenulls=True).over(of_group.rowsBetween(Over.unboundedPreceding, Over.currentRow))
+        return rows.withColumn("window_start_us", begun)
+
+    def with_ends(self, rows: DataFrame) -> DataFrame:
+        return rows.withColumn(ROW_END, self._ended())
+
     def last_end(self) -> Column:
         return F.col("window_start_us")
 
     def has_ended(self, to_us: int) -> Column:
-        return F.col(cell_columns(self.view)[self.view.last_at]) + self.window.gap_us <= to_us
+        return self._ended() <= to_us
+
+    def _ended(self) -> Column:
+        return self._last() + self.window.gap_us
+
+    def _last(self) -> Column:
+        return F.col(cell_columns(self.view)[self.view.last_at])
 
 
 KERNELS: Mapping[type[Window], type[WindowColumns[Any]]] = {

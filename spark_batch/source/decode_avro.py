@@ -42,15 +42,15 @@ WriterLayout = Sequence[WriterSchema]
 
 
 def decode(raw: DataFrame, source: s.Source, writer_schemas: Sequence[WriterSchema]) -> DataFrame:
-    """`raw` with one column per column of the source, and `suspect`; a suspect's columns are all null."""
+    """`raw` with one column per column of the source, and `suspect`; a suspect's columns are all null.
+
+    Its `header` may be there already: the first bytes of values that are not.
+    """
     plain = layouts(writer_schemas, source.columns)
     behind = F.expr(f"substring(value, {HEADER_BYTES + 1})")
-    framed = raw.withColumns(
-        {
-            "header": F.expr(f"substring(value, 1, {HEADER_BYTES})"),
-            "body": F.when(F.length("value") <= LARGE_BYTES, behind),
-        }
-    )
+    framed = raw.withColumn("body", F.when(F.length("value") <= LARGE_BYTES, behind))
+    if "header" not in raw.columns:
+        framed = framed.withColumn("header", F.expr(f"substring(value, 1, {HEADER_BYTES})"))
     parsed = framed.withColumns({_record(layout): _parsed(layout) for layout in plain})
     guarded = parsed.withColumn("suspect", ~_any([_unchanged(layout) for layout in plain]))
     values = {column.name: F.when(~F.col("suspect"), _value(column, plain)) for column in source.columns}

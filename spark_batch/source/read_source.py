@@ -1,7 +1,7 @@
 """Every record of a source below the cut, decoded or refused with a reason, in one pass over Kafka.
 
-The pass is stored as Parquet in the run's directory, as all that follows reads it several times. Only what
-the views read is kept, and the bytes of suspects.
+The pass is stored as Parquet in the run's directory, as all that follows reads it several times: the columns that are
+asked for, and the bytes of suspects.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from spark_batch.source.places import ORIGIN
 
 SUSPECTS_AT_ONCE = 20_000
 _PLACE = (*ORIGIN, "timestamp_ms")
-_ASIDE = ("header", "suspect", "large", "value")
+_ASIDE = ("header", "suspect", "is_large", "value")
 """Columns that are dropped once suspects are judged."""
 USABLE_TODAY = "usable_today"
 """Column: whether a record was refused for what was so then (`with_refused_then`), and is usable by what is so now."""
@@ -54,35 +54,50 @@ def kept_columns(source: Source, views: Sequence[View], pairing: Sequence[Pairin
 def read_source(
     raw: DataFrame,
     source: Source,
-    views: Sequence[View],
     schemas: Schemas,
     folder: Path,
     rules: Rules = AS_DECLARED,
     look_up: ValueAt | None = None,
-    pairing: Sequence[Pairing] = (),
+    columns: Sequence[str] | None = None,
 ) -> DataFrame:
-    """Place, kept columns, `reason` (null where usable) and `usable_today` of every record in `raw`; stored below
-    `folder`.
+    """Place, `columns` (None: all), `reason` (null where usable) and `usable_today` of every record in `raw`; stored
+    below `folder`.
 
-    Of `rules` the skews count, which are the source's. `look_up` gives values of more than LARGE_BYTES, which are then
-    not stored: Parquet holds a hundred in memory before it looks at their size. What a call that failed has stored
-    gives way.
+    `raw` may be `shortened`. Of `rules` the skews count, which are the source's. `look_up` gives values of more than
+    LARGE_BYTES, which are then not stored. What an earlier call has stored there gives way.
     """
     known = [schema for schema in schemas.values() if schema is not None]
-    columns = kept_columns(source, views, pairing)
-    full = with_reasons(decode(raw, source, known), source, rules).withColumn("topic_number", _topic_number(source))
-    large = F.coalesce(F.length("value") > LARGE_BYTES, F.lit(False)) if look_up else F.lit(False)
-    value = F.when(F.col("suspect") & ~large, F.col("value"))
-    header = F.substring("value", 1, HEADER_BYTES).alias("header")
-    full.select(
-        *_PLACE, "reason", *columns, header, "suspect", large.alias("large"), value.alias("value")
-    ).write.parquet(str(folder / STORED), mode="overwrite")
+    columns = sorted(source.by_name) if columns is None else columns
+    framed = shortened(raw, LARGE_BYTES if look_up else None)
+    full = with_reasons(decode(framed, source, known), source, rules).withColumn("topic_number", topic_number(source))
+    value = F.when(F.col("suspect"), F.col("value")).alias("value")
+    stored = full.select(*_PLACE, "reason", *columns, "header", "suspect", "is_large", value)
+    stored.write.parquet(str(folder / STORED), mode="overwrite")
     spark = raw.sparkSession
     decoded = spark.read.parquet(str(folder / STORED))
     judge_suspects(decoded.where("suspect"), source, columns, schemas, folder / "suspects.parquet", rules, look_up)
     resolved = _load(spark, folder / "suspects.parquet", decoded)
     records = decoded.where("not suspect").drop(*_ASIDE).unionByName(resolved)
     return records.withColumn(USABLE_TODAY, F.lit(False))
+
+
+def shortened(raw: DataFrame, most_bytes: int | None = LARGE_BYTES) -> DataFrame:
+    """`raw` with `header`, the first bytes of each value, and `is_large`; large values and keys are left out of it:
+    Parquet holds a hundred in memory before it looks at their size. What is so already stays."""
+    if "is_large" in raw.columns:
+        return raw
+    header = F.substring("value", 1, HEADER_BYTES)
+    if most_bytes is None:
+        return raw.withColumns({"header": header, "is_large": F.lit(False)})
+    large = F.coalesce(F.length("value") > most_bytes, F.lit(False))
+    key = F.when(F.length("key") <= most_bytes, F.col("key"))
+    return raw.withColumns({"header": header, "is_large": large, "key": key, "value": F.when(~large, F.col("value"))})
+
+
+def topic_number(source: Source) -> Column:
+    """The number of the topic that a record's `topic` names."""
+    numbers = F.create_map(*(F.lit(x) for topic in source.topics for x in (topic.name, topic.number)))
+    return numbers[F.col("topic")]
 
 
 def judge_suspects(
@@ -97,7 +112,7 @@ def judge_suspects(
     """Decode suspects strictly, one by one, and write what each is."""
     schema = _suspect_schema(source, columns)
     topics = {topic.number: topic.name for topic in source.topics}
-    rows = _with_large(suspects.select(*_PLACE, "value", "large").toLocalIterator(), topics, look_up)
+    rows = _with_large(suspects.select(*_PLACE, "value", "is_large").toLocalIterator(), topics, look_up)
     with pq.ParquetWriter(file, schema) as writer:
         judged = _judged(rows, topics, source, schemas, rules)
         while some := list(islice(judged, SUSPECTS_AT_ONCE)):
@@ -125,11 +140,6 @@ def _judged(
         full = with_derived(source, told)
         reason = refusal(source, record, full, rules)
         yield (nothing if reason else full) | place | {"reason": reason}
-
-
-def _topic_number(source: Source) -> Column:
-    numbers = F.create_map(*(F.lit(x) for topic in source.topics for x in (topic.name, topic.number)))
-    return numbers[F.col("topic")]
 
 
 def _suspect_schema(source: Source, columns: Sequence[str]) -> pa.Schema:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from app.domain.marker import InputPosition, Marker
-from app.domain.records import TopicPartition
+from app.domain.records import Place, TopicPartition
 from app.domain.source import Source
 from app.domain.view import View
 
@@ -24,6 +24,9 @@ class Span:
 
     def __str__(self) -> str:
         return f"{self.topic}-{self.partition} [{self.start}, {self.end})"
+
+    def __contains__(self, place: Place) -> bool:
+        return (place.topic, place.partition) == self.at and self.start <= place.offset < self.end
 
     @property
     def at(self) -> TopicPartition:

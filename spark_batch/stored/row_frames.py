@@ -24,6 +24,11 @@ def group_columns(view: View) -> list[str]:
     return [f"group_{i}" for i in range(len(view.stored_groups))]
 
 
+def own_group_columns(view: View) -> list[str]:
+    """Those of them that users name."""
+    return group_columns(view)[len(view.stored_groups) - len(view.groups) :]
+
+
 def cell_columns(view: View) -> list[str]:
     """Names of a row's cells, in the order of `view.cells`."""
     return [f"cell_{i}" for i in range(len(view.cells))]

@@ -102,7 +102,7 @@ def check_spark(spark: SparkSession, histories: Sequence[History], folder: Path)
     """Spark's recomputation of all these histories against their folds."""
     logs = [log for history in histories for log in history.logs]
     advances = [advance for history in histories for advance in history.advances]
-    records = read_source(as_kafka(spark, logs), RIDES, VIEWS, SCHEMAS, folder)
+    records = read_source(as_kafka(spark, logs), RIDES, SCHEMAS, folder)
     marked = with_watermark(records, RIDES, advances).cache()
     by_task = {log.partition: history for history in histories for log in history.logs}
     for view in VIEWS:

@@ -198,7 +198,7 @@ def test_spark_obeys_the_epochs_that_the_markers_tell(spark: SparkSession, tmp_p
     assert any(len(epochs) > 1 for epochs in rules.skews.values())
     assert len({epoch.refuses for epochs in rules.skews.values() for epoch in epochs}) > 2
     assert any(epoch.floor_us != NO_WATERMARK for epochs in rules.graces.values() for epoch in epochs)
-    records = read_source(as_kafka(spark, logs), RIDES, views, SCHEMAS, tmp_path, rules)
+    records = read_source(as_kafka(spark, logs), RIDES, SCHEMAS, tmp_path, rules)
     marked = with_watermark(records, RIDES, advances).cache()
     for view in views:
         own_cuts = [TaskCut.of(view, marker.partition, marker, 0) for marker in markers]

@@ -13,7 +13,7 @@ from typing import Any
 
 from app.base.services.jars import LIST, file_sha256, tree_sha256
 
-KAFKA, REGISTRY, SPARK, FLINK = "4.3.1", "3.0.9", "4.0.0", "2.2.1"
+KAFKA, REGISTRY, SPARK, DELTA, FLINK = "4.3.1", "3.0.9", "4.0.0", "4.0.1", "2.2.1"
 # Apicurio 3.3 is compiled for Java 21; 3.0.9 is the newest release on Maven Central that runs on 17 as well.
 LOG4J = "2.25.4"
 # jgo mixes versions of Flink's own parts, so each part is named: what Maven finds for flink-clients,
@@ -68,6 +68,8 @@ ALONE = {
         f"org.apache.spark:spark-avro_2.13:{SPARK}",
         "org.apache.kafka:kafka-clients:3.9.0",
         "org.apache.commons:commons-pool2:2.12.0",
+        f"io.delta:delta-spark_2.13:{DELTA}",
+        f"io.delta:delta-storage:{DELTA}",
     ],
     # what the benchmark's Kafka Streams program needs beside Kafka's own jars
     "bench": [

@@ -31,6 +31,6 @@ def test_mutated_records_have_one_fate_in_spark_and_by_the_rules(spark: SparkSes
     rng = random.Random(23)
     sent = [draw_record(rng) for _ in range(RECORDS)]
     log = Log(TOPIC, 0, entries=[(offset, one.timestamp_ms, one.value) for offset, one in enumerate(sent)])
-    read = read_source(as_kafka(spark, [log]), ALL_VIEWS[0].source, ALL_VIEWS, SCHEMAS, tmp_path)
+    read = read_source(as_kafka(spark, [log]), ALL_VIEWS[0].source, SCHEMAS, tmp_path)
     found = {row["offset"]: row["reason"] or "used" for row in read.select("offset", "reason").collect()}
     assert found == {offset: naive(offset, one)[0] for offset, one in enumerate(sent)}

@@ -81,7 +81,7 @@ def test_values_of_other_writers_fare_alike_everywhere(spark: SparkSession, tmp_
     assert block.refused == [(at, told.reason) for at, told in enumerate(alone) if isinstance(told, Unreadable)]
     assert block.frame.to_dicts() == [told for told in alone if not isinstance(told, Unreadable)]
 
-    read = read_source(as_kafka(spark, [log]), RIDES, ALL_VIEWS, schemas, tmp_path)
+    read = read_source(as_kafka(spark, [log]), RIDES, schemas, tmp_path)
     kept = kept_columns(RIDES, ALL_VIEWS)
     found = {row["offset"]: row for row in read.collect()}
     for offset, told in enumerate(alone):
@@ -118,7 +118,7 @@ def test_layouts_fare_alike_whoever_reads_them(
     strict = [StrictDecoder(RIDES.columns).decode(value, schemas) for value in values]
 
     log = Log(TOPIC_NAMES[0], 0, entries=[(offset, START_US // 1000, value) for offset, value in enumerate(values)])
-    read = read_source(as_kafka(spark, [log]), RIDES, ALL_VIEWS, schemas, tmp_path)
+    read = read_source(as_kafka(spark, [log]), RIDES, schemas, tmp_path)
     rows = read.collect()
     found = {row["offset"]: (row["reason"], None if row["reason"] else row["ride_id"]) for row in rows}
     assert found == {offset: _reason_and_id(offset, told) for offset, told in enumerate(strict)}

@@ -75,7 +75,7 @@ def test_spark_takes_the_refusal_as_it_was_recorded_and_tells_what_could_be_used
     assert reasons == {Place(TOPIC, 0, bad): REASON for bad in BAD}
     entries = [(n, record.timestamp_ms, record.value) for n, record in enumerate(kit.records(TOPIC))]
     raw = as_kafka(spark, [Log(TOPIC, 0, entries=entries)])
-    read = read_source(raw, RIDES, [ZONE_DEMAND], {1: schema_of(RIDES, 1)}, tmp_path)
+    read = read_source(raw, RIDES, {1: schema_of(RIDES, 1)}, tmp_path)
     judged, usable = with_refused_then(read, RIDES, reasons)
     assert {row["offset"]: row["reason"] for row in judged.collect() if row["reason"]} == dict.fromkeys(BAD, REASON)
     assert usable == len(BAD)

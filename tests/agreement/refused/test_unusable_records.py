@@ -19,7 +19,6 @@ from spark_batch.source.read_source import read_source
 from tests.fuzz.records import Sent, naive, told_by_worker
 from tests.support.material.histories import START_US, TOPIC_NAMES, Log, random_ride
 from tests.support.material.schemas.foreign import encode_as, with_type
-from tests.support.material.views import ALL_VIEWS
 from tests.support.spark_logs import as_kafka
 
 USED = "used"
@@ -167,7 +166,7 @@ def by_spark(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> d
     """What Spark says of each, read together."""
     entries = [(offset, kind.sent.timestamp_ms, kind.sent.value) for offset, kind in enumerate(KINDS.values())]
     folder: Path = tmp_path_factory.mktemp("unusable")
-    read = read_source(as_kafka(spark, [Log(TOPIC_NAMES[0], 0, entries=entries)]), RIDES, ALL_VIEWS, SCHEMAS, folder)
+    read = read_source(as_kafka(spark, [Log(TOPIC_NAMES[0], 0, entries=entries)]), RIDES, SCHEMAS, folder)
     found = {row["offset"]: row["reason"] or USED for row in read.select("offset", "reason").collect()}
     return {name: found[offset] for offset, name in enumerate(KINDS)}
 
@@ -183,7 +182,7 @@ def test_values_that_are_large_are_looked_up_where_they_stand(spark: SparkSessio
         asked.append(at)
         return values[at.offset]
 
-    read = read_source(raw, RIDES, ALL_VIEWS, SCHEMAS, tmp_path, look_up=look_up)
+    read = read_source(raw, RIDES, SCHEMAS, tmp_path, look_up=look_up)
     found = {names[row["offset"]]: row["reason"] or USED for row in read.collect()}
     assert found == {name: KINDS[name].fate for name in names}
     assert sorted(names[at.offset] for at in asked) == sorted(name for name in names if "MB" in name)

@@ -16,20 +16,23 @@ from app.domain.event_time import NO_WATERMARK
 from app.domain.fingerprint import Origin, mix, pack
 from app.domain.marker import Fates, InputPosition, Marker, ViewPosition
 from app.domain.oracle.view_fold import Folded, fold
-from app.domain.records import Record, TopicPartition, Value
-from app.domain.rows import Cells, RowKey, end_of
+from app.domain.oracle.view_fold import final_rows as naive_finals
+from app.domain.records import Record, TopicPartition, Value, as_integer
+from app.domain.rows import Cells, RowKey, end_of, last_of
 from app.domain.rules.admission import refusal
 from app.domain.source import with_derived
 from app.domain.view import View
 from app.rides.ride import HOUR_US, RIDES
 from app.rides.views import VIEWS
 from spark_batch.folds.corrections import ToldCorrections
+from spark_batch.folds.finals import final_rows
 from spark_batch.folds.recompute import rows
 from spark_batch.folds.recount import Recount, counted, recount
+from spark_batch.folds.windows import ROW_END
 from spark_batch.source.read_source import kept_columns, read_source
 from spark_batch.source.watermark import with_watermark
 from spark_batch.stored.cut import TaskCut
-from spark_batch.stored.row_frames import cells_of, key_of
+from spark_batch.stored.row_frames import cells_of, key_of, own_group_columns
 from tests.support.material.histories import (
     SCHEMAS,
     START_US,
@@ -48,6 +51,7 @@ pytestmark = pytest.mark.spark
 PARTITIONS = (0, 3)
 EXPIRED_TO_US = {3: START_US + 30 * HOUR_US + 1}
 """By partition; no window of any kind ends there."""
+CLOSED_TO_US = START_US + 40 * HOUR_US
 
 
 def cuts_of(view: View, logs: list[Log]) -> list[TaskCut]:
@@ -77,15 +81,31 @@ def recounts(
     advances: list[Advance],
     views: Sequence[View] = PLAIN_VIEWS,
 ) -> dict[View, Recount]:
-    records = read_source(as_kafka(spark, logs), RIDES, views, SCHEMAS, folder)
+    records = read_source(as_kafka(spark, logs), RIDES, SCHEMAS, folder)
     marked = with_watermark(records, RIDES, advances).cache()
     return {view: recount(view, cuts_of(view, logs), marked, ToldCorrections("none", ())) for view in views}
+
+
+def finals_of(view: View, own: Recount) -> dict[RowKey, Cells]:
+    """Some, not all; each with the end that the domain gives it."""
+    made = own.corrected[0]
+    columns = own_group_columns(view)
+    finals = {
+        RowKey(row["window_start_us"], tuple(row[name] for name in columns)): (row[ROW_END], cells_of(view, row))
+        for row in final_rows(view, made, CLOSED_TO_US).collect()
+    }
+    ends = {
+        key: view.window.window_end(as_integer(key.window_start_us), last_of(view, c)) for key, (_, c) in finals.items()
+    }
+    assert ends == {key: end_us for key, (end_us, _) in finals.items()}
+    assert 0 < len(finals) < final_rows(view, made, CLOSED_TO_US * 2).count()
+    return {key: cells for key, (_, cells) in finals.items()}
 
 
 @pytest.mark.parametrize(
     ("seed", "views"), [(1, PLAIN_VIEWS), (2, (*ODD_WINDOWS, SHIFTS)), (3, PLAIN_VIEWS)], ids=["1", "odd windows", "3"]
 )
-def test_rows_ledgers_and_watermarks_are_those_of_the_naive_fold(
+def test_rows_finals_ledgers_and_watermarks_are_those_of_the_naive_fold(
     seed: int, views: Sequence[View], spark: SparkSession, tmp_path: Path
 ) -> None:
     rng = random.Random(seed)
@@ -98,6 +118,7 @@ def test_rows_ledgers_and_watermarks_are_those_of_the_naive_fold(
         assert found == expected_rows(view, expected)
         if view.window.ends:
             assert 0 < len(found) < sum(map(len, expected.rows.values()))
+            assert finals_of(view, own) == naive_finals(view, expected.rows.values(), CLOSED_TO_US)
         figures = counted(own)
         assert _total(figures.values()) == Fates(len(expected.applied), len(expected.late), len(expected.out_of_scope))
         poisoned = sum(len(log.poisoned) for log in logs)
@@ -110,7 +131,7 @@ def test_rows_ledgers_and_watermarks_are_those_of_the_naive_fold(
 def test_every_reason_is_the_oracles_own(spark: SparkSession, tmp_path: Path) -> None:
     rng = random.Random(7)
     logs = [random_log(rng, TOPIC_NAMES[0], 0, 3000)]
-    records = read_source(as_kafka(spark, logs), RIDES, ALL_VIEWS, SCHEMAS, tmp_path)
+    records = read_source(as_kafka(spark, logs), RIDES, SCHEMAS, tmp_path)
     found = {r["offset"]: r["reason"] for r in records.where("reason is not null").collect()}
     expected = {refused.offset: refused.reason for refused in fold(VIEWS[0], logs[0].records).quarantined}
     assert {offset: found[offset] for offset in expected} == expected
@@ -124,7 +145,7 @@ def test_damaged_bytes_fare_as_in_the_strict_decoder(spark: SparkSession, tmp_pa
     for offset in range(3000):
         values = random_ride(rng, offset, START_US)
         log.entries.append((offset, START_US // 1000, damaged(rng, encode(values))))
-    read = read_source(as_kafka(spark, [log]), RIDES, ALL_VIEWS, UNKNOWN_TO_NONE, tmp_path)
+    read = read_source(as_kafka(spark, [log]), RIDES, UNKNOWN_TO_NONE, tmp_path)
     found = {row["offset"]: row for row in read.collect()}
     for offset, timestamp_ms, value in log.entries:
         reason, values = expected_of(log, offset, timestamp_ms, value)

@@ -65,7 +65,7 @@ def history(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Hi
     unusable = {(one.topic, one.partition, one.offset) for one in fold(ZONE_DEMAND, every).quarantined}
     refused = rng.sample([one for one in every if (one.topic, one.partition, one.offset) not in unusable], 60)
     reasons = {Place(one.topic, one.partition, one.offset): Reason.UNKNOWN_SCHEMA.value for one in refused}
-    read = read_source(as_kafka(spark, logs), RIDES, VIEWS, SCHEMAS, tmp_path_factory.mktemp("read"))
+    read = read_source(as_kafka(spark, logs), RIDES, SCHEMAS, tmp_path_factory.mktemp("read"))
     judged_then, usable = with_refused_then(read, RIDES, reasons)
     assert usable == len(refused)
     return History(logs, refused, with_watermark(judged_then, RIDES, []).cache())

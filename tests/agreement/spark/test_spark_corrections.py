@@ -53,7 +53,7 @@ def test_rows_of_records_and_corrections_are_the_oracles_and_what_does_not_fit_i
     views = {ZONE_DEMAND.name: ViewPosition(ZONE_DEMAND.number, ZONE_DEMAND.version)}
     cut = TaskCut.of(ZONE_DEMAND, 0, Marker("app", 1, 0, 1, inputs, views), 0)
 
-    records = with_watermark(read_source(as_kafka(spark, [log]), RIDES, [ZONE_DEMAND], SCHEMAS, tmp_path), RIDES, [])
+    records = with_watermark(read_source(as_kafka(spark, [log]), RIDES, SCHEMAS, tmp_path), RIDES, [])
     own = recount(ZONE_DEMAND, [cut], records, ToldCorrections(CORRECTIONS, [*outcomes, *beyond[:1]]))
     rows = {(0, key): cells for key, cells in oracle.rows[0].items()}
     unfitting = fold_corrections(rows, [Applied(0, at, one) for at, one in enumerate(told)])

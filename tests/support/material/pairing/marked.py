@@ -8,7 +8,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from spark_batch.source.read_source import read_source
 from spark_batch.source.watermark import with_watermark
-from tests.support.material.pairing.calls import LONG, PAID, SCHEMAS, WHOLE, CallLog
+from tests.support.material.pairing.calls import SCHEMAS, CallLog
 
 
 def marked(spark: SparkSession, log: CallLog, folder: Path) -> DataFrame:
@@ -22,5 +22,5 @@ def marked(spark: SparkSession, log: CallLog, folder: Path) -> DataFrame:
     ]
     schema = "topic string, partition int, offset long, timestamp_ms long, key binary, value binary"
     raw = spark.createDataFrame(told, schema)
-    records = read_source(raw, log.source, (), SCHEMAS, folder / log.topic, pairing=(PAID, WHOLE, LONG))
+    records = read_source(raw, log.source, SCHEMAS, folder / log.topic)
     return with_watermark(records, log.source, log.raised)

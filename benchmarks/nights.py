@@ -1,0 +1,108 @@
+"""What a night's reconciliation takes, with and without a history of the nights before. Nothing is left running.
+
+    python -m benchmarks.nights --rides 1000000 --more 20000 --report build/nights.json
+
+Rides are sent and counted by one worker; then `flagfall reconcile` reads all, once without a history, once into a new
+one; then more rides come, and it reads these. Seconds are from start to verdict, Spark's own start among them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from app.base.kafka.cluster import Cluster
+from app.base.kafka.topic_admin import create_topics
+from app.base.services.local import supervised
+from app.base.settings import Settings
+from app.definitions.registered import register_schemas
+from app.domain.records import TopicPartition
+from app.edge.cli.demo.place import own_place
+from app.edge.cli.records.generate import generated
+from app.edge.cli.records.sending import send
+from app.edge.local.ask import where_tasks_stand
+from app.edge.local.lifetime import owned, unwind_on_term
+from app.edge.local.workers import await_ready, start_workers, stop_workers
+from app.rides.generator.generator import Generator
+from app.rides.ride import RIDES
+from app.rides.shipped import shipped
+from app.topics import topics
+from spark_batch.findings.report import REPORT
+
+SEED = 7
+POLL_SECONDS = 0.1
+STEPS = ("checks", "changelog", "read", "decode", "ledgers", "compare", "gold")
+
+
+def main(rides: int, more: int, report: Path) -> None:
+    """Run it, print the figures and write them to `report`."""
+    unwind_on_term()
+    with own_place(Path("build/bench")) as settings, supervised(settings), owned() as owner_fd:
+        create_topics(settings.kafka, topics(settings))
+        register_schemas(settings, shipped(settings).sources)
+        (worker,) = start_workers(settings, owner_fd, count=1)
+        history = settings.data_dir / "history"
+        try:
+            await_ready([worker])
+            _send(settings, worker.url, 0, rides)
+            figures = {
+                "rides": rides,
+                "more": more,
+                "without_history": _night(settings, worker.url, None),
+                "first_night": _night(settings, worker.url, history),
+                "bytes_per_ride": {layer: _bytes(history, layer) // rides for layer in ("bronze", "silver", "gold")},
+            }
+            _send(settings, worker.url, rides, rides + more)
+            figures["next_night"] = _night(settings, worker.url, history)
+        finally:
+            stop_workers(settings)
+    report.parent.mkdir(parents=True, exist_ok=True)
+    report.write_text(json.dumps(figures, indent=2))
+    print(json.dumps(figures, indent=2))
+
+
+def _send(settings: Settings, url: str, first: int, until: int) -> None:
+    """Rides by number, sent and counted."""
+    send(settings, generated(Generator(SEED), first, until - first), until - first, None)
+    places = [TopicPartition(topic.name, p) for topic in RIDES.topics for p in range(settings.topics.partitions)]
+    ends = Cluster(settings.kafka).log_ends(places, committed=True)
+    while not _covers(where_tasks_stand(url, RIDES.name)["position"], ends):
+        time.sleep(POLL_SECONDS)
+
+
+def _covers(position: Mapping[str, int], ends: Mapping[TopicPartition, int]) -> bool:
+    return all(position.get(str(at), 0) >= end for at, end in ends.items())
+
+
+def _night(settings: Settings, url: str, history: Path | None) -> dict[str, Any]:
+    from app.edge.cli.tables.reconcile import command
+
+    output = settings.data_dir / f"reconciliation-{time.monotonic_ns()}"
+    os.environ.update(settings.model_copy(update={"history_dir": history}).environment())
+    began = time.monotonic()
+    command.main(["--worker", url, "--output", str(output)], "flagfall reconcile", standalone_mode=False)
+    seconds = time.monotonic() - began
+    (told,) = (json.loads(path.read_text()) for path in output.glob(f"*/{REPORT}"))
+    steps = {name: told["seconds"][name] for name in STEPS if name in told["seconds"]}
+    return {name: told[name] for name in ("verdict", "records", "offsets_read")} | {
+        "seconds": round(seconds, 1),
+        "steps": steps,
+    }
+
+
+def _bytes(history: Path, layer: str) -> int:
+    return sum(path.stat().st_size for path in history.glob(f"*/{layer}/**/*.parquet"))
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rides", type=int, default=1_000_000)
+    parser.add_argument("--more", type=int, default=20_000)
+    parser.add_argument("--report", type=Path, default=Path("build/nights.json"))
+    arguments = parser.parse_args()
+    main(arguments.rides, arguments.more, arguments.report)
