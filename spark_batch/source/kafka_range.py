@@ -19,6 +19,8 @@ from spark_batch.errors import Inconclusive, Invalid
 from spark_batch.stored.cut import Span
 
 POLL_TIMEOUT_MS = 30_000
+FETCH_WAIT_MS = 10
+"""How long a broker waits for more at the end of a log, up to which each task reads; half a second by default."""
 RECORDS_PER_TASK = 1_000_000
 """Ranges are split at this size, so that one large partition keeps all cores busy."""
 RECORD_SCHEMA = "topic string, partition int, offset long, timestamp_ms long, key binary, value binary"
@@ -46,6 +48,7 @@ def read_spans(spark: SparkSession, java_options: Mapping[str, str], spans: Sequ
         return spark.createDataFrame([], RECORD_SCHEMA)
     options = {f"kafka.{name}": value for name, value in java_options.items()} | {
         "kafka.isolation.level": "read_committed",
+        "kafka.fetch.max.wait.ms": str(FETCH_WAIT_MS),
         "assign": _json(wanted, lambda found: [span.partition for span in found]),
         "startingOffsets": _json(wanted, lambda found: {str(span.partition): span.start for span in found}),
         "endingOffsets": _json(wanted, lambda found: {str(span.partition): span.end for span in found}),
