@@ -62,8 +62,8 @@ class Settings(BaseSettings):
     """The private key that runs of ``flagfall reconcile`` are signed with, made when it is not there. Default:
     ``audit.pem`` in the data directory."""
     history_dir: Path | None = None
-    """Where ``flagfall reconcile`` keeps what it has read, so that the next run reads only what came since
-    (docs/history.md). Default: nowhere, each run reads all."""
+    """Where ``flagfall reconcile`` keeps what it has read, so that the next run reads only what came since, and workers
+    answer about windows that have left their tables (docs/history.md). Default: nowhere, each run reads all."""
     registry_url: str = Field(default="", pattern=r"^(https?://.+)?$")
     """The schema registry's Confluent API. Default: the registry of ``flagfall services``."""
     registry_username: str = ""

@@ -17,6 +17,7 @@ from prometheus_client import Gauge
 
 from agents.fold import Fold
 from app.base.errors import RegistryUnavailable
+from app.base.files.history import history_folder
 from app.base.files.verdicts import RUNS, LastVerdicts
 from app.base.kafka.clients import aiokafka_options
 from app.base.kafka.cluster import Cluster
@@ -80,6 +81,7 @@ class HttpEdge(mode.Service):
             names=self._names,
             limits=self._settings.http,
             awaited_schemas=lambda: self._connections.schemas.awaited,
+            history=history_folder(self._settings.history_dir, self._settings.app_id),
         )
         self._runner = create_runner(made)
         await self._runner.setup()

@@ -22,7 +22,10 @@ from app.base.kafka.clients import librdkafka_options
 from app.base.settings import Settings
 from app.domain.oracle.view_fold import final_rows, fold
 from app.domain.records import Place, Reason
-from app.domain.rows import RowKey
+from app.domain.rows import Cells, RowKey
+from app.domain.view import View
+from app.edge.http.past.gold_files import GoldFiles, GoldRange
+from app.edge.http.rows.fold_rows import key_at
 from app.rides.ride import RIDES
 from spark_batch.errors import Inconclusive
 from spark_batch.layers.history import History
@@ -88,21 +91,29 @@ def test_layers_that_grew_are_those_that_are_made_at_once(
 def test_gold_has_the_final_rows_of_views_by_day(world: World, nights: list[Checked], spark: SparkSession) -> None:
     for view in (one for one in world.views if one.window.ends):
         gold = History(spark, _history(world)).gold(view)
-        inputs = (position for stored in world.tasks.values() for position in stored.marker.inputs.values())
-        final_to_us = min(position.watermark_us for position in inputs) - view.grace_us
-        assert (gold.told["run"], gold.told["final_to_us"]) == (nights[1].report.run_id, final_to_us)
-        expected = final_rows(view, fold(view, world.records, world.advances).rows.values(), final_to_us)
+        assert (gold.told["run"], gold.told["final_to_us"]) == (nights[1].report.run_id, _final_to_us(world, view))
         names = [group.name for group in view.groups]
         found = gold.rows().collect()
         rows = {
             RowKey(row["window_start_us"], tuple(row[name] for name in names)): tuple(row[name] for name in view.cells)
             for row in found
         }
-        assert rows == expected
+        assert rows == _final_rows(world, view)
         assert len(found) == len(rows) > 0
         assert all(row["window_day"] == date.fromtimestamp(row["window_start_us"] // 1_000_000) for row in found)
         days = {f"window_day={row['window_day']}" for row in found}
         assert {folder.name for folder in gold.folder.glob("window_day=*")} == days
+
+
+def test_workers_read_gold_as_spark_has_written_it(world: World, nights: list[Checked], spark: SparkSession) -> None:
+    for view in (one for one in world.views if one.window.ends):
+        gold = GoldFiles.of(_history(world), view)
+        assert gold is not None
+        assert (gold.run_id, gold.final_to_us) == (nights[1].report.run_id, _final_to_us(world, view))
+        rows = gold.rows(GoldRange(None, gold.final_to_us, {}))
+        found = {key_at(rows, at): tuple(rows.cells[at].tolist()) for at in range(len(rows))}
+        assert len(found) == len(rows)
+        assert found == _final_rows(world, view)
 
 
 def test_programs_without_a_jvm_read_the_same_rows(world: World, nights: list[Checked], spark: SparkSession) -> None:
@@ -201,6 +212,15 @@ def test_records_that_were_not_settled_are_judged_by_what_is_so_today(spark: Spa
     assert reasons_of_a_run([places[1]], "then") == {0: "then", 1: "then", 2: "then"}
     assert reasons_of_a_run([], "today") == {0: "then", 1: "today", 2: "then"}
     assert reasons_of_a_run([places[2]], "today") == {0: "then", 1: "today", 2: "today"}
+
+
+def _final_to_us(world: World, view: View) -> int:
+    inputs = (position for stored in world.tasks.values() for position in stored.marker.inputs.values())
+    return min(position.watermark_us for position in inputs) - view.grace_us
+
+
+def _final_rows(world: World, view: View) -> dict[RowKey, Cells]:
+    return final_rows(view, fold(view, world.records, world.advances).rows.values(), _final_to_us(world, view))
 
 
 def _kept_in(world: World, folder: Path) -> World:

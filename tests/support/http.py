@@ -62,14 +62,14 @@ Serve = Callable[[Directory], Awaitable[Client]]
 
 @asynccontextmanager
 async def server_of(
-    data_dir: Path, views: Sequence[View] = VIEWS, limits: HttpSettings | None = None
+    data_dir: Path, views: Sequence[View] = VIEWS, limits: HttpSettings | None = None, history: Path | None = None
 ) -> AsyncIterator[Serve]:
     """Starts the application of a directory, whose URL becomes the server's, as a worker's would be."""
     clients: list[Client] = []
 
     async def start(directory: Directory) -> Client:
         served = [ServedGroup("rides", directory, tuple(views), (RIDES,))]
-        made = create_app(served, verdicts_in(data_dir), names=published_names(), limits=limits)
+        made = create_app(served, verdicts_in(data_dir), names=published_names(), limits=limits, history=history)
         server = TestServer(made)
         await server.start_server(max_line_size=MAX_LINE_BYTES)
         client: Client = TestClient(server)

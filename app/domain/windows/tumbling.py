@@ -45,7 +45,7 @@ class Tumbling(Window):
         return self.start(instant_us)
 
     def ended_below(self, to_us: int) -> int:
-        return to_us - self.size_us + 1
+        return self.start(to_us)
 
     def starts(self, from_us: int, until_us: int, most: int) -> Sequence[int] | None:
         starts = range(self.start(from_us - 1) + self.size_us, until_us, self.size_us)

@@ -12,6 +12,7 @@ The worker runs it inside Faust's own loop:
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
+from pathlib import Path
 
 from aiohttp import ClientSession, hdrs, web
 from aiohttp.log import server_logger
@@ -47,15 +48,17 @@ def create_app(
     names: Names | None = None,
     limits: HttpSettings | None = None,
     awaited_schemas: AskAwaited = tuple,
+    history: Path | None = None,
 ) -> web.Application:
     """The application of one worker, which answers for these task groups.
 
     `liveness` tells whether the worker gets on (without it, it counts as alive). `verdicts` is where `flagfall
     reconcile` leaves them; `registry` may hold metrics of the worker's own, shown beside those of the tables.
     `names` are those of zones; without them answers have none. `limits`: what callers may ask at once.
-    `awaited_schemas` gives the ids that tasks wait for.
+    `awaited_schemas` gives the ids that tasks wait for. `history`: the folder of what reconciliations of the
+    application have kept.
     """
-    edge = Edge(groups, verdicts, liveness, names, limits, awaited_schemas)
+    edge = Edge(groups, verdicts, liveness, names, limits, awaited_schemas, history)
     views = tuple(edge.views.values())
     for view in views:
         check_parameter_names(view)

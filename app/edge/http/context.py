@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from aiohttp import ClientSession, web
@@ -70,6 +71,7 @@ class Edge:
         names: Names | None = None,
         limits: HttpSettings | None = None,
         awaited_schemas: AskAwaited = tuple,
+        history: Path | None = None,
     ) -> None:
         self.groups = tuple(groups)
         self.views = {view.name: view for group in groups for view in group.views}
@@ -77,6 +79,7 @@ class Edge:
         self.names = no_names() if names is None else names
         self.limits = HttpSettings() if limits is None else limits
         self.awaited_schemas = awaited_schemas
+        self.history = history
         self.long_work = LongWork()
         self.session: ClientSession | None = None
         self._by_view = {view.name: group for group in groups for view in group.views}

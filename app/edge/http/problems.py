@@ -34,6 +34,7 @@ TYPES = {
     "not-found": ProblemType(404, "There is nothing at this address"),
     "unknown-view": ProblemType(404, "There is no such view"),
     "unknown-row": ProblemType(404, "There is no such row"),
+    "not-in-history": ProblemType(404, "The history does not have these windows yet"),
     "unknown-run": ProblemType(404, "There is no such run of the reconciliation"),
     "method-not-allowed": ProblemType(405, "This address does not take this method"),
     "not-acceptable": ProblemType(406, "There is no such format"),

@@ -120,8 +120,8 @@ def workers(settings: Settings, folder: Path, count: int, *, application: str | 
 
 def environment_of(settings: Settings) -> dict[str, str]:
     """The variables that give a process these settings."""
-    definitions = {} if settings.definitions is None else {"FLAGFALL_DEFINITIONS": str(settings.definitions)}
-    return definitions | {
+    places = {"FLAGFALL_DEFINITIONS": settings.definitions, "FLAGFALL_HISTORY_DIR": settings.history_dir}
+    return {name: str(place) for name, place in places.items() if place is not None} | {
         "FLAGFALL_APP_ID": settings.app_id,
         "FLAGFALL_DATA_DIR": str(settings.data_dir),
         "FLAGFALL_KAFKA_BOOTSTRAP_SERVER": settings.kafka.bootstrap_server,

@@ -73,7 +73,7 @@ class Feed:
         stand = self._own_stand()
         if stand is not None and stand == self._stand:
             return
-        found = await answered(self._edge, self._query, takes_partial=False)
+        found = await answered(self._edge, self._query, takes_partial=False, with_past=False)
         now = await rows_answer(self._edge, found, partial(shown, self._query))
         self._stand = stand
         await self.moments.show(now)

@@ -9,6 +9,7 @@ from app.domain.measures.contract import Shown
 from app.domain.source import Kind
 from app.domain.view import View
 from app.edge.http.problems import TYPES
+from app.edge.http.rows.answers import SOURCES
 from app.rides.zones import ZONE_COLUMNS
 
 Schema = dict[str, Any]
@@ -45,6 +46,10 @@ def row(view: View) -> Schema:
             "final": {
                 "type": "boolean",
                 "description": "Closed, and stored as it is shown: never of folded panes or merged groups.",
+            },
+            "source": {
+                "enum": list(SOURCES),
+                "description": "The tables; the history, as a reconciliation found it right; or panes of both.",
             },
         },
         optional=("rank", *(() if view.figures else ("figures",))),
@@ -97,6 +102,13 @@ _META: Schema = {
     "position": by_topic_partition(INTEGER),
     "watermark": by_topic_partition(nullable(INSTANT)),
     "lag_records": by_topic_partition(nullable(INTEGER)),
+    "left_before": nullable(INSTANT)
+    | {"description": "Windows that begin before it have left the tables of some task; null if none has."},
+    "history": nullable(record({"run": TEXT, "final_to": INSTANT}))
+    | {
+        "description": "Where windows that begin before `left_before` were answered from, and by which reconciliation "
+        "they were found right; null if the answer has none of them."
+    },
     "partial": {"type": "boolean"},
     "missing": {
         "type": "array",

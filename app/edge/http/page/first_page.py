@@ -100,11 +100,11 @@ async def _panel(edge: Edge, view: View) -> Panel:
     gathered = await gather(edge, query)
     rows = sum(len(part.rows) for part in gathered.parts.values())
     found = await edge.long_work.run(rows > MANY_DOCUMENTS, whole_page, query, gathered)
-    shown, to_us = range(min(len(found.rows), NEWEST_ROWS)), gathered.closed_to_us
+    shown = range(min(len(found.rows), NEWEST_ROWS))
     return Panel(
         view,
         [figures.heading(measure.name) for measure in view.measures],
-        [_row(view, found.document(query, at, to_us, edge.names)) for at in shown],
+        [_row(view, found.document(query, at, gathered, edge.names)) for at in shown],
         gathered,
     )
 

@@ -53,3 +53,10 @@ def instant_range(view: View) -> tuple[int, int]:
     first_us = (FIRST_INSTANT_US if low is None else low) - MAX_WINDOW_US
     last_us = (LAST_INSTANT_US if high is None else high) + MAX_WINDOW_US
     return min(first_us, 0), max(last_us, 0)
+
+
+def later(one: int | None, other: int | None) -> int | None:
+    """Of two bounds towards the past the one that leaves less; None is no bound."""
+    if one is None or other is None:
+        return one if other is None else other
+    return max(one, other)

@@ -27,7 +27,8 @@ class RowsQuery:
 
     Windows start in `[from_us, until_us)`, None is open. `window_us` is a multiple of a tumbling view's pane; None
     where windows are as the view says. With `last_us` there is one window, of that length, which ends at `until_us`;
-    None is the lowest watermark. `after` is the last key of the page before this one, in the order asked for; of ranked
+    None is the lowest watermark. `stored_from_us`: rows that are stored under earlier starts are left out, whatever
+    windows they are in. `after` is the last key of the page before this one, in the order asked for; of ranked
     rows the key is what they are ranked among, and the rank.
     """
 
@@ -42,6 +43,7 @@ class RowsQuery:
     partial_allowed: bool = False
     last_us: int | None = None
     arrangement: Arrangement = AS_STORED
+    stored_from_us: int | None = None
 
     @property
     def is_folded(self) -> bool:

@@ -1,14 +1,22 @@
-"""A question with what was had of it from all tasks, and the window that `last` came to."""
+"""A question with what was had of it: from all tasks and, of windows that have left their tables, from the history; and
+the window that `last` came to."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import NamedTuple
 
 from app.domain.event_time import NO_WATERMARK
 from app.edge.http.context import Edge
+from app.edge.http.past.gold_files import GoldFiles, GoldRange
+from app.edge.http.problems import Problem
+from app.edge.http.query.instants import to_iso
 from app.edge.http.query.rows_query import RowsQuery, no_rows_query
-from app.edge.http.rows.gather import Gathered, gather
+from app.edge.http.rows.gather import Gathered, PastRows, gather
+from app.edge.http.rows.own_parts import too_much
+from app.edge.http.rows.page_rows import bounds_us, folded_page
+from app.engine.core.rows.state import ViewState
 
 
 class Answered(NamedTuple):
@@ -19,15 +27,69 @@ class Answered(NamedTuple):
     as_of_us: int | None = None
 
 
-async def answered(edge: Edge, query: RowsQuery, *, takes_partial: bool = True) -> Answered:
+async def answered(edge: Edge, query: RowsQuery, *, takes_partial: bool = True, with_past: bool = True) -> Answered:
     """What all tasks give; of the last panes those before the lowest watermark, which is asked of all tasks first, and
-    none while there is no watermark."""
+    none while there is no watermark.
+
+    `with_past`: windows that the query names and that have left the tables are answered from the history; if that does
+    not have them it is the `not-in-history` problem.
+    """
+    ask = partial(_with_past if with_past else gather, edge, takes_partial=takes_partial)
     if query.last_us is None or query.until_us is not None:
-        return Answered(query, await gather(edge, query, takes_partial=takes_partial))
+        return Answered(query, await ask(query))
     any_of_it = no_rows_query(query.view, partial_allowed=query.partial_allowed)
     standing = await gather(edge, any_of_it, takes_partial=takes_partial)
     as_of_us = standing.lowest_watermark_us
     if as_of_us == NO_WATERMARK:
         return Answered(replace(query, until_us=0), standing)
     query = query.until(as_of_us)
-    return Answered(query, await gather(edge, query, takes_partial=takes_partial), as_of_us)
+    return Answered(query, await ask(query), as_of_us)
+
+
+async def _with_past(edge: Edge, query: RowsQuery, *, takes_partial: bool) -> Gathered:
+    """Of windows that have left some task's table none is taken from others; asked again if more leave meanwhile."""
+    gathered = await gather(edge, query, takes_partial=takes_partial)
+    while (left_us := gathered.left_below_us(query.view)) is not None and _reaches_below(query, left_us):
+        past = await edge.long_work.run(True, _past, edge, query, left_us)
+        of_tables = replace(query, stored_from_us=left_us)
+        gathered = await gather(edge, of_tables, takes_partial=takes_partial)
+        if gathered.left_below_us(query.view) == left_us:
+            return replace(gathered, past=past)
+    return gathered
+
+
+def _reaches_below(query: RowsQuery, left_us: int) -> bool:
+    """Whether the query names windows that begin before it. One that is open towards the past asks for what the tables
+    hold."""
+    from_us, until_us = bounds_us(query)
+    if query.from_us is None or from_us is None:
+        return False
+    return from_us < left_us and (until_us is None or until_us > from_us)
+
+
+def _past(edge: Edge, query: RowsQuery, left_us: int) -> PastRows:
+    """The page of what the history has; the `not-in-history` problem if it lacks windows that are asked for."""
+    view = query.view
+    from_us, until_us = bounds_us(query)
+    until_us = left_us if until_us is None else min(until_us, left_us)
+    if edge.history is None:
+        raise _not_in_history(query, left_us, "no history is kept, as FLAGFALL_HISTORY_DIR would have it")
+    gold = GoldFiles.of(edge.history, view)
+    held_us = None if gold is None else view.window.ended_below(gold.final_to_us)
+    if gold is None or held_us is None or held_us < until_us:
+        has = "nothing of it" if held_us is None else f"what begins before {to_iso(held_us)}"
+        raise _not_in_history(query, left_us, f"the history has {has} yet: the next `flagfall reconcile` adds to it")
+    asked = GoldRange(from_us, until_us, query.groups)
+    if (rows := gold.count(asked)) > edge.limits.max_rows:
+        raise too_much(query, rows, edge.limits.max_rows)
+    found = gold.rows(asked) if rows else None
+    page = folded_page(query, ViewState(view).select() if found is None else found)
+    return PastRows(page, left_us, gold.run_id, gold.final_to_us)
+
+
+def _not_in_history(query: RowsQuery, left_us: int, why: str) -> Problem:
+    detail = (
+        f"Windows of {query.view.name} that begin before {to_iso(left_us)} have left the tables, and {why}. "
+        f"Ask for what the tables hold: from={to_iso(left_us)}"
+    )
+    return Problem("not-in-history", detail, left_before=to_iso(left_us))

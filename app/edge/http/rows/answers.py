@@ -27,6 +27,8 @@ from app.rides.zones import ZONE_COLUMNS
 
 HELD_BACK_SHOWN = 10
 """As `watermark` tells all of them."""
+LIVE, BATCH, MIXED = SOURCES = ("live", "batch", "mixed")
+"""The tables; what a reconciliation has found right and kept; both."""
 Encoded = TypeVar("Encoded")
 Encode = Callable[[Iterable[Document], Document], Encoded]
 """Makes something of rows, which come one by one, and of their meta."""
@@ -38,9 +40,11 @@ class Page(NamedTuple):
     rows: Rows
     ranks: list[int] | None = None
 
-    def document(self, query: RowsQuery, at: int, closed_to_us: int, names: Names) -> dict[str, Any]:
+    def document(self, query: RowsQuery, at: int, gathered: Gathered, names: Names) -> dict[str, Any]:
         """One of the rows as users read it."""
-        told = row_document(query, key_at(self.rows, at), self.rows.cells[at].tolist(), closed_to_us, names)
+        left_us = None if gathered.past is None else gathered.past.left_below_us
+        key, cells = key_at(self.rows, at), self.rows.cells[at].tolist()
+        told = row_document(query, key, cells, gathered.closed_to_us, names, left_us)
         return told if self.ranks is None else {"rank": self.ranks[at], **told}
 
     def key(self, query: RowsQuery, at: int) -> RowKey:
@@ -71,8 +75,8 @@ def _page(
     encode: Encode[Encoded],
 ) -> Encoded:
     found = whole_page(query, gathered)
-    shown, to_us = range(min(len(found.rows), query.limit)), gathered.closed_to_us
-    told = (found.document(query, at, to_us, names) for at in shown)
+    shown = range(min(len(found.rows), query.limit))
+    told = (found.document(query, at, gathered, names) for at in shown)
     next_cursor = query.cursor_after(found.key(query, shown[-1])) if len(found.rows) > query.limit else None
     return encode(told, meta | {"next_cursor": next_cursor})
 
@@ -84,6 +88,7 @@ def meta_document(edge: Edge, view: View, gathered: Gathered) -> dict[str, Any]:
         for partition, part in sorted(gathered.parts.items())
         for topic, state in sorted(part.inputs.items())
     }
+    left_us, past = gathered.left_below_us(view), gathered.past
     return {
         "view": view.name,
         "version": view.version,
@@ -92,14 +97,19 @@ def meta_document(edge: Edge, view: View, gathered: Gathered) -> dict[str, Any]:
         "position": {at: state.next_offset for at, state in states.items()},
         "watermark": {at: watermark_text(state.watermark_us) for at, state in states.items()},
         "lag_records": {at: state.lag_records for at, state in states.items()},
+        "left_before": None if left_us is None else to_iso(left_us),
+        "history": None if past is None else {"run": past.run_id, "final_to": to_iso(past.final_to_us)},
         "partial": gathered.is_partial,
         "missing": missing_facts(edge.directory(view), gathered.missing),
         "zones": names_document(edge.names),
     }
 
 
-def row_document(query: RowsQuery, key: RowKey, cells: list[int], closed_to_us: int, names: Names) -> dict[str, Any]:
-    """One row. It is closed when no partition of the view takes records for its window any more."""
+def row_document(
+    query: RowsQuery, key: RowKey, cells: list[int], closed_to_us: int, names: Names, left_below_us: int | None = None
+) -> dict[str, Any]:
+    """One row. It is closed when no partition of the view takes records for its window any more. What is stored under
+    starts below `left_below_us` is from the history."""
     view = query.view
     stored = dict(zip(view.cells, cells, strict=True))
     end_us = _end_us(query, key, cells)
@@ -112,7 +122,15 @@ def row_document(query: RowsQuery, key: RowKey, cells: list[int], closed_to_us: 
         "fingerprint": as_hex(stored["fingerprint"]),
         "state": "closed" if closed else "open",
         "final": closed and not query.is_folded and query.arrangement.kept is None,
+        "source": _source(query, key.window_start_us, end_us, left_below_us),
     }
+
+
+def _source(query: RowsQuery, start_us: int | None, end_us: int | None, left_below_us: int | None) -> str:
+    """What the row was had from. A window that is folded of panes may have some from either."""
+    if start_us is None or end_us is None or left_below_us is None or start_us >= left_below_us:
+        return LIVE
+    return MIXED if query.is_folded and end_us > left_below_us else BATCH
 
 
 def _shown(query: RowsQuery, cells: list[int]) -> dict[str, Any]:
@@ -144,7 +162,7 @@ def group_document(groups: Sequence[Group], key: RowKey, names: Names) -> dict[s
 
 def whole_page(query: RowsQuery, gathered: Gathered) -> Page:
     """The page from the pages of the parts."""
-    pieces = [gathered.parts[partition].rows for partition in sorted(gathered.parts)]
+    pieces = gathered.pieces
     if not pieces:
         return Page(ViewState(query.view).select())
     rows = _merged(query, concatenated(pieces))

@@ -6,8 +6,10 @@ What could not be had is named, with why: the caller refuses, or says that the a
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from app.domain.event_time import NO_WATERMARK
+from app.domain.view import View
 from app.edge.http.across_tasks import AcrossTasks
 from app.edge.http.context import Edge
 from app.edge.http.owners import of_all_tasks, partitions_missing
@@ -15,13 +17,41 @@ from app.edge.http.problems import TYPES
 from app.edge.http.query.rows_query import RowsQuery
 from app.edge.http.rows.own_parts import own_parts, too_much_there
 from app.edge.http.rows.parts import TaskRows, decode_parts
+from app.engine.core.rows.state import Rows
 
 MANY_BYTES = 500_000
 """A longer answer is read in a thread: this takes about 5 ms."""
+STORED_FROM = "stored_from_us"
+"""The parameter by which one worker tells another which rows to leave out."""
 
 
+@dataclass(frozen=True, slots=True)
+class PastRows:
+    """What a history gives to an answer: rows of windows that begin before `left_below_us`, by the run that found them
+    right; it has all that had ended by `final_to_us`."""
+
+    rows: Rows
+    left_below_us: int
+    run_id: str
+    final_to_us: int
+
+
+@dataclass
 class Gathered(AcrossTasks[TaskRows]):
-    """Parts by partition, and why each of the other partitions is missing."""
+    """Parts by partition, and why each of the other partitions is missing; `past`, if the answer reaches there."""
+
+    past: PastRows | None = None
+
+    @property
+    def pieces(self) -> list[Rows]:
+        """Rows of all parts, and of the past."""
+        parts = [self.parts[partition].rows for partition in sorted(self.parts)]
+        return parts if self.past is None else [self.past.rows, *parts]
+
+    def left_below_us(self, view: View) -> int | None:
+        """Windows that begin before it have left some task's table; None if none has, or rows of the view merge."""
+        known = [part.expired_to_us for part in self.parts.values() if part.expired_to_us is not None]
+        return view.window.ended_below(max(known)) if known and not view.window.merges else None
 
     @property
     def closed_to_us(self) -> int:
@@ -53,7 +83,9 @@ class _AskedParts:
         self.not_given = f"does not hold version {query.view.version} of it now"
 
     def parameters(self) -> list[tuple[str, str]]:
-        return self._query.parameters()
+        stored_from_us = self._query.stored_from_us
+        further = [] if stored_from_us is None else [(STORED_FROM, str(stored_from_us))]
+        return [*self._query.parameters(), *further]
 
     async def own(self, partitions: Sequence[int]) -> Mapping[int, TaskRows]:
         return {part.partition: part for part in await own_parts(self._edge, self._query, partitions)}

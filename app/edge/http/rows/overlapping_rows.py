@@ -8,6 +8,7 @@ import numpy as np
 
 from app.codecs.arrays import Int64s, Mask
 from app.domain.windows.panes import Overlap
+from app.edge.http.query.instants import later
 from app.edge.http.query.rows_query import RowsQuery
 from app.edge.http.rows.fold_rows import merged, page, regrouped
 from app.edge.http.rows.reading import Reading
@@ -51,14 +52,14 @@ def _folded(
 
 
 def window_bounds(query: RowsQuery) -> Bounds:
-    """Windows that start in `[from, to)`, and not before the cursor's."""
-    from_us, until_us = query.from_us, query.until_us
+    """Windows that start in `[from, to)`, not before the cursor's, and of those that tables are to give."""
+    from_us, until_us = later(query.stored_from_us, query.from_us), query.until_us
     if query.after is None or query.after.window_start_us is None:
         return from_us, until_us
     at_us = query.after.window_start_us
     if query.newest_first:
         return from_us, at_us + 1 if until_us is None else min(until_us, at_us + 1)
-    return at_us if from_us is None else max(from_us, at_us), until_us
+    return later(at_us, from_us), until_us
 
 
 def _some(query: RowsQuery, overlap: Overlap, panes: Int64s, count: int, within: Bounds) -> tuple[Mask, Bounds]:

@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from app.codecs.arrays import Int64s
 from app.codecs.stored.changelog import NULL_INTEGER
+from app.edge.http.query.instants import later
 from app.edge.http.query.rows_query import RowsQuery
 from app.edge.http.rows.fold_rows import merged, page, regrouped
 from app.edge.http.rows.overlapping_rows import reading_of_windows
@@ -29,14 +30,15 @@ def reading_of(query: RowsQuery, task: TaskState, more: int = 1) -> Reading:
         return Reading(slots_that_touch(query, state), partial(_kept, query))
     if overlap := view.window.overlap:
         return reading_of_windows(query, overlap, state, task.marker.views[view.name].expired_to_us, more)
-    return Reading(_page_slots(query, state), partial(_folded, query))
+    return Reading(_page_slots(query, state), partial(folded_page, query))
 
 
 def _kept(query: RowsQuery, rows: Rows) -> Rows:
     return regrouped(rows, query.arrangement.places_in(query.view))
 
 
-def _folded(query: RowsQuery, rows: Rows) -> Rows:
+def folded_page(query: RowsQuery, rows: Rows) -> Rows:
+    """The query's page of these rows: its first `limit` + 1 behind the cursor, or all where they are ranked."""
     folded = merged(query.view, _kept(query, rows), query.window_us, query.aligned_us)
     if query.arrangement.takes_all:
         return folded
@@ -74,7 +76,8 @@ def _page_groups(query: RowsQuery, state: ViewState, slots: Int64s) -> Int64s:
 
 
 def bounds_us(query: RowsQuery) -> tuple[int | None, int | None]:
-    """Which panes to read: windows that start in `[from, to)`, whole, and not before the cursor's."""
+    """Which panes to read: windows that start in `[from, to)`, whole, not before the cursor's, and of what is stored
+    from some start on that."""
     size, from_us, until_us, at = query.window_us, query.from_us, query.until_us, query.aligned_us
     if size is None:
         size = 1  # windows are what is stored: any that starts in between
@@ -85,8 +88,8 @@ def bounds_us(query: RowsQuery) -> tuple[int | None, int | None]:
             last = query.after.window_start_us + size
             until_us = last if until_us is None else min(until_us, last)
         else:
-            from_us = max(query.after.window_start_us, from_us or query.after.window_start_us)
-    return from_us, until_us
+            from_us = later(query.after.window_start_us, from_us)
+    return later(query.stored_from_us, from_us), until_us
 
 
 def _narrowed(
@@ -99,7 +102,7 @@ def _narrowed(
         behind = len(state.find(from_us=cursor_us, until_us=cursor_us + size))
     low_us, end_us = state.narrowed(_panes(query) + behind, from_us, until_us, newest_first=query.newest_first)
     if low_us is not None and low_us != from_us:
-        low_us = (low_us - at) // size * size + at
+        low_us = later((low_us - at) // size * size + at, from_us)
     if end_us is not None and end_us != until_us:
         end_us = -(-(end_us - at) // size) * size + at
     return low_us, end_us

@@ -39,7 +39,8 @@ class InputState:
 
 @dataclass(frozen=True, slots=True)
 class TaskRows:
-    """Rows of one task, merged and cut to the query's page, with the position they belong to."""
+    """Rows of one task, merged and cut to the query's page, with the position they belong to. Windows that ended by
+    `expired_to_us` have left its table."""
 
     partition: int
     version: str
@@ -48,6 +49,7 @@ class TaskRows:
     row_count: int
     inputs: dict[str, InputState]
     rows: Rows
+    expired_to_us: int | None = None
 
 
 def part_of(directory: Directory, task: TaskState, query: RowsQuery, reading: Reading | None = None) -> TaskRows:
@@ -77,6 +79,7 @@ def part_with(directory: Directory, task: TaskState, view: View, rows: Rows) -> 
             if t.name in task.marker.inputs
         },
         rows=rows,
+        expired_to_us=task.marker.views[view.name].expired_to_us if view.name in task.marker.views else None,
     )
 
 
@@ -114,6 +117,7 @@ def _told(part: TaskRows) -> dict[str, Any]:
         "changelog_offset": part.changelog_offset,
         "row_count": part.row_count,
         "inputs": part.inputs,
+        "expired_to_us": part.expired_to_us,
         "windows": rows.windows,
         "groups": [held.tolist() for held in rows.groups],
         "cells": np.ascontiguousarray(rows.cells),
@@ -134,6 +138,7 @@ def _read(query: RowsQuery, told: dict[str, Any]) -> TaskRows:
         row_count=told["row_count"],
         inputs={topic: _read_input(**state) for topic, state in told["inputs"].items()},
         rows=Rows(windows, list(groups), cells),
+        expired_to_us=told.get("expired_to_us"),
     )
 
 

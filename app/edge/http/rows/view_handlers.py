@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
 from functools import partial
 
 from aiohttp import hdrs, web
@@ -16,7 +18,7 @@ from app.edge.http.query.rows_query import RowsQuery, no_rows_query
 from app.edge.http.responses import json_response
 from app.edge.http.rows.answered import answered
 from app.edge.http.rows.answers import rows_answer
-from app.edge.http.rows.gather import gather
+from app.edge.http.rows.gather import STORED_FROM, gather
 from app.edge.http.rows.own_parts import own_parts
 from app.edge.http.rows.parts import encode_parts
 from app.edge.http.rows.view_documents import state_document, view_document
@@ -62,7 +64,9 @@ async def give_parts(request: web.Request) -> web.StreamResponse:
     What takes long begins with the answer's head, by which the asking worker knows that this one lives.
     """
     edge = edge_of(request)
-    query = read_query(edge.view(request.match_info["view"]), request.query, also=("partition",))
+    query = read_query(edge.view(request.match_info["view"]), request.query, also=("partition", STORED_FROM))
+    if (stored_from := request.query.get(STORED_FROM)) is not None:
+        query = replace(query, stored_from_us=_integer(STORED_FROM, stored_from))
     partitions = [
         read_partition(edge, edge.directory(query.view), text) for text in request.query.getall("partition", [])
     ]
@@ -75,6 +79,12 @@ async def give_parts(request: web.Request) -> web.StreamResponse:
         await begun.write(body)
         await begun.write_eof()
     return begun
+
+
+def _integer(name: str, text: str) -> int:
+    if re.fullmatch(r"-?[0-9]{1,18}", text):
+        return int(text)
+    raise bad_parameter(name, text, "microseconds since the epoch")
 
 
 def read_partition(edge: Edge, directory: Directory, text: str) -> int:
