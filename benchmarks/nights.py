@@ -3,7 +3,8 @@
     python -m benchmarks.nights --rides 1000000 --more 20000 --report build/nights.json
 
 Rides are sent and counted by one worker; then `flagfall reconcile` reads all, once without a history, once into a new
-one; then more rides come, and it reads these. Seconds are from start to verdict, Spark's own start among them.
+one; then more rides come, and it reads these. Seconds are from start to verdict, Spark's own start among them. Beside
+them the floor: what Spark takes, once started, to read, decode and group the same records.
 """
 
 from __future__ import annotations
@@ -16,10 +17,18 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from pyspark.sql import functions as F  # noqa: N812 - as everywhere in Spark
+from pyspark.sql.avro.functions import from_avro
+
+from app.base.kafka.clients import java_options
 from app.base.kafka.cluster import Cluster
 from app.base.kafka.topic_admin import create_topics
+from app.base.services.jars import fetch
+from app.base.services.java import find_java
 from app.base.services.local import supervised
 from app.base.settings import Settings
+from app.codecs.avro.record_schema import record_schema
+from app.codecs.avro.schema import HEADER_BYTES
 from app.definitions.registered import register_schemas
 from app.domain.records import TopicPartition
 from app.edge.cli.demo.place import own_place
@@ -33,6 +42,9 @@ from app.rides.ride import RIDES
 from app.rides.shipped import shipped
 from app.topics import topics
 from spark_batch.findings.report import REPORT
+from spark_batch.session import spark_session
+from spark_batch.source.kafka_range import read_spans
+from spark_batch.stored.cut import Span
 
 SEED = 7
 POLL_SECONDS = 0.1
@@ -53,6 +65,7 @@ def main(rides: int, more: int, report: Path) -> None:
             figures = {
                 "rides": rides,
                 "more": more,
+                "floor": _floor(settings),
                 "without_history": _night(settings, worker.url, None),
                 "first_night": _night(settings, worker.url, history),
                 "bytes_per_ride": {layer: _bytes(history, layer) // rides for layer in ("bronze", "silver", "gold")},
@@ -69,10 +82,13 @@ def main(rides: int, more: int, report: Path) -> None:
 def _send(settings: Settings, url: str, first: int, until: int) -> None:
     """Rides by number, sent and counted."""
     send(settings, generated(Generator(SEED), first, until - first), until - first, None)
-    places = [TopicPartition(topic.name, p) for topic in RIDES.topics for p in range(settings.topics.partitions)]
-    ends = Cluster(settings.kafka).log_ends(places, committed=True)
+    ends = Cluster(settings.kafka).log_ends(_places(settings), committed=True)
     while not _covers(where_tasks_stand(url, RIDES.name)["position"], ends):
         time.sleep(POLL_SECONDS)
+
+
+def _places(settings: Settings) -> list[TopicPartition]:
+    return [TopicPartition(topic.name, p) for topic in RIDES.topics for p in range(settings.topics.partitions)]
 
 
 def _covers(position: Mapping[str, int], ends: Mapping[TopicPartition, int]) -> bool:
@@ -93,6 +109,22 @@ def _night(settings: Settings, url: str, history: Path | None) -> dict[str, Any]
         "seconds": round(seconds, 1),
         "steps": steps,
     }
+
+
+def _floor(settings: Settings) -> dict[str, float]:
+    """What the same records take when Spark reads and decodes them, groups them once by five minutes and zone, and
+    compares nothing; Spark's start is not in it."""
+    ends = Cluster(settings.kafka).log_ends(_places(settings), committed=True)
+    spans = [Span(at.topic, at.partition, 0, end) for at, end in ends.items()]
+    jars, folder = fetch("spark", settings.cache_dir), settings.data_dir / "floor"
+    with spark_session(jars, folder, folder / "spark.log", java_home=find_java().home) as spark:
+        began = time.monotonic()
+        ride = from_avro(F.expr(f"substring(value, {HEADER_BYTES + 1})"), json.dumps(record_schema(RIDES)))
+        rides = read_spans(spark, java_options(settings.kafka), spans).select("partition", ride.alias("ride"))
+        sums = [F.sum(f"ride.{name}") for name in ("fare_cents", "tip_cents", "distance_hundredth_miles")]
+        key = ("partition", F.expr("ride.pickup_at_us div 300000000"), "ride.pickup_zone")
+        rows = rides.groupBy(*key).agg(F.count("*"), *sums).count()
+        return {"rows": rows, "seconds": round(time.monotonic() - began, 1)}
 
 
 def _bytes(history: Path, layer: str) -> int:
