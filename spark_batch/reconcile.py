@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import SparkSession
 
 from app.base.errors import KafkaUnavailable, RegistryUnavailable
 from app.base.files.trail import Trail
@@ -22,36 +22,26 @@ from app.base.files.verdicts import LastVerdicts, Verdict
 from app.base.kafka.committed import LogRefused, LogSilent
 from app.base.kafka.topic_admin import topic_states
 from app.base.settings import Settings
-from app.domain.advance import Advance
 from app.domain.catalogue import TaskGroup
 from app.domain.marker import MOST_SCHEMAS
 from app.domain.naming.evidence import Translator
 from app.domain.source import Source
 from app.domain.view import View
+from app.domain.windows.scope import Scope
+from spark_batch.check_view import check_view
 from spark_batch.copies import copy_advances, copy_changelog, copy_exports, copy_records, schemas_not_held
 from spark_batch.errors import Inconclusive, Invalid, NoVerdict
-from spark_batch.findings.compare import Comparison, compare
-from spark_batch.findings.completeness import completeness
-from spark_batch.findings.explain import Explained, explain
 from spark_batch.findings.report import Report, new_run_id
-from spark_batch.findings.view_report import ViewReport
 from spark_batch.findings.written import RUN_FILES, write_report
-from spark_batch.folds.corrections import ToldCorrections, read_told
-from spark_batch.folds.recount import Recount, counted, epoch_floors, recount
+from spark_batch.folds.corrections import read_told
 from spark_batch.layers.history import history_of
 from spark_batch.pairs.check import JudgedSource, check_pairing
 from spark_batch.run import Progressing, Reconciliation
 from spark_batch.source.kafka_range import check_spans
 from spark_batch.source.watermark import with_watermark
-from spark_batch.stored.changelog import changelog_rows
-from spark_batch.stored.compacted import require_records_kept
 from spark_batch.stored.cut import SourceCut, TaskCut
-from spark_batch.stored.export_client import Export, live_rows
-from spark_batch.stored.ledgers import accepted_losses, entries, inputs_not_adding_up, not_adding_up
-
-ROWS_NAMED = 10_000
-"""Differing rows per view that are looked into; more are counted as residual. A batch of 20,000 rides that is applied
-twice meets a few thousand rows."""
+from spark_batch.stored.export_client import Export
+from spark_batch.stored.ledgers import accepted_losses, inputs_not_adding_up, not_adding_up
 
 
 def reconcile(
@@ -65,6 +55,7 @@ def reconcile(
     progress: Progressing = lambda words: nullcontext(),
     translator: Translator | None = None,
     with_completeness: bool = False,
+    scope: Scope | None = None,
 ) -> Report:
     """Check the groups' views and write the report below `output`. No verdict is a verdict too.
 
@@ -72,9 +63,10 @@ def reconcile(
     `output` says that the run began, and at its end what it found; `trail.jsonl` gets a signed line of it. Copies of
     rows and records, often gigabytes, are made below `work`, which is the caller's to remove. `translator`: what
     workers make rows by; without it no difference is LOGIC. `with_completeness`: also what the rows would be if no
-    record were late, and none came twice. Raises TrailBroken and KeyUnusable, before anything is begun.
+    record were late, and none came twice. `scope`: of which windows rows are compared; of all by default. Raises
+    TrailBroken and KeyUnusable, before anything is begun.
     """
-    report = _new_report(settings)
+    report = _new_report(settings, scope)
     views = [view for group in groups for view in group.views]
     trail, verdicts = Trail(output), LastVerdicts(output, settings.app_id)
     trail.require_usable(settings.audit_key_file)
@@ -87,6 +79,8 @@ def reconcile(
             )
             for group in groups:
                 _reconcile_group(run, group)
+        if report.is_right and report.lacks_windows:
+            raise Inconclusive(f"no view has a row in {report.scope}: they have left the tables, or are yet to come")
         report.verdict = Verdict.MATCH if report.is_right else Verdict.MISMATCH
     except (NoVerdict, LogSilent, LogRefused, RegistryUnavailable) as error:
         report.verdict = Verdict.INVALID if isinstance(error, Invalid | LogRefused) else Verdict.INCONCLUSIVE
@@ -148,7 +142,7 @@ def _reconcile_source(
     with run.step("read", "reading and decoding the source records"):
         records = copy_records(run, source, views, cuts, group.pairing)
     marked = with_watermark(records, source, advances).cache()
-    found = [_reconcile_view(run, exports[view.name], stored, marked, advances, told) for view in views]
+    found = [check_view(run, exports[view.name], stored, marked, advances, told) for view in views]
     _require_known_schemas(run, source, cuts, [one.view.name for one in found if not one.is_right])
     run.report.views += found
     return JudgedSource(marked, advances)
@@ -164,58 +158,6 @@ def _require_known_schemas(
             f"tasks read records by {len(ids)} more schemas than their markers hold ({MOST_SCHEMAS} each), ids "
             f"{ids[0]} to {ids[-1]}. Compare what the registry says of these with what it said then"
         )
-
-
-def _reconcile_view(
-    run: Reconciliation,
-    exports: Sequence[Export],
-    stored: DataFrame,
-    records: DataFrame,
-    advances: Sequence[Advance],
-    told: ToldCorrections,
-) -> ViewReport:
-    cuts = [export.cut for export in exports]
-    view = cuts[0].view
-    own = recount(view, cuts, records, told)
-    with run.step("ledgers", f"{view.name}: counting what became of every record"):
-        figures = counted(own)
-        ledger = [entry for cut in cuts for entry in entries(cut, figures, advances)]
-        require_records_kept(run.settings, view.source, ledger)
-        ledger += own.corrections.entries(own.judged, own.corrected[1])
-        ledger += epoch_floors(own, advances)
-    with run.step("compare", f"{view.name}: recomputing and comparing every row"):
-        live, logged = live_rows(run.spark, view, exports), changelog_rows(stored, view)
-        found = compare(view, live, logged, own.rows, ROWS_NAMED)
-    explained = _explained(run, own, stored, found)
-    complete = None
-    if run.with_completeness:
-        with run.step("completeness", f"{view.name}: recomputing it as it should be"):
-            complete = completeness(own)
-    checked = ViewReport(
-        view,
-        cuts,
-        found.live_rows,
-        found.changelog_rows,
-        found.recomputed_rows,
-        found.differing_rows,
-        len(found.first),
-        explained.differences,
-        ledger,
-        len(own.corrections.applied),
-        explained.runs,
-        complete,
-    )
-    if run.history and view.window.ends and checked.is_right:
-        with run.step("gold", f"{view.name}: keeping the final rows"):
-            run.history.gold(view).keep(cuts, own.corrected[0], run.report.run_id)
-    return checked
-
-
-def _explained(run: Reconciliation, own: Recount, stored: DataFrame, found: Comparison) -> Explained:
-    if not found.first:
-        return Explained([], [])
-    with run.step("explain", f"{own.view.name}: naming the records behind {found.differing_rows} differing rows"):
-        return explain(own, stored, found.first, run.translator)
 
 
 def _check(run: Reconciliation, cuts: Sequence[SourceCut], contradictions: Iterable[str]) -> None:
@@ -239,7 +181,7 @@ def _by_source(views: Sequence[View]) -> Iterable[tuple[Source, list[View]]]:
     return [(source, [view for view in views if view.source.number == n]) for n, source in sources.items()]
 
 
-def _new_report(settings: Settings) -> Report:
+def _new_report(settings: Settings, scope: Scope | None) -> Report:
     now = datetime.now(UTC)
     versions = {name: version(name) for name in ("flagfall", "pyspark")} | {"python": platform.python_version()}
-    return Report(new_run_id(now), settings.app_id, now, versions)
+    return Report(new_run_id(now), settings.app_id, now, versions, scope=scope)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
+from app.domain.event_time import NO_WATERMARK
 from app.domain.marker import LIVE, BuildPosition, InputPosition, Marker, ViewPosition
 from app.domain.records import TopicPartition
 from app.domain.rules.epochs import GraceEpoch, Rules, SkewEpoch, seen_us, with_declared, with_grace
@@ -45,6 +46,12 @@ def lowest_seen_us(view: View, marker: Marker) -> int:
         )
         for topic in view.source.topics
     )
+
+
+def closed_to_us(view: View, markers: Iterable[Marker]) -> int:
+    """Windows that end at or before it take no more records in any task; NO_WATERMARK if none is closed."""
+    lowest_us = min((lowest_seen_us(view, marker) for marker in markers), default=NO_WATERMARK)
+    return NO_WATERMARK if lowest_us == NO_WATERMARK else lowest_us - view.grace_us
 
 
 def held_to(source: Source, position: InputPosition) -> InputPosition:

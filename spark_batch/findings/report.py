@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from time import perf_counter
 from typing import Any
@@ -13,10 +13,11 @@ from typing import Any
 from app.base.files.trail import RunFound
 from app.base.files.verdicts import Begun, Finished, Verdict
 from app.domain.view import View
+from app.domain.windows.scope import Scope
 from spark_batch.findings.results import PairingReport
 from spark_batch.findings.view_report import ViewReport
 
-LAYOUT = 4
+LAYOUT = 5
 REPORT = "report.json"
 
 
@@ -26,7 +27,8 @@ class Report:
 
     `offsets_read`: of source topics, those that this run has read; the history held the others. `usable_today`: records
     refused for what was so then (an unknown schema, say), and that could be used now.
-    `line`: the hash of the run's line in the trail, once it is there.
+    `line`: the hash of the run's line in the trail, once it is there. `scope`: which windows were compared, None for
+    all.
     """
 
     run_id: str
@@ -44,6 +46,7 @@ class Report:
     seconds: dict[str, float] = field(default_factory=dict)
     records_per_second: float | None = None
     line: str | None = None
+    scope: Scope | None = None
 
     @property
     def compared(self) -> list[ViewReport | PairingReport]:
@@ -56,6 +59,15 @@ class Report:
     @property
     def is_right(self) -> bool:
         return all(one.is_right for one in self.compared)
+
+    @property
+    def lacks_windows(self) -> bool:
+        """Whether a time was asked for in which no view has a row."""
+        scope = self.scope
+        if scope is None or scope.since_run is not None:
+            return False
+        narrowed = [one for one in self.views if scope.narrows(one.view.window)]
+        return bool(narrowed) and not any(one.live_rows or one.recomputed_rows for one in narrowed)
 
     @property
     def begun(self) -> Begun:
@@ -75,6 +87,7 @@ class Report:
             verdict=self.verdict if view is None else view.verdict,
             residual=None if view is None else view.residual,
             reason=self.reason if view is None else None,
+            scope=self.scope,
             report=f"{self.run_id}/{REPORT}",
         )
 
@@ -91,6 +104,7 @@ class Report:
             verdict=self.verdict,
             residual=self.residual if self.verdict in (Verdict.MATCH, Verdict.MISMATCH) else None,
             reason=self.reason,
+            scope=self.scope,
             views={one.name: one.verdict for one in self.compared},
         )
 
@@ -108,6 +122,7 @@ class Report:
             "layout": LAYOUT,
             "run_id": self.run_id,
             "application": self.application,
+            "scope": None if self.scope is None else asdict(self.scope),
             "verdict": self.verdict.value,
             "reason": self.reason,
             "started": self.started_at.isoformat(),

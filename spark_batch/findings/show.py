@@ -40,6 +40,8 @@ def show(report: Report, folder: Path, console: Terminal | None = None) -> None:
     out = console or Terminal()
     colour = {Verdict.MATCH: "green", Verdict.MISMATCH: "red"}.get(report.verdict, "yellow")
     out.print(Text.assemble("\n", (report.verdict.value, f"bold {colour}"), f"  {MEANING[report.verdict]}"))
+    if report.scope is not None:
+        out.print(f"of {report.scope}; sessions, views of all time, joins and alerts whole")
     if report.reason:
         out.print(report.reason)
     if report.views:

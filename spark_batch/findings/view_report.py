@@ -11,10 +11,12 @@ from app.base.files.verdicts import Verdict
 from app.domain import difference as d
 from app.domain.contribution import contribution
 from app.domain.corrections.repair import RepairPlan, plan_repairs
+from app.domain.event_time import NO_WATERMARK
 from app.domain.fingerprint import Origin, pack
 from app.domain.naming.clusters import RowCluster
 from app.domain.naming.gathered import NamedRun
 from app.domain.naming.row_difference import RowDifference
+from app.domain.obeyed import closed_to_us
 from app.domain.rows import Cells
 from app.domain.view import View
 from spark_batch.findings.completeness import Completeness
@@ -62,6 +64,11 @@ class ViewReport:
         return plan_repairs(self.view, {cut.partition: cut.marker for cut in self.cuts}, self.differences)
 
     @property
+    def final_to_us(self) -> int:
+        """Windows that had ended by then take no more records, in any task; NO_WATERMARK if none is closed."""
+        return closed_to_us(self.view, (cut.marker for cut in self.cuts))
+
+    @property
     def is_right(self) -> bool:
         return not self.differing_rows and not self.ledger_faults
 
@@ -81,6 +88,7 @@ class ViewReport:
                 "changelog": self.changelog_rows,
                 "recomputed": self.recomputed_rows,
             },
+            "final_to_us": None if self.final_to_us == NO_WATERMARK else self.final_to_us,
             "corrections": self.corrections,
             "differing_rows": self.differing_rows,
             "classes": {kind: kinds.count(kind) for kind in sorted(set(kinds))},

@@ -2,27 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - as everywhere in Spark
 
-from app.domain.event_time import NO_WATERMARK
 from app.domain.fingerprint import LOW_32
-from app.domain.marker import Marker
 from app.domain.measures.parts import Op, Part, Take
-from app.domain.obeyed import lowest_seen_us
 from app.domain.view import View
 from spark_batch.folds.mergers import MERGERS
 from spark_batch.folds.mix import fingerprint
 from spark_batch.folds.windows import ROW_END, columns_of_window
 from spark_batch.stored.row_frames import cell_columns, own_group_columns
-
-
-def closed_to_us(view: View, markers: Iterable[Marker]) -> int:
-    """Windows that end at or before it take no more records in any task; NO_WATERMARK if none is closed."""
-    lowest_us = min(lowest_seen_us(view, marker) for marker in markers)
-    return NO_WATERMARK if lowest_us == NO_WATERMARK else lowest_us - view.grace_us
 
 
 def final_rows(view: View, made: DataFrame, to_us: int) -> DataFrame:

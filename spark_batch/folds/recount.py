@@ -19,9 +19,11 @@ from app.domain.naming.blocks import BlockPlace, BlockTotals
 from app.domain.obeyed import rules_of
 from app.domain.records import TopicPartition
 from app.domain.view import View
+from app.domain.windows.scope import Scope
 from spark_batch.folds.corrections import Corrections, ToldCorrections
 from spark_batch.folds.mix import fingerprint, mixed_halves, packed_origin
 from spark_batch.folds.recompute import judged, rows
+from spark_batch.folds.scoped import in_scope
 from spark_batch.folds.windows import columns_of_window
 from spark_batch.source.epochs import as_seen, floor_entries
 from spark_batch.source.places import TOPIC_PARTITION
@@ -40,6 +42,7 @@ class Recount:
     cuts: Sequence[TaskCut]
     judged: DataFrame
     corrections: Corrections
+    scope: Scope | None = None
 
     @cached_property
     def corrected(self) -> tuple[DataFrame, list[Applied]]:
@@ -48,17 +51,17 @@ class Recount:
 
     @property
     def rows(self) -> DataFrame:
-        """The view's rows, less those whose windows have been expired."""
+        """The view's rows in the run's scope, less those whose windows have been expired."""
         return self.kept(self.corrected[0])
 
     def kept(self, made: DataFrame) -> DataFrame:
-        """Rows without those whose windows have been expired."""
+        """Rows in the scope, without those whose windows have been expired."""
         bounds = {cut.partition: cut.marker.views[self.view.name].expired_to_us for cut in self.cuts}
         for partition, to_us in bounds.items():
             if to_us is not None and self.view.window.ends:
                 ended = columns_of_window(self.view).has_ended(to_us)
                 made = made.where(~((F.col("task") == partition) & ended))
-        return made
+        return in_scope(self.view, made, self.scope)
 
     @property
     def covered(self) -> DataFrame:
@@ -70,14 +73,16 @@ class Recount:
         return self.judged.where(F.col("fate") == Fate.APPLIED.value)
 
 
-def recount(view: View, cuts: Sequence[TaskCut], records: DataFrame, told: ToldCorrections) -> Recount:
+def recount(
+    view: View, cuts: Sequence[TaskCut], records: DataFrame, told: ToldCorrections, scope: Scope | None = None
+) -> Recount:
     """`records`: all of the source's, with `reason` and `watermark_us`; they and `told`, what became of corrections,
     may reach beyond the view's cut."""
     inside = records.join(F.broadcast(_bounds(view, cuts, records)), [*TOPIC_PARTITION]).where("offset < next_offset")
     fate = F.when(F.col("reason").isNotNull(), QUARANTINED).when(F.col("offset") < F.col("view_start"), BELOW_START)
     seen = as_seen(view, inside, rules_of(view, [cut.marker for cut in cuts]))
     with_fates = judged(view, seen).withColumn("fate", fate.otherwise(F.col("fate")))
-    return Recount(view, cuts, with_fates, Corrections(view, cuts, told))
+    return Recount(view, cuts, with_fates, Corrections(view, cuts, told), scope)
 
 
 def counted(recount: Recount) -> dict[TopicPartition, Counted]:

@@ -59,6 +59,10 @@ class WindowColumns(Generic[WindowKind]):
         """Whether rows have ended by then. ValueError where none ends."""
         return F.col("window_start_us") < self.window.ended_below(to_us)
 
+    def has_begun(self, to_us: int) -> Column:
+        """Whether a window that rows are in begins before it. Null where rows have no start."""
+        return F.col("window_start_us") < to_us
+
     def by_window(self, rows: DataFrame) -> DataFrame:
         """Stored rows as rows of windows, by their own start: each under every window that counts it."""
         return rows
@@ -97,6 +101,9 @@ class HoppingColumns(WindowColumns[Hopping]):
     def last_end(self) -> Column:
         size_us, step_us, offset_us = self.window.overlap
         return _floor(F.col("window_start_us"), step_us, offset_us) + size_us
+
+    def has_begun(self, to_us: int) -> Column:
+        return F.col("group_0") < to_us
 
     def by_window(self, rows: DataFrame) -> DataFrame:
         _, step_us, offset_us = self.window.overlap

@@ -16,8 +16,10 @@ from pyspark.sql import functions as F  # noqa: N812 - as everywhere in Spark
 from app.base.files.history import gold_folder
 from app.domain.event_time import NO_WATERMARK
 from app.domain.fingerprint import LOW_32
+from app.domain.obeyed import closed_to_us
 from app.domain.view import WINDOW_DAY, WINDOW_END, WINDOW_NAME, View
-from spark_batch.folds.finals import closed_to_us, final_rows
+from app.domain.windows.scope import Scope
+from spark_batch.folds.finals import final_rows
 from spark_batch.folds.mix import fingerprint
 from spark_batch.layers.committed import CommittedTable
 from spark_batch.stored.cut import TaskCut
@@ -36,13 +38,15 @@ class GoldTable(CommittedTable):
         super().__init__(spark, gold_folder(history, view), apart=[WINDOW_DAY])
         self._view = view
 
-    def keep(self, cuts: Sequence[TaskCut], made: DataFrame, run_id: str) -> None:
+    def keep(self, cuts: Sequence[TaskCut], made: DataFrame, run_id: str, scope: Scope | None = None) -> None:
         """Write what has changed: `made` are the view's rows in all tasks, expired ones too, as they should be.
 
+        `scope`: of which windows rows were compared; nothing is written if that leaves out any that are not there yet.
         Records that the view no longer covers since it was rebuilt without them stay in the rows that are there.
         """
         to_us = closed_to_us(self._view, (cut.marker for cut in cuts))
-        if to_us == NO_WATERMARK or (self.told and to_us < self.told["final_to_us"]):
+        is_behind = to_us == NO_WATERMARK or (self.told and to_us < self.told["final_to_us"])
+        if is_behind or not self._goes_on_with(scope):
             return
         told = self._to_be_told(cuts, to_us, run_id)
         final = self._with_former(final_rows(self._view, made, to_us), told["kept_to_us"]).cache()
@@ -51,6 +55,11 @@ class GoldTable(CommittedTable):
         listed = ", ".join(f"'{day}'" for day in days)
         self.commit(some, told, instead_of=f"{WINDOW_DAY} IN ({listed})" if self.told and days else None)
         final.unpersist()
+
+    def _goes_on_with(self, scope: Scope | None) -> bool:
+        if scope is None or not scope.narrows(self._view.window):
+            return True
+        return bool(self.told) and scope.reaches_on_from(self.told["final_to_us"])
 
     def _to_be_told(self, cuts: Sequence[TaskCut], to_us: int, run_id: str) -> dict[str, Any]:
         starts = {f"{topic}-{cut.partition}": cut.view_start(topic) for cut in cuts for topic in cut.source_inputs}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import struct
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -18,6 +19,7 @@ from app.domain.oracle.view_fold import fold
 from app.domain.records import Record
 from app.domain.rows import Cells, RowKey
 from app.domain.source import with_derived
+from app.domain.windows.scope import Scope
 from app.engine.core.views.again import row_again
 from spark_batch.findings.report import Report
 from spark_batch.reconcile import reconcile
@@ -104,7 +106,13 @@ class Spoilt:
 
 
 def check(
-    world: World, spark: SparkSession, folder: Path, *, translator: Translator = row_again, **options: Any
+    world: World,
+    spark: SparkSession,
+    folder: Path,
+    *,
+    translator: Translator = row_again,
+    scope: Scope | None = None,
+    **options: Any,
 ) -> Checked:
     write_changelog(world)
     with serving(world, **options) as url:
@@ -116,7 +124,9 @@ def check(
             output=folder,
             work=folder / "work",
             translator=translator,
+            scope=scope,
         )
+    shutil.rmtree(folder / "work", ignore_errors=True)
     return Checked(report, read_report(folder, world.settings.app_id))
 
 

@@ -23,6 +23,7 @@ from app.base.files.signing import KeyUnusable, has_signed, public_key, public_p
 from app.base.files.verdicts import Verdict
 from app.base.files.whole_file import write_whole
 from app.domain.errors import FlagfallError
+from app.domain.windows.scope import Scope
 
 TRAIL, PUBLIC_KEY = "trail.jsonl", "trail.pub.pem"
 NOTHING = "0" * 64
@@ -40,7 +41,8 @@ class _OfTrail(BaseModel):
 class RunFound(_OfTrail):
     """What a run found. `views`: by name of views, joins and alerts that were compared, their verdicts.
 
-    `residual`: what no listed record explains of them, None where there is no verdict on the figures.
+    `residual`: what no listed record explains of them, None where there is no verdict on the figures. `scope`: which
+    windows were compared, None for all.
     """
 
     run_id: str
@@ -51,6 +53,7 @@ class RunFound(_OfTrail):
     residual: int | None
     reason: str | None
     views: dict[str, Verdict]
+    scope: Scope | None = None
 
 
 class TrailEntry(_OfTrail):
@@ -125,13 +128,17 @@ class Trail:
         return _hash(line)
 
     def newest(self, limit: int, application: str | None = None) -> list[TrailEntry]:
-        """The last runs, of one application or of all, newest first, without being checked.
+        """So many of the last runs, as `backwards` has them."""
+        return list(islice(self.backwards(application), limit))
+
+    def backwards(self, application: str | None = None) -> Iterator[TrailEntry]:
+        """The runs, of one application or of all, newest first, each read when it is asked for, and not checked.
 
         Raises TrailBroken for what is no line of a trail.
         """
         lines = self._lines()
         entries = (_entry(lines[at], at + 1, self.file) for at in reversed(range(len(lines))))
-        return list(islice((one for one in entries if application in (None, one.run.application)), limit))
+        return (one for one in entries if application in (None, one.run.application))
 
     def run(self, application: str, run_id: str) -> TrailEntry | None:
         """What the application's run of that name found, if there is one. Raises TrailBroken."""
@@ -177,6 +184,14 @@ class Trail:
                 )
         return key
 
+    def content(self, entry: TrailEntry, name: str) -> bytes | None:
+        """A file of a run, as the run wrote it; None if it is not there any more. Raises TrailBroken for another."""
+        path = self.runs / entry.run.run_id / name
+        content = path.read_bytes() if path.is_file() else None
+        if content is not None and _hash(content) != entry.files.get(name):
+            raise _changed(path, entry)
+        return content
+
     def is_as_written(self, entry: TrailEntry, name: str) -> bool:
         """Whether a file of a run, which is there, is the one that the run wrote."""
         with (self.runs / entry.run.run_id / name).open("rb") as file:
@@ -194,7 +209,7 @@ class Trail:
             if not path.is_file():
                 gone.append(path)
             elif not self.is_as_written(entry, name):
-                raise TrailBroken(f"{path} is not the file that run {entry.run.run_id} wrote: its hash is another")
+                raise _changed(path, entry)
         return gone
 
     def _lines(self) -> list[bytes]:
@@ -224,6 +239,10 @@ def _entry(line: bytes, at: int, file: Path) -> TrailEntry:
         raise TrailBroken(
             f"{file}, line {at} is no line of a trail; the runs' reports are beside it: {error}"
         ) from error
+
+
+def _changed(path: Path, entry: TrailEntry) -> TrailBroken:
+    return TrailBroken(f"{path} is not the file that run {entry.run.run_id} wrote: its hash is another")
 
 
 def _hash(content: bytes) -> str:

@@ -21,6 +21,7 @@ from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, TypeAdapter, V
 
 from app.base.files.whole_file import write_whole
 from app.domain.errors import FlagfallError
+from app.domain.windows.scope import Scope
 
 RUNS = "reconciliation"
 """Where the runs are, below the data directory."""
@@ -53,7 +54,7 @@ class Finished(Begun):
     """A run that ended, and what it found of one view.
 
     `residual`: rows that differ unexplained, None where nothing was compared; `reason`: why there is no verdict on
-    the figures; `report`: the report's place beside this file.
+    the figures; `report`: the report's place beside this file; `scope`: which windows were compared, None for all.
     """
 
     finished_at: AwareDatetime
@@ -61,6 +62,7 @@ class Finished(Begun):
     residual: int | None
     reason: str | None
     report: str
+    scope: Scope | None = None
 
 
 class Checked(_Written):

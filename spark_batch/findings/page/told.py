@@ -8,6 +8,7 @@ from typing import Any
 
 from app.base.printable import printable
 from app.domain.view import FIRST_WINDOW
+from app.domain.windows.scope import Scope
 from app.rides.zones import ZONE_COLUMNS, zones
 from spark_batch.findings.keys import shown_instant
 
@@ -30,6 +31,11 @@ def told_key(view: Mapping[str, Any], row: Mapping[str, Any]) -> str:
     told = [f"{name.replace('_', ' ')} {told_value(view, name, value)}" for name, value in row["group"].items()]
     start_us = row["window_start_us"]
     return " · ".join(told + ([] if start_us is None else [told_us(start_us)]))
+
+
+def told_scope(scope: Mapping[str, Any]) -> str:
+    """Which windows a run compared."""
+    return str(Scope(**scope))
 
 
 def told_us(us: int) -> str:

@@ -200,7 +200,7 @@ def test_the_command_tells_the_last_hash_and_by_it_whether_lines_were_cut_off(tr
     assert f"CUT OFF: no line has the hash {told['head']}" in asked([*verify, "--head", told["head"]], code=1)
     assert "2 runs" in asked([*verify, "--head", trail.verified().head[:12]])
     listed = asked(["list", "--output", str(trail.runs), "--last", "1"])
-    assert listed.splitlines()[1].split() == ["run-1", "flagfall", "MATCH", "0", "1"]
+    assert listed.splitlines()[1].split() == ["run-1", "flagfall", "MATCH", "0", "1", "all"]
 
 
 def test_where_there_is_no_trail_nothing_is_verified(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ import pytest
 from app.base.files.verdicts import LATEST, RUNS, LastVerdicts, LatestUnreadable, Verdict
 from app.base.settings import Settings
 from app.domain.view import View
+from app.domain.windows.scope import Scope
 from app.edge.cli.tables.status import _checked, _verdict
 from app.edge.http.context import Edge, ServedGroup
 from app.edge.http.page.verdicts import NONE_YET, UNREADABLE, card
@@ -76,6 +77,13 @@ def test_a_crashed_run_leaves_yesterdays_verdict_with_its_date_and_is_told_besid
     assert told.notes[1].text.endswith("and has not ended")
     of_view = verdicts_in(tmp_path).read()[ZONE_DEMAND.name]
     assert _verdict(of_view).startswith("MATCH at 2026-01-05 12:01 UTC; a run that began ")
+
+
+def test_a_verdict_over_some_windows_says_which_wherever_it_is_told(tmp_path: Path) -> None:
+    wrote(tmp_path, {ZONE_DEMAND: 0}, NOON, scope=Scope(0, 3_600_000_000))
+    words = "windows from 1970-01-01T00:00:00Z to 1970-01-01T01:00:00Z"
+    assert card(edge_of(tmp_path)).notes[0].text.startswith(f"{words} · 0 unexplained rows · ")
+    assert _verdict(verdicts_in(tmp_path).read()[ZONE_DEMAND.name]).startswith(f"MATCH ({words}) at ")
 
 
 def test_a_run_without_a_verdict_on_the_figures_says_so_of_every_view(

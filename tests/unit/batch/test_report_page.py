@@ -14,6 +14,7 @@ import pytest
 from app.base.files.verdicts import Verdict
 from app.domain.difference import DifferenceKind
 from app.domain.rows import RowKey
+from app.domain.windows.scope import Scope
 from app.rides.views import ZONE_DEMAND
 from spark_batch.findings.page.ledger_bars import LEAST, LENGTH, ledger_bars
 from spark_batch.findings.page.report_page import SHOWN, report_page
@@ -83,6 +84,13 @@ def test_a_run_without_a_verdict_has_a_page_that_says_why() -> None:
     told = read(report)
     assert "INCONCLUSIVE No statement about the tables" in told
     assert "no worker answers at <host>" in told
+
+
+def test_a_page_over_some_windows_says_which() -> None:
+    report = sample_report()
+    report.scope = Scope(None, 3_600_000_000)
+    assert "<p>Of windows to 1970-01-01T01:00:00Z. Sessions" in report_page(report.as_json())
+    assert "<p>Of windows" not in report_page(sample_report().as_json())
 
 
 def test_a_page_of_many_differences_tells_how_many_are_left_out() -> None:

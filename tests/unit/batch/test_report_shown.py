@@ -17,6 +17,7 @@ from app.domain.naming.gathered import NamedRun
 from app.domain.naming.row_difference import RowDifference
 from app.domain.naming.runs import OffsetRun
 from app.domain.rows import RowKey
+from app.domain.windows.scope import Scope
 from app.rides.views import VENDOR_TRIPS, ZONE_DEMAND
 from spark_batch.findings.report import Report
 from spark_batch.findings.show import show
@@ -89,6 +90,12 @@ def test_why_a_difference_has_no_name_is_said() -> None:
     report = Report("r1", "flagfall", datetime(2026, 1, 5, tzinfo=UTC), {}, Verdict.MISMATCH)
     report.views = [ViewReport(ZONE_DEMAND, [cut_of(p) for p in range(4)], 1, 1, 1, 1, 1, [one], ())]
     assert any(line.startswith("UNNAMED") and TOO_MANY in line for line in told(report, 200))
+
+
+def test_a_verdict_over_some_windows_says_which() -> None:
+    report = Report("r1", "flagfall", datetime(2026, 1, 5, tzinfo=UTC), {}, Verdict.MATCH, scope=Scope(0, None, "r0"))
+    words = "of windows from 1970-01-01T00:00:00Z, since run r0; sessions, views of all time, joins and alerts whole"
+    assert words in told(report, 200)
 
 
 def test_each_class_of_difference_has_its_words() -> None:

@@ -10,7 +10,7 @@ import click
 from app.edge.cli.common import echo_json, echo_table, json_option, load_settings
 
 if TYPE_CHECKING:
-    from app.base.files.trail import Trail, TrailEntry
+    from app.base.files.trail import Trail
 
 output_option = click.option(
     "--output",
@@ -50,10 +50,11 @@ def list_runs(output: Path | None, last: int, as_json: bool) -> None:
             e.run.verdict.value,
             "" if e.run.residual is None else e.run.residual,
             len(e.run.views),
+            e.run.scope or "all",
         )
         for e in entries
     ]
-    echo_table(("RUN", "APPLICATION", "VERDICT", "UNEXPLAINED", "COMPARED"), rows)
+    echo_table(("RUN", "APPLICATION", "VERDICT", "UNEXPLAINED", "COMPARED", "WINDOWS"), rows)
 
 
 @command.command()
@@ -97,11 +98,6 @@ def verify(output: Path | None, public_key: Path | None, head: str | None, as_js
         if cut_off:
             click.echo(f"CUT OFF: no line has the hash {head}", err=True)
     return int(cut_off)
-
-
-def _found(entry: TrailEntry) -> tuple[str, str, str, object]:
-    run = entry.run
-    return run.run_id, run.application, run.verdict.value, "" if run.residual is None else run.residual
 
 
 def _trail(output: Path | None) -> Trail:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import datetime as dt
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -19,6 +20,14 @@ from app.edge.cli.common import (
     load_catalogue,
     load_settings,
 )
+from app.edge.cli.tables.reconcile_scope import (
+    date_option,
+    from_option,
+    scope_of,
+    since_last_run,
+    since_option,
+    to_option,
+)
 
 if TYPE_CHECKING:
     from app.base.settings import Settings
@@ -26,6 +35,7 @@ if TYPE_CHECKING:
     from app.domain.records import Record
     from app.domain.rows import Cells
     from app.domain.view import View
+    from app.domain.windows.scope import Scope
     from spark_batch.findings.report import Report
 
 WAIT_SECONDS = 30.0
@@ -70,6 +80,10 @@ WAIT_SECONDS = 30.0
     show_default=True,
     help="Set none right if there are more of them: that many have a cause that is to be mended first.",
 )
+@date_option
+@from_option
+@to_option
+@since_option
 @bootstrap_option
 @json_option
 def command(
@@ -80,6 +94,10 @@ def command(
     completeness: bool,
     repair: str,
     most_repairs: int,
+    day: dt.datetime | None,
+    begin: dt.datetime | None,
+    end: dt.datetime | None,
+    since: str | None,
     bootstrap_server: str | None,
     as_json: bool,
 ) -> int:
@@ -88,6 +106,9 @@ def command(
     \b
     flagfall reconcile
     flagfall reconcile --view zone_demand --json
+    flagfall reconcile --date 2024-01-31
+    flagfall reconcile --from 2024-01-31T00:00-05:00 --to 2024-02-01T00:00-05:00
+    flagfall reconcile --since last
     flagfall reconcile --completeness
     flagfall reconcile --repair apply
 
@@ -100,13 +121,16 @@ def command(
     from app.base.files.verdicts import Verdict
     from app.edge.local.lifetime import unwind_on_term
 
+    scope = scope_of(day, begin, end, is_since=since is not None)
     unwind_on_term()
     settings = load_settings(bootstrap_server)
     catalogue = load_catalogue(settings)
     groups = _groups(catalogue, names)
     url = worker_url or settings.worker.local_url
     output = output or settings.data_dir / "reconciliation"
-    report, folder = _run(settings, groups, url, output, completeness=completeness, quiet=as_json)
+    if since is not None:
+        scope = since_last_run(settings, [view for group in groups for view in group.views], output)
+    report, folder = _run(settings, groups, url, output, scope, completeness=completeness, quiet=as_json)
     if not as_json:
         from spark_batch.findings.show import show
 
@@ -138,7 +162,14 @@ def _repaired(settings: Settings, catalogue: Catalogue, report: Report, most: in
 
 
 def _run(
-    settings: Settings, groups: list[TaskGroup], url: str, output: Path, *, completeness: bool, quiet: bool
+    settings: Settings,
+    groups: list[TaskGroup],
+    url: str,
+    output: Path,
+    scope: Scope | None,
+    *,
+    completeness: bool,
+    quiet: bool,
 ) -> tuple[Report, Path]:
     from app.base.files.working_directory import working_directory
 
@@ -155,6 +186,7 @@ def _run(
             progress=progress,
             translator=_translated,
             with_completeness=completeness,
+            scope=scope,
         )
     return report, output / report.run_id
 

@@ -74,6 +74,7 @@ def _checked(settings: Settings) -> Mapping[str, Checked]:
 def _verdict(checked: Checked | None) -> str:
     """What is known of a view, with dates: a crashed run leaves the verdict before it."""
     finished, unfinished = (checked.finished, checked.unfinished) if checked else (None, None)
-    texts = [f"{finished.verdict.value} at {finished.finished_at:%Y-%m-%d %H:%M} UTC"] if finished else []
+    scope = f" ({finished.scope})" if finished and finished.scope else ""
+    texts = [f"{finished.verdict.value}{scope} at {finished.finished_at:%Y-%m-%d %H:%M} UTC"] if finished else []
     texts += [f"a run that began {unfinished.begun_at:%Y-%m-%d %H:%M} UTC has not ended"] if unfinished else []
     return "; ".join(texts) or "never reconciled"

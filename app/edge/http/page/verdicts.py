@@ -74,4 +74,5 @@ def _ended(run: Sequence[tuple[str, Finished]], *, views_named: bool) -> str:
     residuals = [one.residual for _, one in run if one.residual is not None]
     residual = f"{sum(residuals)} unexplained rows · " if residuals else ""
     verdicts = ", ".join(f"{name} {one.verdict.value}" for name, one in run) + " · " if views_named else ""
-    return f"{verdicts}{residual}{minute(finished.finished_at)} · run {finished.run_id}"
+    scope = f"{finished.scope} · " if finished.scope is not None else ""
+    return f"{verdicts}{scope}{residual}{minute(finished.finished_at)} · run {finished.run_id}"

@@ -13,6 +13,7 @@ import jsonschema
 
 from app.base.files.verdicts import RUNS, LastVerdicts, Verdict
 from app.domain.view import View
+from app.domain.windows.scope import Scope
 from spark_batch.findings.report import Report, new_run_id
 from spark_batch.findings.view_report import ViewReport
 
@@ -35,12 +36,13 @@ def wrote(
     stopped: View | None = None,
     ends: bool = True,
     application: str = "flagfall",
+    scope: Scope | None = None,
 ) -> Callable[[], None]:
     """A run of a minute that found so many unexplained rows of each view, and was stopped at another one.
 
     With `ends` False it ends when what is returned is called.
     """
-    report = Report(new_run_id(begun_at), application, begun_at, {})
+    report = Report(new_run_id(begun_at), application, begun_at, {}, scope=scope)
     views = [*residuals, *([stopped] if stopped else [])]
     verdicts = verdicts_in(data_dir, application)
     verdicts.write_begun([view.name for view in views], report.begun)

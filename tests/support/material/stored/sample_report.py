@@ -72,9 +72,9 @@ def difference(at: int, window_start_us: int) -> RowDifference:
     return RowDifference(kind, row, ("count", "fare_cents"), {packed: -1}, (run,), (witness,), 1)
 
 
-def cut_of(partition: int) -> TaskCut:
-    """Of `zone_demand`, all of whose windows have closed."""
-    inputs = {topic: InputPosition(f"id-of-{topic}", 0, 1_000_000, watermark_us=FAR_US) for topic in TOPICS}
+def cut_of(partition: int, watermark_us: int = FAR_US) -> TaskCut:
+    """Of `zone_demand`, all of whose windows have closed by default."""
+    inputs = {topic: InputPosition(f"id-of-{topic}", 0, 1_000_000, watermark_us=watermark_us) for topic in TOPICS}
     views = {ZONE_DEMAND.name: ViewPosition(ZONE_DEMAND.number, ZONE_DEMAND.version)}
     return TaskCut.of(ZONE_DEMAND, partition, Marker("flagfall", 1, partition, 812, inputs, views), 90_125)
 

@@ -1,0 +1,80 @@
+"""One view against the records that it covers: live table, changelog, and what Spark makes of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pyspark.sql import DataFrame
+
+from app.domain.advance import Advance
+from spark_batch.findings.compare import Comparison, compare
+from spark_batch.findings.completeness import completeness
+from spark_batch.findings.explain import Explained, explain
+from spark_batch.findings.view_report import ViewReport
+from spark_batch.folds.corrections import ToldCorrections
+from spark_batch.folds.recount import Recount, counted, epoch_floors, recount
+from spark_batch.folds.scoped import in_scope
+from spark_batch.run import Reconciliation
+from spark_batch.stored.changelog import changelog_rows
+from spark_batch.stored.compacted import require_records_kept
+from spark_batch.stored.export_client import Export, live_rows
+from spark_batch.stored.ledgers import entries
+
+ROWS_NAMED = 10_000
+"""Differing rows per view that are looked into; more are counted as residual. A batch of 20,000 rides that is applied
+twice meets a few thousand rows."""
+
+
+def check_view(
+    run: Reconciliation,
+    exports: Sequence[Export],
+    stored: DataFrame,
+    records: DataFrame,
+    advances: Sequence[Advance],
+    told: ToldCorrections,
+) -> ViewReport:
+    """Recomputes the view at the cut of its `exports`, and says what differs. What else is given is of the view's
+    source, and may reach beyond the cut."""
+    cuts = [export.cut for export in exports]
+    view = cuts[0].view
+    own, scope = recount(view, cuts, records, told, run.report.scope), run.report.scope
+    with run.step("ledgers", f"{view.name}: counting what became of every record"):
+        figures = counted(own)
+        ledger = [entry for cut in cuts for entry in entries(cut, figures, advances)]
+        require_records_kept(run.settings, view.source, ledger)
+        ledger += own.corrections.entries(own.judged, own.corrected[1])
+        ledger += epoch_floors(own, advances)
+    with run.step("compare", f"{view.name}: recomputing and comparing every row"):
+        live, logged = live_rows(run.spark, view, exports), changelog_rows(stored, view)
+        live, logged = in_scope(view, live, scope), in_scope(view, logged, scope)
+        found = compare(view, live, logged, own.rows, ROWS_NAMED)
+    explained = _explained(run, own, stored, found)
+    complete = None
+    if run.with_completeness:
+        with run.step("completeness", f"{view.name}: recomputing it as it should be"):
+            complete = completeness(own)
+    checked = ViewReport(
+        view,
+        cuts,
+        found.live_rows,
+        found.changelog_rows,
+        found.recomputed_rows,
+        found.differing_rows,
+        len(found.first),
+        explained.differences,
+        ledger,
+        len(own.corrections.applied),
+        explained.runs,
+        complete,
+    )
+    if run.history and view.window.ends and checked.is_right:
+        with run.step("gold", f"{view.name}: keeping the final rows"):
+            run.history.gold(view).keep(cuts, own.corrected[0], run.report.run_id, scope)
+    return checked
+
+
+def _explained(run: Reconciliation, own: Recount, stored: DataFrame, found: Comparison) -> Explained:
+    if not found.first:
+        return Explained([], [])
+    with run.step("explain", f"{own.view.name}: naming the records behind {found.differing_rows} differing rows"):
+        return explain(own, stored, found.first, run.translator)
