@@ -1,4 +1,4 @@
-"""The one Spark session of a run: local, loopback only, exact arithmetic, UTC, and silent."""
+"""The one Spark session of a run: exact arithmetic, UTC, and silent; on this machine alone, or on a cluster."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from pyspark import SparkConf, SparkContext
 from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 
+from app.base.addresses import LOOPBACK
 from app.base.settings import Settings
 from spark_batch.java_end import telling_of_its_end
 
@@ -27,6 +28,7 @@ Records per processor second with it: 118,000 instead of 49,000 (decoding and bo
 BOUND_TEXTS = "-Dorg.apache.avro.limits.string.maxLength=1048576"
 """A text's length is what its record claims, and Avro makes room for it first: two forged gigabytes end the JVM. Longer
 ones are looked at one by one."""
+JAVA_OPTIONS = f"{COMPILE_LARGE_METHODS} {BOUND_TEXTS}"
 END_WITHOUT_MEMORY = "-XX:+ExitOnOutOfMemoryError"
 """Else Spark goes on without what failed, or ends itself in one of several ways."""
 END_SECONDS = 10.0
@@ -47,10 +49,13 @@ def spark_session(
     cores: int | None = None,
     memory_mb: int = 2048,
     java_options: str = "",
+    master: str | None = None,
 ) -> Iterator[SparkSession]:
     """A session with `jars` on its class path and scratch files below `work_dir`; stopped at the end.
 
-    `cores` None takes all there are. ANSI is on: an overflow raises instead of wrapping, a bad cast is an error.
+    `cores` None takes all there are. `master`: a cluster's, which this process drives; None for this machine, where
+    nothing listens but on loopback. Of a cluster, Spark's own settings say the rest: `spark-defaults.conf` in
+    SPARK_CONF_DIR. ANSI is on: an overflow raises instead of wrapping, a bad cast is an error.
     What Java prints goes to `log_file`; what fails in the block, or before it, is raised as `telling_of_its_end` tells
     it. The Java process ends with the block, so that nothing writes below `work_dir` any more, or with this process,
     however that ends: it listens to a pipe.
@@ -59,16 +64,15 @@ def spark_session(
     os.environ |= {
         "PYSPARK_PYTHON": sys.executable,
         "PYSPARK_DRIVER_PYTHON": sys.executable,
-        "SPARK_LOCAL_IP": "127.0.0.1",
     }
     if java_home is not None:
         os.environ["JAVA_HOME"] = str(java_home)
-    options = _options(jars, work_dir, cores or os.cpu_count() or 1)
-    sizes = [
-        ("spark.driver.memory", f"{memory_mb}m"),
-        ("spark.driver.extraJavaOptions", f"{COMPILE_LARGE_METHODS} {BOUND_TEXTS} {END_WITHOUT_MEMORY} {java_options}"),
-    ]
-    conf = SparkConf(loadDefaults=False).setAll([*options, *sizes])
+    place = _on_this_machine(cores or os.cpu_count() or 1) if master is None else _on_a_cluster(master)
+    sizes = {
+        "spark.driver.memory": f"{memory_mb}m",
+        "spark.driver.extraJavaOptions": f"{JAVA_OPTIONS} {END_WITHOUT_MEMORY} {java_options}",
+    }
+    conf = SparkConf(loadDefaults=False).setAll(list((_options(jars, work_dir) | place | sizes).items()))
     with telling_of_its_end(memory_mb, log_file):
         log_file.parent.mkdir(parents=True, exist_ok=True)
         with log_file.open("wb") as log:
@@ -97,13 +101,25 @@ def _end(java: Popen[bytes]) -> None:
         java.wait()
 
 
-def _options(jars: Sequence[Path], work_dir: Path, cores: int) -> list[tuple[str, str]]:
-    options = {
+def _on_this_machine(cores: int) -> dict[str, str]:
+    os.environ["SPARK_LOCAL_IP"] = LOOPBACK
+    return {
         "spark.master": f"local[{cores}]",
+        "spark.driver.host": LOOPBACK,
+        "spark.driver.bindAddress": LOOPBACK,
+        "spark.sql.shuffle.partitions": str(cores * SHUFFLE_PARTITIONS_PER_CORE),
+        "spark.databricks.delta.snapshotPartitions": str(cores),
+    }
+
+
+def _on_a_cluster(master: str) -> dict[str, str]:
+    return {"spark.master": master, "spark.executor.extraJavaOptions": JAVA_OPTIONS}
+
+
+def _options(jars: Sequence[Path], work_dir: Path) -> dict[str, str]:
+    return {
         "spark.app.name": "flagfall reconcile",
         "spark.jars": ",".join(map(str, jars)),
-        "spark.driver.host": "127.0.0.1",
-        "spark.driver.bindAddress": "127.0.0.1",
         "spark.local.dir": str(work_dir / "spark"),
         "spark.sql.warehouse.dir": str(work_dir / "warehouse"),
         "spark.ui.enabled": "false",
@@ -111,10 +127,7 @@ def _options(jars: Sequence[Path], work_dir: Path, cores: int) -> list[tuple[str
         "spark.log.level": "WARN",
         "spark.sql.ansi.enabled": "true",
         "spark.sql.session.timeZone": "UTC",
-        "spark.sql.shuffle.partitions": str(cores * SHUFFLE_PARTITIONS_PER_CORE),
         "spark.sql.execution.arrow.maxRecordsPerBatch": str(ARROW_BATCH_ROWS),
         "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
-        "spark.databricks.delta.snapshotPartitions": str(cores),
         "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
     }
-    return list(options.items())

@@ -203,7 +203,9 @@ class SparkSettings(SettingsGroup):
     """The Spark that a reconciliation starts."""
 
     memory_mb: int = Field(default=2048, ge=512)
-    """Java's heap."""
+    """Java's heap; on a cluster that of the driver alone."""
+    master: str | None = None
+    """A cluster's, as ``spark://host:7077`` (docs/operations.md). Default: all cores of this machine."""
 
 
 class ServicesSettings(SettingsGroup):

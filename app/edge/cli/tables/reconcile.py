@@ -207,7 +207,8 @@ def _spark(settings: Settings, scratch: Path, progress: Any) -> Iterator[Any]:
     with contextlib.ExitStack() as session:
         with progress("starting Spark"):
             jars, log = fetch("spark", settings.cache_dir), spark_log(settings)
-            begun = spark_session(jars, scratch, log, java_home=find_java().home, memory_mb=settings.spark.memory_mb)
+            home, memory_mb, master = find_java().home, settings.spark.memory_mb, settings.spark.master
+            begun = spark_session(jars, scratch, log, java_home=home, memory_mb=memory_mb, master=master)
             spark = session.enter_context(begun)
         yield spark
 
