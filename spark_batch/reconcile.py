@@ -59,18 +59,19 @@ def reconcile(
 ) -> Report:
     """Check the groups' views and write the report below `output`. No verdict is a verdict too.
 
-    `session` is entered once the cluster has answered, and left before the report is written. `latest.json` in
-    `output` says that the run began, and at its end what it found; `trail.jsonl` gets a signed line of it. Copies of
-    rows and records, often gigabytes, are made below `work`, which is the caller's to remove. `translator`: what
-    workers make rows by; without it no difference is LOGIC. `with_completeness`: also what the rows would be if no
-    record were late, and none came twice. `scope`: of which windows rows are compared; of all by default. Raises
-    TrailBroken and KeyUnusable, before anything is begun.
+    `session` is entered once the cluster has answered, and left before the report is written. `latest.json` in `output`
+    says that the run began, and at its end what it found, unless it is of a stretch alone; `trail.jsonl` gets a signed
+    line of it. Copies of rows and records, often gigabytes, are made below `work`, which is the caller's to remove.
+    `translator`: what workers make rows by; without it no difference is LOGIC. `with_completeness`: also what the rows
+    would be if no record were late, and none came twice. `scope`: of which windows rows are compared; of all by
+    default. Raises TrailBroken and KeyUnusable, before anything is begun.
     """
     report = _new_report(settings, scope)
     views = [view for group in groups for view in group.views]
     trail, verdicts = Trail(output), LastVerdicts(output, settings.app_id)
     trail.require_usable(settings.audit_key_file)
-    verdicts.write_begun([view.name for view in views], report.begun)
+    if not report.is_of_a_stretch:
+        verdicts.write_begun([view.name for view in views], report.begun)
     try:
         _require_cluster(settings)
         with session as spark, history_of(spark, settings.history_dir, settings.app_id) as history:
@@ -88,7 +89,8 @@ def reconcile(
         shutil.rmtree(work, ignore_errors=True)  # the disk may be full, and the report is still to be written
     report.finished_at = datetime.now(UTC)
     write_report(report, output / report.run_id)
-    verdicts.write_finished(report.found(views))
+    if not report.is_of_a_stretch:
+        verdicts.write_finished(report.found(views))
     report.line = trail.append(report.of_trail, RUN_FILES, settings.audit_key_file)
     return report
 

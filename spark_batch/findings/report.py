@@ -64,10 +64,15 @@ class Report:
     def lacks_windows(self) -> bool:
         """Whether a time was asked for in which no view has a row."""
         scope = self.scope
-        if scope is None or scope.since_run is not None:
+        if scope is None or not scope.is_a_stretch:
             return False
         narrowed = [one for one in self.views if scope.narrows(one.view.window)]
         return bool(narrowed) and not any(one.live_rows or one.recomputed_rows for one in narrowed)
+
+    @property
+    def is_of_a_stretch(self) -> bool:
+        """Whether its verdict is of some windows alone, and stands for no others."""
+        return self.scope is not None and self.scope.is_a_stretch
 
     @property
     def begun(self) -> Begun:

@@ -34,8 +34,7 @@ def since_last(trail: Trail, application: str, views: Sequence[View]) -> Scope |
 def _settled(trail: Trail, entry: TrailEntry) -> Iterator[tuple[tuple[str, str], int]]:
     """Name and version of each view that a run that counts found right, and by when its windows had ended then."""
     scope = entry.run.scope
-    counts = scope is None or scope.since_run is not None
-    if not counts or Verdict.MATCH not in entry.run.views.values():
+    if (scope is not None and scope.is_a_stretch) or Verdict.MATCH not in entry.run.views.values():
         return
     content = trail.content(entry, REPORT)
     report = {} if content is None else orjson.loads(content)

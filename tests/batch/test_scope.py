@@ -9,7 +9,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from app.base.files.trail import Trail
-from app.base.files.verdicts import Verdict
+from app.base.files.verdicts import LastVerdicts, Verdict
 from app.base.settings import Settings
 from app.domain.rows import RowKey
 from app.domain.view import View
@@ -60,6 +60,7 @@ def test_rows_of_windows_with_a_part_in_the_time_are_compared(
     assert found.document["scope"] == {"from_us": FROM_US, "to_us": TO_US, "since_run": None}
     kept = {folder.name.partition("-")[0] for folder in (tmp_path / "history").glob("*/gold/*")}
     assert kept == {SHIFTS.name}
+    assert LastVerdicts(tmp_path, world.settings.app_id).read() == {}
 
     for view in world.views[:4]:
         partition, key = inside[view.name][-1]

@@ -39,6 +39,7 @@ async def test_metrics_tell_positions_rows_ledgers_and_the_last_verdicts(serve: 
     ]
     finished = values["flagfall_reconciliation_finished_timestamp_seconds", "vendor_trips"]
     assert (begun, finished) == ([NOON.timestamp(), NOON.timestamp() + 86_400], NOON.timestamp() + 60)
+    assert values["flagfall_reconciliation_cut_timestamp_seconds", "vendor_trips"] == NOON.timestamp()
     assert values["flagfall_http_request_duration_seconds_count", "/v1/views/{view}/rows", "200"] == 1
     assert values["flagfall_http_request_duration_seconds_count", "/v1/views/{view}/rows", "400"] == 1
 

@@ -127,7 +127,7 @@ def check(
             scope=scope,
         )
     shutil.rmtree(folder / "work", ignore_errors=True)
-    return Checked(report, read_report(folder, world.settings.app_id))
+    return Checked(report, read_report(folder, report.run_id))
 
 
 def without(world: World, key: RowKey, record: Record) -> Cells:

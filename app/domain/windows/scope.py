@@ -25,6 +25,11 @@ class Scope:
         if self.from_us is not None and self.to_us is not None and self.from_us >= self.to_us:
             raise ValueError(f"nothing lies between {_iso(self.from_us)} and {_iso(self.to_us)}")
 
+    @property
+    def is_a_stretch(self) -> bool:
+        """Whether it says nothing of windows outside; else those were found right before."""
+        return self.since_run is None
+
     def narrows(self, window: Window) -> bool:
         """Whether rows of such windows can be left out one by one: not where they merge, or never end."""
         return window.ends and not window.merges

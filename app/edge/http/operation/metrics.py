@@ -178,7 +178,7 @@ def _verdicts(edge: Edge) -> Iterable[Metric]:
     verdict = GaugeMetricFamily("flagfall_reconciliation_verdict", "1 for a view's last verdict.", labels=labels)
     if checked is None:
         verdict.add_metric(["", UNREADABLE], 1)
-    residual, begun, finished = (
+    residual, begun, finished, cut = (
         GaugeMetricFamily(f"flagfall_reconciliation_{name}", text, labels=["view"]) for name, text in _OF_RUNS.items()
     )
     for view, one in (checked or {}).items():
@@ -187,13 +187,15 @@ def _verdicts(edge: Edge) -> Iterable[Metric]:
             continue
         verdict.add_metric([view, one.finished.verdict.value], 1)
         finished.add_metric([view], one.finished.finished_at.timestamp())
+        cut.add_metric([view], one.finished.begun_at.timestamp())
         if one.finished.residual is not None:
             residual.add_metric([view], one.finished.residual)
-    yield from (verdict, residual, begun, finished)
+    yield from (verdict, residual, begun, finished, cut)
 
 
 _OF_RUNS = {
     "residual_rows": "Rows with an unexplained difference, by the last verdict.",
     "begun_timestamp_seconds": "When the last run began; later than the last end: it runs, or it did not end.",
     "finished_timestamp_seconds": "When the run of the last verdict ended.",
+    "cut_timestamp_seconds": "When that run began, and fetched the rows: its verdict is of what they were then.",
 }

@@ -14,7 +14,7 @@ import jsonschema
 from app.base.files.verdicts import RUNS, LastVerdicts, Verdict
 from app.domain.view import View
 from app.domain.windows.scope import Scope
-from spark_batch.findings.report import Report, new_run_id
+from spark_batch.findings.report import REPORT, Report, new_run_id
 from spark_batch.findings.view_report import ViewReport
 
 REPORT_SCHEMA = jsonschema.Draft202012Validator(
@@ -58,10 +58,8 @@ def wrote(
     return end
 
 
-def read_report(output: Path, application: str) -> dict[str, Any]:
-    """The report of the application's newest run, as its published schema says."""
-    ended = [checked.finished for checked in LastVerdicts(output, application).read().values() if checked.finished]
-    newest = max(ended, key=lambda finished: finished.finished_at)
-    found: dict[str, Any] = json.loads((output / newest.report).read_text())
+def read_report(output: Path, run_id: str) -> dict[str, Any]:
+    """A run's report, as its published schema says."""
+    found: dict[str, Any] = json.loads((output / run_id / REPORT).read_text())
     REPORT_SCHEMA.validate(found)
     return found
