@@ -130,8 +130,9 @@ class SourceTable(faust.Table):
     async def quiesce(self) -> None:
         """Stop every task at a transaction's end; states that are sure to equal their log are kept for a while."""
         self.directory.standing = GroupStanding.REBALANCING
-        await self._retaking.stop()
         runners, self._runners = self._runners, {}
+        await self._retaking.stop()
+        runners, self._runners = runners | self._runners, {}
         if runners:
             log.info("%s: tasks %s: handing over, at a transaction's end", self.name, listed(runners))
         stopped = await asyncio.gather(*(runner.stop(self._grace_seconds) for runner in runners.values()))
@@ -189,19 +190,20 @@ class SourceTable(faust.Table):
         return {place.topic: end for place, end in ends.items()}
 
     def _on_failure(self, runner: TaskRunner, error: BaseException) -> None:
-        """A fenced task is dropped; anything else stops the worker, so that no batch is passed over."""
+        """A fenced task is dropped, and taken again unless it is being handed over: then it is its next owner's.
+        Anything else stops the worker, so that no batch is passed over."""
         partition = runner.core.state.partition
-        self._runners.pop(partition, None)
-        self.directory.tasks.pop(partition, None)
-        if isinstance(error, Fenced):
+        if is_here := self._runners.get(partition) is runner:
+            del self._runners[partition], self.directory.tasks[partition]
+        if not isinstance(error, Fenced):
+            trace = None if isinstance(error, FlagfallError) else error  # else its words follow with the worker's end
+            log.error("task %d of %s failed, the worker stops", partition, self.name, exc_info=trace)
+            self._failures.note(self.name, partition, error, runner.stood)
+            background.begin(self._give_up(runner, error), f"ending by task {partition} of {self.name}")
+        elif is_here:
             log.warning("%s; this worker drops task %d", error, partition)
             self.directory.standing = GroupStanding.REBALANCING
             self._retaking.begin(runner)
-            return
-        trace = None if isinstance(error, FlagfallError) else error  # else its words follow with the worker's end
-        log.error("task %d of %s failed, the worker stops", partition, self.name, exc_info=trace)
-        self._failures.note(self.name, partition, error, runner.stood)
-        background.begin(self._give_up(runner, error), f"ending by task {partition} of {self.name}")
 
     async def _retake(self, fenced: Collection[int]) -> None:
         for partition in fenced:
