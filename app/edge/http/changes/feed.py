@@ -38,6 +38,8 @@ class Feed:
         """It is asked while anybody is inside."""
         self._listeners += 1
         if self._asking is None:
+            self._stand = None
+            self.moments.begin_anew()
             self._asking = asyncio.create_task(self._ask_on())
         try:
             yield

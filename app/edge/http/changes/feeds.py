@@ -15,8 +15,13 @@ from app.engine.drive.standing import GroupStanding
 FeedKey = tuple[str, tuple[tuple[str, str], ...]]
 
 
+MOST_UNHEARD = 8
+"""Feeds that nobody listens to and whose past is kept all the same, for who comes back: 4 MB each at most."""
+
+
 class Feeds:
-    """Feeds by what they ask; one that nobody listens to is forgotten as soon as another is asked for."""
+    """Feeds by what they ask, in the order in which they were last asked for; of those that nobody listens to some are
+    kept."""
 
     def __init__(self, edge: Edge) -> None:
         self._edge, self._looks = edge, Looks()
@@ -24,9 +29,12 @@ class Feeds:
 
     def of(self, query: RowsQuery) -> Feed:
         """The feed of a query. Whoever takes one listens to it before the next await."""
-        self._feeds = {asked: feed for asked, feed in self._feeds.items() if feed.is_heard}
         asked = query.view.name, tuple(query.parameters())
-        return self._feeds.setdefault(asked, Feed(self._edge, query, self._looks))
+        feed = self._feeds.pop(asked, None) or Feed(self._edge, query, self._looks)
+        for unheard in [other for other, one in self._feeds.items() if not one.is_heard][:-MOST_UNHEARD]:
+            del self._feeds[unheard]
+        self._feeds[asked] = feed
+        return feed
 
     async def end(self) -> None:
         """Tell all who listen that this worker stops: they ask another."""

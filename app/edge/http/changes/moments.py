@@ -35,6 +35,10 @@ class Moments:
         self._differences: dict[tuple[str, str], bytes] = {}
         self._moved = asyncio.Condition()
 
+    def begin_anew(self) -> None:
+        """Nobody listens: who comes next waits for an answer of then. What was shown before stays known."""
+        self.latest = Moment()
+
     async def after(self, number: int) -> Moment:
         """The latest moment, once it is behind that number."""
         async with self._moved:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from app.edge.http.changes import feed
+from app.edge.http.changes.feeds import MOST_UNHEARD
 from app.engine.drive.standing import GroupStanding
 from app.rides.views import ZONE_DEMAND
 from tests.support.following.event_stream import events_of
@@ -30,6 +31,31 @@ async def test_who_comes_back_is_told_what_changed_since(serve: Serve) -> None:
             back = Follower(again, had.data["rows"])
             assert (await back.take()).name == "changes"
     assert back.rows == stayed.rows
+
+
+async def test_nobody_else_need_listen_meanwhile(serve: Serve) -> None:
+    directory = directory_of(THREE)
+    client = await serve(directory)
+    async with events_of(client, CHANGES) as leaves:
+        had = await leaves.next()
+    put(directory, zone_table((0, 4), (1, 132)))
+    async with events_of(client, CHANGES, last=had.id) as again, events_of(client, CHANGES) as new:
+        back, begins = Follower(again, had.data["rows"]), Follower(new)
+        assert ((await back.take()).name, (await begins.take()).name) == ("changes", "snapshot")
+    assert back.rows == begins.rows
+
+
+async def test_the_past_of_questions_that_nobody_asks_any_more_is_kept_for_some(serve: Serve) -> None:
+    directory = directory_of(THREE)
+    client = await serve(directory)
+    async with events_of(client, CHANGES) as leaves:
+        had = await leaves.next()
+    put(directory, zone_table((0, 4), (1, 132)))
+    for limit in range(1, MOST_UNHEARD + 2):
+        async with events_of(client, f"{CHANGES}?limit={limit}") as other:
+            await other.next()
+    async with events_of(client, CHANGES, last=had.id) as again:
+        assert (await again.next()).name == "gap"
 
 
 async def test_who_comes_back_and_missed_nothing_gets_no_rows(serve: Serve) -> None:
