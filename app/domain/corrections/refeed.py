@@ -41,7 +41,7 @@ class Left(StrEnum):
 WORDS: Mapping[str, str] = {
     Left.ORIGINAL_GONE: "it was too large to be set aside whole, and its own topic does not have it any more",
     Left.ALREADY_ADDED: "a correction has added it before",
-    Left.ALL_TIME: "an all-time view is repaired by building it anew, never by a correction",
+    Left.ALL_TIME: "an all-time row never closes, and only closed rows are corrected",
     Left.MERGING: "a record may make sessions one, which no correction of a single row can say",
     Left.OVERLAPPING: "which of its windows a record belongs to depends on when it came, which no correction can say",
     Left.NOT_LIVE: "the view is still being built; again when it is live",

@@ -12,7 +12,7 @@ from app.domain.corrections.correction import Correction
 from app.domain.records import Place
 from app.domain.rows import RowKey
 from app.edge.cli.main import cli
-from app.edge.cli.records.selecting import selection_of
+from app.edge.cli.records.selecting import selection_of, unknown_names
 from app.edge.cli.records.telling import echo_costs, echo_refused, echo_run, refused_as_json, run_as_json
 from app.edge.late.cost import Compared, Cost
 from app.edge.late.mending import Reader
@@ -66,7 +66,7 @@ def test_what_became_of_each_record_is_told_in_words(capsys: pytest.CaptureFixtu
     told = [RecordOutcome(PLACE, ZONE_DEMAND.name, APPLIED), RecordOutcome(PLACE, VENDOR_TRIPS.name, LEFT, "all_time")]
     echo_run(a_run(), told, limit=1)
     out = capsys.readouterr().out
-    assert "an all-time view is repaired by building it anew" in out
+    assert "an all-time row never closes" in out
     assert "refeed-1: rows changed: 1" in out
     echo_run(a_run(), [RecordOutcome(PLACE, ZONE_DEMAND.name, WOULD_APPLY)], limit=1)
     assert "rows that would change: 1" in capsys.readouterr().out
@@ -115,3 +115,20 @@ def test_a_view_that_does_not_exist_is_answered_with_those_that_do() -> None:
     ran = CliRunner().invoke(cli, ["late", "refeed", "--view", "zones"])
     assert ran.exit_code == 2
     assert "there are: zone_demand" in ran.output
+
+
+def test_all_refused_records_are_re_fed_only_where_that_is_said() -> None:
+    ran = CliRunner().invoke(cli, ["late", "refeed"])
+    assert ran.exit_code == 2
+    assert "say which records, as --reason late --view zone_demand does, or --all" in ran.output
+    both = CliRunner().invoke(cli, ["late", "refeed", "--all", "--reason", "late"])
+    assert both.exit_code == 2
+    assert "--all, or which records: not both" in both.output
+
+
+def test_names_that_selected_nothing_and_that_nobody_knows_are_told() -> None:
+    told = unknown_names(SHIPPED, views=("zone_demant", "zone_demand"), topics=("rides.yelow",))
+    assert list(told) == [
+        "no view 'zone_demant' now; did you mean 'zone_demand'?",
+        "no source has a topic 'rides.yelow' now; did you mean 'rides.yellow'?",
+    ]

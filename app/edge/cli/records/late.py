@@ -12,7 +12,7 @@ import click
 from app.base.printable import printable
 from app.domain.errors import did_you_mean
 from app.edge.cli.common import bootstrap_option, echo_json, json_option, load_catalogue, load_settings
-from app.edge.cli.records.selecting import selecting, selection_of
+from app.edge.cli.records.selecting import require_any, selecting, selection_of, unknown_names
 from app.edge.cli.records.sending import progress
 
 if TYPE_CHECKING:
@@ -64,6 +64,9 @@ def show(*, with_values: bool, limit: int, bootstrap_server: str | None, as_json
     if with_values:
         sources = load_catalogue(settings).by_topic
         read = Reader(sources, RegistrySchemas(Registry(settings)), Originals(settings.kafka))
+    if not counts:
+        for told in unknown_names(load_catalogue(settings), views=asked["views"], topics=asked["topics"]):
+            click.echo(told, err=True)
     if as_json:
         return echo_json(refused_as_json(listed, counts, read))
     echo_refused(listed, counts, read)
@@ -78,6 +81,7 @@ def show(*, with_values: bool, limit: int, bootstrap_server: str | None, as_json
     help="Values to take instead of what the records say: JSON as `late show --values --json` gives it. Only "
     "records in it are re-fed.",
 )
+@click.option("--all", "is_all", is_flag=True, help="Every refused record.")
 @click.option("--dry-run", is_flag=True, help="Say what would change, and change nothing.")
 @click.option("--worker", "worker_url", metavar="URL", help="Any worker. Default: FLAGFALL_WORKER_HTTP_PORT here.")
 @click.option("--wait", "wait_seconds", type=float, default=60.0, show_default=True, help="Seconds to wait for a task.")
@@ -87,6 +91,7 @@ def show(*, with_values: bool, limit: int, bootstrap_server: str | None, as_json
 def refeed(
     *,
     file: Path | None,
+    is_all: bool,
     dry_run: bool,
     worker_url: str | None,
     wait_seconds: float,
@@ -110,6 +115,7 @@ def refeed(
     from app.edge.late.mending import read_mended
     from app.edge.late.refeed import Refeeding
 
+    require_any(is_all=is_all, selected=[file, views, *(given not in (None, ()) for given in asked.values())])
     settings = load_settings(bootstrap_server)
     catalogue = _catalogue_with(settings, views)
     mended = read_mended(file, catalogue.by_topic) if file else {}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -14,6 +14,7 @@ from app.edge.cli.common import Command
 from app.edge.cli.instant import INSTANT
 
 if TYPE_CHECKING:
+    from app.domain.catalogue import Catalogue
     from app.edge.late.refused import Selection
 
 
@@ -73,6 +74,27 @@ def selection_of(
         times_ms,
         **more,
     )
+
+
+def require_any(*, is_all: bool, selected: Iterable[object]) -> None:
+    """click.UsageError where nothing says which records are meant, or all and some are."""
+    are_some = any(selected)
+    if is_all and are_some:
+        raise click.UsageError("--all, or which records: not both")
+    if not is_all and not are_some:
+        raise click.UsageError(
+            "say which records, as --reason late --view zone_demand does, or --all; --dry-run tells what would change"
+        )
+
+
+def unknown_names(catalogue: Catalogue, *, views: Iterable[str], topics: Iterable[str]) -> Iterator[str]:
+    """What to tell of names that selected nothing: records of views and topics of before may be selected by theirs."""
+    for name in views:
+        if name not in (known := [view.name for view in catalogue.views]):
+            yield f"no view {name!r} now{did_you_mean(name, known)}"
+    for name in topics:
+        if name not in (known := list(catalogue.by_topic)):
+            yield f"no source has a topic {name!r} now{did_you_mean(name, known)}"
 
 
 def _require_reasons(reasons: Sequence[str]) -> None:
