@@ -157,7 +157,9 @@ def _print_table(view: str, answer: dict[str, Any], asked: Collection[str]) -> N
     for line in lines:
         table.add_row(*("–" if value is None else str(value) for value in line.values()))
     if not lines:
-        console.print(f"{view}: no rows for these filters.")
+        console.print(f"{view}: no rows for these filters, as of {meta['as_of'] or 'no common watermark yet'}.")
+        if meta["as_of"] is not None:
+            console.print("--last ends there, or at --to; without it --newest shows the last rows that there are.")
     elif _width(lines) <= console.width:
         console.print(table)
     else:
