@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from app.base.settings import Settings
 from app.domain.catalogue import Catalogue
-from app.rides.shipped import shipped
+from app.rides.shipped import everything, shipped
 
 
 def catalogue_of(settings: Settings) -> Catalogue:
@@ -13,4 +13,4 @@ def catalogue_of(settings: Settings) -> Catalogue:
         return shipped(settings)
     from app.definitions.read import read_definitions
 
-    return read_definitions(settings.definitions, shipped(settings))
+    return read_definitions(settings.definitions, shipped(settings), everything(settings))

@@ -25,25 +25,27 @@ TOO_LONG = "it is no TOML: a number has more than 64 bits"
 """Python shows none of thousands of digits, not even to refuse it."""
 
 
-def read_definitions(path: Path, shipped: Catalogue) -> Catalogue:
-    """What is shipped, and what the file adds. DefinitionError naming every mistake, each with its place."""
-    return defined(_parsed(path), shipped, str(path))
+def read_definitions(path: Path, shipped: Catalogue, known: Catalogue | None = None) -> Catalogue:
+    """What is shipped, and what the file adds; `known` has what may be shipped another day, whose numbers and names are
+    taken as well. DefinitionError naming every mistake, each with its place."""
+    return defined(_parsed(path), shipped, str(path), known)
 
 
-def defined(document: Mapping[str, Any], shipped: Catalogue, origin: str) -> Catalogue:
-    """What is shipped, and what the document adds. DefinitionError naming every mistake, and the document's origin."""
+def defined(document: Mapping[str, Any], shipped: Catalogue, origin: str, known: Catalogue | None = None) -> Catalogue:
+    """`read_definitions` of what the file says; mistakes are told with the document's origin."""
+    known = known or shipped
     problems = Problems()
     for key in document:
         if key not in TABLES:
             problems.note(key, f"there is no such table{did_you_mean(key, TABLES) or '; there are: sources, views'}")
     told = tables(document.get("sources", {}), "sources", problems).items()
     read = {name: read_source(name, given, f"sources.{name}", problems) for name, given in told}
-    known = {source.name: ReadSource(source, source) for source in shipped.sources} | read
+    over = {source.name: ReadSource(source, source) for source in shipped.sources} | read
     told = tables(document.get("views", {}), "views", problems).items()
-    views = [read_view(name, given, known, f"views.{name}", problems) for name, given in told]
+    views = [read_view(name, given, over, f"views.{name}", problems) for name, given in told]
     sources = [one.source for one in read.values() if one.source is not None]
-    given = [(view.number, view.name) for view in shipped.views] + [view.told for view in views if view.told]
-    problems += clashes((*shipped.sources, *sources), given)
+    given = [(view.number, view.name) for view in known.views] + [view.told for view in views if view.told]
+    problems += clashes((*known.sources, *sources), given)
     if problems:
         raise DefinitionError(f"{origin} is not usable", problems)
     return shipped.extended(sources, [one.view for one in views if one.view is not None])

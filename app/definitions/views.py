@@ -85,10 +85,12 @@ def _tagged_all(
 def _times(
     head: Mapping[str, Any], table: Mapping[str, Any], window: Window | None, place: str, problems: Problems
 ) -> tuple[int, int]:
-    """Grace and retention: required where windows close."""
+    """Grace and retention: required where windows close, refused where none does."""
     for key in ("grace_seconds", "retention_seconds"):
         if key not in table and window is not None and window.ends:
             problems.note(f"{place}.{key}", "is missing")
+        if head.get(key) and window is not None and not window.ends:
+            problems.note(f"{place}.{key}", f"means nothing where no window ends: {window.describe()}")
     return head.get("grace_seconds") or 0, head.get("retention_seconds") or 0
 
 

@@ -84,6 +84,10 @@ class Column:
         size, (low, high) = TRAITS[self.kind].size(value), self.bounds
         return (low is not None and size < low) or (high is not None and size > high)
 
+    def meaning(self) -> dict[str, Any]:
+        """All that the definition says except its help, which changes no row."""
+        return {name: said for name, said in asdict(self).items() if name != "help"}
+
 
 def widest(columns: Sequence[Column]) -> tuple[int | None, int | None]:
     """Bounds of a value that is one of these columns' own: a side is open where any column's is."""

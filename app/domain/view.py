@@ -13,7 +13,7 @@ from app.domain.errors import DefinitionError, did_you_mean
 from app.domain.figures.contract import Figure, FigureValue, figure_problems
 from app.domain.measures.contract import Measure, Shown
 from app.domain.measures.parts import COUNT, FINGERPRINT, Part, merge_part
-from app.domain.source import NAME, Action, Column, Kind, Source, no_column
+from app.domain.source import NAME, Action, Kind, Source, no_column
 from app.domain.windows.contract import Window
 
 WINDOW_NAME = "window_start_us"
@@ -126,7 +126,7 @@ class View:
             "groups": [asdict(group) for group in self.groups],
             "window": [type(self.window).__name__, self.window.meaning()],
             "parts": [asdict(part) for part in self.parts],
-            "columns": [_meaning(self.source.by_name[name]) for name in sorted(self.columns)],
+            "columns": [self.source.by_name[name].meaning() for name in sorted(self.columns)],
             "derived": [d.meaning() for d in self.source.derived if d.column.name in self.columns],
             **({"revisable_seconds": self.revisable_seconds} if self.revisable_seconds else {}),
             **({"rules": rules} if (rules := self._rules_meaning()) else {}),
@@ -196,11 +196,6 @@ class View:
             for one in self.shown
             for first in [places[one.cells[0]]]
         )
-
-
-def _meaning(column: Column) -> dict[str, Any]:
-    """All that the column's definition says except its help, which changes no row."""
-    return {name: said for name, said in asdict(column).items() if name != "help"}
 
 
 def _problems(view: View) -> Iterable[str]:

@@ -51,6 +51,9 @@ SOURCES = (
 OWN_SOURCES = tuple(source for brought in SOURCES for source in brought.group.sources)
 """Sources whose records and schemas are ours."""
 
+SWITCHES = ("lifecycle", "branches", "cleanliness", "questions")
+"""The settings that add sources and views."""
+
 SHIPPED = Catalogue(tuple(brought.group for brought in SOURCES if brought.is_on is None))
 """What is there whatever the settings say."""
 
@@ -59,3 +62,8 @@ def shipped(settings: Settings) -> Catalogue:
     """The sources that are switched on, with their options."""
     there = (brought for brought in SOURCES if brought.is_on is None or brought.is_on(settings))
     return Catalogue(tuple(brought.with_options(settings, brought.group) for brought in there))
+
+
+def everything(settings: Settings) -> Catalogue:
+    """What is there when all is switched on: its numbers and names are never another's, so that it can be."""
+    return shipped(settings.model_copy(update=dict.fromkeys(SWITCHES, True)))

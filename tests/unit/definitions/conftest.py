@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from app.base.settings import Settings
 from app.definitions.read import read_definitions
 from app.domain.catalogue import Catalogue
-from app.rides.shipped import SHIPPED
+from app.rides.shipped import SHIPPED, everything
 from tests.support.material.example import EXAMPLE, Read
 
 
@@ -21,6 +22,6 @@ def read(tmp_path: Path) -> Read:
         assert old in text
         file = tmp_path / "definitions.toml"
         file.write_text((text.replace(old, new) if old else text) + added, "utf-8")
-        return read_definitions(file, SHIPPED)
+        return read_definitions(file, SHIPPED, everything(Settings()))
 
     return read_changed

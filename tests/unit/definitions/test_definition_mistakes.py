@@ -88,6 +88,9 @@ MISTAKES = [
     ('["backwards"]', '["round_trip"]', "leaves_out 'round_trip': its action is 'count', only what a rule marks"),
     ('["backwards"]', '"backwards"', "views.bike_routes.leaves_out: input should be"),
     ("[views.bike_starts]\nnumber = 100", "[views.bike_starts]\nnumber = 1", "views: bike_starts and zone_demand are"),
+    ("number = 103", "number = 3", "views: tips_by_payment and cleanliness are both 3: numbers and names"),
+    ("[views.tips_by_payment]", "[views.cleanliness]", "views: cleanliness and cleanliness are both 'cleanliness'"),
+    ("number = 100\nrecord", "number = 2\nrecord", "sources: bike_trips and ride_events are both 2"),
     ("[views.tips_by_payment]", "[views.vendor_trips]", "views: vendor_trips and vendor_trips are both"),
     ("[views.tips_by_payment]", '[views."tips by payment"]', "name 'tips by payment': it stands in topics and addr"),
     ("number = 103", "number = 0", "views.tips_by_payment: number 0 is not in 1..65535"),
@@ -109,6 +112,16 @@ MISTAKES = [
     ('{ kind = "all_time" }', "{}", "views.bike_members.window.kind: is missing; it is one of tumbling, all_time"),
     ('{ kind = "all_time" }', '"all_time"', "views.bike_members.window: expected a table (it is 'all_time')"),
     ('window = { kind = "all_time" }\n', "", "views.bike_members.window: is missing"),
+    (
+        '{ kind = "all_time" }',
+        '{ kind = "all_time" }\ngrace_seconds = 60',
+        "views.bike_members.grace_seconds: means nothing where no window ends: all time",
+    ),
+    (
+        '{ kind = "all_time" }',
+        '{ kind = "all_time" }\nretention_seconds = 60',
+        "views.bike_members.retention_seconds: means nothing where no window ends",
+    ),
     ("grace_seconds = 900\n", "", "views.tips_by_payment.grace_seconds: is missing"),
     ("grace_seconds = 900", "grace_seconds = -1", "views.tips_by_payment.grace_seconds: input should be greater"),
     (
@@ -216,9 +229,10 @@ def test_check_names_every_mistake_and_ends_with_2(tmp_path: Path) -> None:
     assert (result.return_value, len(json.loads(result.output)["problems"])) == (2, 2)
 
 
-def test_check_refuses_a_group_that_could_not_be_asked_for(tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["limit", "partition", "stored_from_us"])
+def test_check_refuses_a_group_that_could_not_be_asked_for(tmp_path: Path, name: str) -> None:
     file = tmp_path / "definitions.toml"
-    file.write_text(EXAMPLE.read_text("utf-8").replace("{ station =", "{ limit ="), "utf-8")
+    file.write_text(EXAMPLE.read_text("utf-8").replace("{ station =", f"{{ {name} ="), "utf-8")
     result = CliRunner().invoke(cli, ["views", "check", str(file)])
-    assert "group 'limit': a query parameter has that name" in result.output
+    assert f"group {name!r}: a query parameter has that name" in result.output
     assert result.exit_code == 2

@@ -51,13 +51,13 @@ def check(file: Path, as_json: bool) -> int:
     from app.definitions.read import read_definitions
     from app.domain.errors import DefinitionError
     from app.edge.http.query.read_query import check_parameter_names
-    from app.rides.shipped import shipped
+    from app.rides.shipped import everything, shipped
     from app.topics import topics
 
     try:
         settings = load_settings()
         brought = shipped(settings)
-        catalogue = read_definitions(file, brought)
+        catalogue = read_definitions(file, brought, everything(settings))
         topics(settings, catalogue)
         for view in catalogue.views:
             check_parameter_names(view)

@@ -14,6 +14,7 @@ from app.edge.http.across_tasks import AcrossTasks
 from app.edge.http.context import Edge
 from app.edge.http.owners import of_all_tasks, partitions_missing
 from app.edge.http.problems import TYPES
+from app.edge.http.query.parameters import STORED_FROM
 from app.edge.http.query.rows_query import RowsQuery
 from app.edge.http.rows.own_parts import own_parts, too_much_there
 from app.edge.http.rows.parts import TaskRows, decode_parts
@@ -21,8 +22,6 @@ from app.engine.core.rows.state import Rows
 
 MANY_BYTES = 500_000
 """A longer answer is read in a thread: this takes about 5 ms."""
-STORED_FROM = "stored_from_us"
-"""The parameter by which one worker tells another which rows to leave out."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,13 +12,13 @@ from app.edge.formats.format import Format
 from app.edge.http.context import Edge, edge_of
 from app.edge.http.problems import bad_parameter
 from app.edge.http.query.answer_format import asked_format
-from app.edge.http.query.parameters import FORMAT, MIN_POSITION, WAIT
+from app.edge.http.query.parameters import FORMAT, MIN_POSITION, PARTITION, STORED_FROM, WAIT
 from app.edge.http.query.read_query import read_no_parameters, read_partial, read_query
 from app.edge.http.query.rows_query import RowsQuery, no_rows_query
 from app.edge.http.responses import json_response
 from app.edge.http.rows.answered import answered
 from app.edge.http.rows.answers import rows_answer
-from app.edge.http.rows.gather import STORED_FROM, gather
+from app.edge.http.rows.gather import gather
 from app.edge.http.rows.own_parts import own_parts
 from app.edge.http.rows.parts import encode_parts
 from app.edge.http.rows.view_documents import state_document, view_document
@@ -64,11 +64,11 @@ async def give_parts(request: web.Request) -> web.StreamResponse:
     What takes long begins with the answer's head, by which the asking worker knows that this one lives.
     """
     edge = edge_of(request)
-    query = read_query(edge.view(request.match_info["view"]), request.query, also=("partition", STORED_FROM))
+    query = read_query(edge.view(request.match_info["view"]), request.query, also=(PARTITION, STORED_FROM))
     if (stored_from := request.query.get(STORED_FROM)) is not None:
         query = replace(query, stored_from_us=_integer(STORED_FROM, stored_from))
     partitions = [
-        read_partition(edge, edge.directory(query.view), text) for text in request.query.getall("partition", [])
+        read_partition(edge, edge.directory(query.view), text) for text in request.query.getall(PARTITION, [])
     ]
     edge.require_ready(query.view)
     begun = web.StreamResponse(headers={hdrs.CONTENT_TYPE: "application/json"})
