@@ -22,9 +22,11 @@ Totals = Mapping[str, int]
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """What is typical for a measure of the kept and of the late records; None where no record had a value."""
+    """What is typical for a measure of the kept and of the late records, in the unit of its column; None where no
+    record had a value."""
 
     measure: str
+    column: str | None
     kept: Typical | None
     late: Typical | None
 
@@ -56,7 +58,9 @@ class Cost:
             "late": self.late,
             "late_share": self.share,
             "added_since": self.added,
-            "measures": [{"measure": m.measure, "kept": m.kept, "late": m.late} for m in self.measures],
+            "measures": [
+                {"measure": m.measure, "column": m.column, "kept": m.kept, "late": m.late} for m in self.measures
+            ],
         }
 
 
@@ -92,4 +96,4 @@ def _summed(view: View, rows: Iterable[Totals]) -> Totals:
 def _compared(view: View, kept: Totals, late: Totals) -> Iterator[Compared]:
     for measure in view.measures:
         if measure.adds_up:
-            yield Compared(measure.name, measure.typical(kept), measure.typical(late))
+            yield Compared(measure.name, measure.column, measure.typical(kept), measure.typical(late))

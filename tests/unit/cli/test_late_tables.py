@@ -34,14 +34,21 @@ def a_run() -> Refeeding:
     return run
 
 
-def test_records_are_listed_with_what_they_say_and_counted_by_reason(capsys: pytest.CaptureFixture[str]) -> None:
+def test_records_are_listed_as_they_are_and_counted_by_reason_and_version(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     records = [refused(), refused("bad_magic", b"\x01damaged")]
-    echo_refused(records, {("late", ZONE_DEMAND.name): 12, ("bad_magic", ""): 1}, READER)
+    counts = {("late", ZONE_DEMAND.name, "0a"): 12, ("late", ZONE_DEMAND.name, "0b"): 7, ("bad_magic", "", ""): 1}
+    echo_refused(records, counts, READER)
     told = capsys.readouterr().out
     assert "rides.yellow-1" in told
     assert "ride_id=r vendor=1" in told
     assert "(bad_magic)" in told
-    assert [line.split() for line in told.splitlines()[-2:]] == [["bad_magic", "1"], ["late", ZONE_DEMAND.name, "12"]]
+    assert [line.split() for line in told.splitlines()[-3:]] == [
+        ["bad_magic", "1"],
+        ["late", ZONE_DEMAND.name, "0a", "12"],
+        ["late", ZONE_DEMAND.name, "0b", "7"],
+    ]
 
 
 def test_json_has_values_only_where_they_are_asked_for_and_can_be_read() -> None:
@@ -75,10 +82,11 @@ def test_what_became_of_each_record_is_told_in_words(capsys: pytest.CaptureFixtu
 
 
 def test_costs_stand_side_by_side(capsys: pytest.CaptureFixture[str]) -> None:
-    measures = [Compared("fare_cents", 1234.5, None), Compared("duration_minutes", (None, 5), (5, None))]
+    minutes = Compared("duration_minutes", "duration_us", (None, 5), (5, None))
+    measures = [Compared("fare_cents", "fare_cents", 1234.5, None), minutes]
     echo_costs([Cost(ZONE_DEMAND, 999, 1, 0, measures), Cost(VENDOR_TRIPS, 0, 0, 0, [])])
     out = capsys.readouterr().out
-    for told in ("0.1000%", "1,234.50", "no value", "[ … 5)", "[5 … )"):
+    for told in ("0.1000%", "1,234.50", "no value", "[ … 5)", "[5 … )", "duration_us"):
         assert told in out
 
 

@@ -45,7 +45,7 @@ def test_means_and_medians_of_late_records_stand_beside_those_of_the_kept() -> N
     found = cost(ZONE_DEMAND, [task], NothingAdded(), refused, {7: schema_of(RIDES, 7)})  # type: ignore[arg-type]
     assert (found.applied, found.late, found.share) == (3, 2, 0.4)
     by_name = {one.measure: one for one in found.measures}
-    assert by_name["fare_cents"] == Compared("fare_cents", 200.0, 800.0)
-    assert by_name["tip_cents"] == Compared("tip_cents", None, None)
-    bins = Compared("duration_minutes", (0, 5 * MINUTE_US), (60 * MINUTE_US, 90 * MINUTE_US))
+    assert by_name["fare_cents"] == Compared("fare_cents", "fare_cents", 200.0, 800.0)
+    assert by_name["tip_cents"] == Compared("tip_cents", "tip_cents", None, None)
+    bins = Compared("duration_minutes", "duration_us", (0, 5 * MINUTE_US), (60 * MINUTE_US, 90 * MINUTE_US))
     assert by_name["duration_minutes"] == bins

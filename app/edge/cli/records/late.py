@@ -55,9 +55,9 @@ def show(*, with_values: bool, limit: int, bootstrap_server: str | None, as_json
 
     settings = load_settings(bootstrap_server)
     listed: list[RefusedRecord] = []
-    counts: Counter[tuple[str, str]] = Counter()
+    counts: Counter[tuple[str, str, str]] = Counter()
     for record in _read(settings, selection_of(**asked), quiet=as_json):
-        counts.update((record.reason, view) for view in record.views or ("",))
+        counts.update((record.reason, view, version) for view, version in record.views.items() or [("", "")])
         if len(listed) < limit:
             listed.append(record)
     read = None

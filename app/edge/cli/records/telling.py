@@ -16,13 +16,16 @@ from app.edge.late.mending import Reader
 from app.edge.late.refeed import WOULD_APPLY, Changed, RecordOutcome, Refeeding
 from app.edge.late.refused import RefusedRecord
 
-Counts = Mapping[tuple[str, str], int]
-"""Refused records by reason and view, "" where no view refused them."""
+Counts = Mapping[tuple[str, str, str], int]
+"""Refused records by reason, view and its version, "" where no view refused them."""
 
 
 def refused_as_json(records: Sequence[RefusedRecord], counts: Counts, read: Reader | None) -> dict[str, Any]:
     """With their values if there is who reads them."""
-    told = [{"reason": reason, "view": view or None, "count": n} for (reason, view), n in sorted(counts.items())]
+    told = [
+        {"reason": reason, "view": view or None, "version": version or None, "count": n}
+        for (reason, view, version), n in sorted(counts.items())
+    ]
     return {"counts": told, "records": [_record(record, read) for record in records]}
 
 
@@ -43,7 +46,7 @@ def echo_refused(records: Sequence[RefusedRecord], counts: Counts, read: Reader 
     )
     echo_table(("REASON", "VIEWS", "FROM", "OFFSET", "KAFKA TIMESTAMP", "BYTES", *more), rows)
     click.echo()
-    echo_table(("REASON", "VIEW", "COUNT"), [(reason, view, n) for (reason, view), n in sorted(counts.items())])
+    echo_table(("REASON", "VIEW", "VERSION", "COUNT"), [(*kind, n) for kind, n in sorted(counts.items())])
 
 
 def run_as_json(run: Refeeding, told: Sequence[RecordOutcome]) -> dict[str, Any]:
@@ -83,8 +86,12 @@ def echo_costs(costs: Sequence[Cost]) -> None:
         ],
     )
     click.echo()
-    rows = [(one.view.name, m.measure, _figure(m.kept), _figure(m.late)) for one in costs for m in one.measures]
-    echo_table(("VIEW", "MEASURE", "KEPT: MEAN, OR MEDIAN'S BIN", "LATE"), rows)
+    rows = [
+        (one.view.name, m.measure, m.column or "", _figure(m.kept), _figure(m.late))
+        for one in costs
+        for m in one.measures
+    ]
+    echo_table(("VIEW", "MEASURE", "OF COLUMN", "KEPT: MEAN, OR MEDIAN'S BIN", "LATE"), rows)
 
 
 def _figure(figure: float | tuple[int | None, int | None] | None) -> str:
