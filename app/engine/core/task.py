@@ -32,7 +32,7 @@ from app.engine.core.draft import Draft
 from app.engine.core.pairs import joining, watching
 from app.engine.core.records.branching import branch_batch
 from app.engine.core.records.reading import Read, UsableRecords, passed, read_batch
-from app.engine.core.records.refusals import late_output, quarantine_outputs
+from app.engine.core.records.refusals import late_output, quarantine
 from app.engine.core.records.usable import Usable
 from app.engine.core.results.closing import close_windows
 from app.engine.core.results.corrections import take_corrections
@@ -163,7 +163,7 @@ class TaskCore:
                 self._take_advances(draft, batch, position)
             case Role.CORRECTIONS:
                 unreadable = take_corrections(draft, batch)
-                _quarantine(draft, batch, [(i, Reason.UNDECODABLE) for i in unreadable])
+                quarantine(draft, batch, [(i, Reason.UNDECODABLE) for i in unreadable])
                 draft.move_input(batch.topic, passed(batch, position, quarantined=len(unreadable)))
             case Role.CLOSINGS:
                 draft.move_input(batch.topic, passed(batch, position, quarantined=take_closings(draft, batch)))
@@ -184,7 +184,7 @@ class TaskCore:
         live = [view for view in views if draft.marker.views[view.name].state == LIVE]
         parts = [UsableBatch(read.batch, records.usable) for read, records in reads]
         for part, (_, records), late_for in zip(parts, reads, fold_views(draft, live, parts), strict=True):
-            _quarantine(draft, part.batch, records.refused)
+            quarantine(draft, part.batch, records.refused)
             self._pair(draft, part, late_for)
             branch_batch(draft, branches, *part)
             _tell_late(draft, part.batch, late_for)
@@ -198,16 +198,11 @@ class TaskCore:
 
     def _take_advances(self, draft: Draft, batch: Batch, position: InputPosition) -> None:
         taken = take_requests(self.definition, draft.marker, batch, self.log_ends)
-        _quarantine(draft, batch, taken.refused)
+        quarantine(draft, batch, taken.refused)
         draft.outputs += taken.outputs
         draft.move_input(batch.topic, passed(batch, position, quarantined=len(taken.refused)))
         for topic, raised in taken.inputs.items():
             draft.move_input(topic, raised)
-
-
-def _quarantine(draft: Draft, batch: Batch, reasons: Sequence[tuple[int, str]]) -> None:
-    if reasons:
-        draft.send(quarantine_outputs(draft.application, batch, reasons))
 
 
 def _tell_late(draft: Draft, batch: Batch, late_for: LateFor) -> None:

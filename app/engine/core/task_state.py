@@ -7,6 +7,7 @@ on the loop after its commit. What only saves looking twice is the planning thre
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
@@ -41,7 +42,8 @@ class TaskState:
     `marks` (by view, then task), with `waiting_spans` where they merge; `open_rows`: what may still become one with
     them. `finals`: those published, as long as they may be revised. `halves`: what joins remember and alerts watch.
     `looked_to` only saves looking twice, `telling` telling twice. `is_ahead`: the marker says more than its log does,
-    as whoever took the task over obeys other rules or keeps other views.
+    as whoever took the task over obeys other rules or keeps other views. `quarantined`: records by topic and reason,
+    since the task was taken over.
     """
 
     marker: Marker
@@ -58,6 +60,7 @@ class TaskState:
     looked_to: dict[tuple[str, str], int] = field(default_factory=dict)
     telling: dict[str, Telling] = field(default_factory=dict)
     is_ahead: bool = False
+    quarantined: Counter[tuple[str, str]] = field(default_factory=Counter)
 
     def is_settled(self, step: str, view: str, to_us: int) -> bool:
         """Whether a step of the upkeep has looked for rows up to this instant, and there were none left."""
@@ -124,3 +127,14 @@ class BlocksCounted:
 
     def swap_in(self, state: TaskState) -> None:
         state.blocks.update(self.totals)
+
+
+@dataclass(frozen=True, slots=True)
+class RefusalsCounted:
+    """Records of a topic were refused, each for its reason."""
+
+    topic: str
+    reasons: Counter[str]
+
+    def swap_in(self, state: TaskState) -> None:
+        state.quarantined.update({(self.topic, reason): n for reason, n in self.reasons.items()})

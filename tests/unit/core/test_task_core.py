@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections import Counter
 from dataclasses import replace
 
 import pytest
@@ -100,7 +101,8 @@ def test_each_refused_record_is_written_with_its_own_reason_in_the_order_of_the_
         encode(ride(dropoff_at_us=-(2**63))),
         b"\x00\x00\x00\x00\x63x",
     ]
-    outputs = to("flagfall.quarantine", take(new_core(PARTITION), batch_of(YELLOW, values)))
+    core = new_core(PARTITION)
+    outputs = to("flagfall.quarantine", take(core, batch_of(YELLOW, values)))
     assert [(dict(o.headers)["flagfall-offset"], dict(o.headers)["flagfall-reason"]) for o in outputs] == [
         (b"0", b"too_short"),
         (b"1", b"out_of_bounds:passenger_count"),
@@ -109,6 +111,10 @@ def test_each_refused_record_is_written_with_its_own_reason_in_the_order_of_the_
         (b"5", b"out_of_bounds:dropoff_at_us"),
         (b"6", b"unknown_schema"),
     ]
+    reasons = Counter((YELLOW, dict(o.headers)["flagfall-reason"].decode()) for o in outputs)
+    assert core.state.quarantined == reasons
+    take(core, batch_of(YELLOW, [b""], base=len(values)))
+    assert core.state.quarantined == reasons + Counter({(YELLOW, "too_short"): 1})
 
 
 @pytest.mark.parametrize("timestamp_ms", [2**62, 2**63 - 1])

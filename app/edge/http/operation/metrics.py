@@ -77,6 +77,8 @@ class StateCollector(Collector):
         yield _standings(groups)
         yield from _positions([task for _, task in tasks], log_end)
         yield from _ledgers(tasks)
+        yield _quarantined([task for _, task in tasks])
+        yield from _taken_over(groups)
         yield from _sizes([task for _, task in tasks])
         yield _unclean([task for _, task in tasks])
         yield from _verdicts(self._edge)
@@ -136,6 +138,30 @@ def _ledgers(tasks: list[tuple[str, TaskState]]) -> Iterable[Metric]:
                 for fate in Fate:
                     views.add_metric([view, topic, partition, fate], getattr(fates, fate))
     return inputs, views, transactions
+
+
+def _quarantined(tasks: list[TaskState]) -> Metric:
+    reasons = CounterMetricFamily(
+        "flagfall_quarantined_records",
+        "Records refused by reason, since this worker took their task over.",
+        labels=["topic", "partition", "reason"],
+    )
+    for task in tasks:
+        for (topic, reason), count in task.quarantined.items():
+            reasons.add_metric([topic, str(task.partition), reason], count)
+    return reasons
+
+
+def _taken_over(groups: Mapping[str, Directory]) -> Iterable[Metric]:
+    took = GaugeMetricFamily("flagfall_take_over_seconds", "How long the last take-over took.", labels=["group"])
+    replayed = CounterMetricFamily(
+        "flagfall_replayed_records", "Records of changelogs read in take-overs.", labels=["group"]
+    )
+    for name, directory in groups.items():
+        replayed.add_metric([name], directory.replayed_records)
+        if directory.took_over_seconds is not None:
+            took.add_metric([name], directory.took_over_seconds)
+    return took, replayed
 
 
 def _sizes(tasks: list[TaskState]) -> Iterable[Metric]:

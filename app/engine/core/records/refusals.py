@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
 from app.base import names
@@ -12,16 +13,16 @@ from app.domain.pairs.join import Join
 from app.domain.records import Place
 from app.engine.core.batch import Batch, MadeOutputs, Output
 from app.engine.core.definition import TaskDefinition
+from app.engine.core.draft import Draft
+from app.engine.core.task_state import RefusalsCounted
 
 
-def quarantine_output(application: str, batch: Batch, index: int, reason: str) -> Output:
-    """The record at `index`, unusable for `reason`."""
-    return _output(names.quarantine_topic(application), batch, index, (REASON, reason.encode()))
-
-
-def quarantine_outputs(application: str, batch: Batch, reasons: Sequence[tuple[int, str]]) -> MadeOutputs:
+def quarantine(draft: Draft, batch: Batch, reasons: Sequence[tuple[int, str]]) -> None:
     """Records of a batch by index, each unusable for its reason."""
-    return MadeOutputs(len(reasons), lambda nth: quarantine_output(application, batch, *reasons[nth]))
+    if reasons:
+        topic = names.quarantine_topic(draft.application)
+        draft.send(MadeOutputs(len(reasons), lambda nth: _unusable(topic, batch, *reasons[nth])))
+        draft.effects.append(RefusalsCounted(batch.topic, Counter(reason for _, reason in reasons)))
 
 
 def late_output(definition: TaskDefinition, batch: Batch, index: int, late_for: Sequence[str]) -> Output:
@@ -39,6 +40,10 @@ def unmatched_output(application: str, join: Join, partition: int, half: StoredH
     where = stood(Place(join.half(half.side).topic, partition, half.offset), waiting.timestamp_ms)
     why = ((JOIN, join.name.encode()), (SIDE, half.side.encode()))
     return Output(topic, *carried(waiting.key, waiting.value, waiting.headers, (*where, *why)))
+
+
+def _unusable(topic: str, batch: Batch, index: int, reason: str) -> Output:
+    return _output(topic, batch, index, (REASON, reason.encode()))
 
 
 def _output(topic: str, batch: Batch, index: int, *why: tuple[str, bytes]) -> Output:

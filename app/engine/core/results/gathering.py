@@ -35,7 +35,7 @@ from app.engine.core.cells.mergers import merge, merge_groups
 from app.engine.core.draft import Draft
 from app.engine.core.kinds.kernels import kernel_of
 from app.engine.core.possible import is_possible
-from app.engine.core.records.refusals import quarantine_output
+from app.engine.core.records.refusals import quarantine
 from app.engine.core.results.merging import ClosingsChanged, WaitingSpansChanged, finals_of
 from app.engine.core.results.open_rows import take_open
 from app.engine.core.results.revising import Change, replaced_in, revise_finals
@@ -67,7 +67,7 @@ def take_closings(draft: Draft, batch: Batch) -> int:
             taken += _count(view, batch)
         else:
             taken += _take(draft, view, batch, lost)
-    _quarantine(draft, batch, lost)
+    quarantine(draft, batch, [(index, NOT_REVISABLE) for index in sorted(lost)])
     return len(batch) - taken + len(lost)
 
 
@@ -75,7 +75,7 @@ def take_again(draft: Draft, view: View, batch: Batch) -> None:
     """As `take_closings`, for a view that was not there when the task read it first."""
     lost = list[int]()
     _take(draft, view, batch, lost)
-    _quarantine(draft, batch, lost)
+    quarantine(draft, batch, [(index, NOT_REVISABLE) for index in sorted(lost)])
 
 
 def reads_again(position: ViewPosition, topic: str) -> bool:
@@ -98,10 +98,6 @@ def _count(view: View, batch: Batch) -> int:
     """How many records are the view's."""
     heads = [as_closed_row_key(row_prefix(view)), as_final_key(row_prefix(view)), open_head(view), mark_head(view)]
     return int((Blobs.of(batch.keys).beginning_with(heads) >= 0).sum())
-
-
-def _quarantine(draft: Draft, batch: Batch, lost: Sequence[int]) -> None:
-    draft.outputs += [quarantine_output(draft.application, batch, index, NOT_REVISABLE) for index in sorted(lost)]
 
 
 def _take_rows(draft: Draft, view: View, batch: Batch, changes: Sequence[Change], lost: list[int]) -> int:

@@ -46,6 +46,8 @@ class Directory:
     left it. `log_end`: end offsets last seen, per topic and partition, for the lag in answers. `recovering`: of tasks
     that are being taken over, how many offsets of their changelogs were read, of how many. `standby`: up to which
     offset the changelogs of tasks that others own are held here, warm; nothing is answered from these.
+    `took_over_seconds`: how long the last take-over took, None before the first; `replayed_records`: of changelogs,
+    read in all take-overs.
     """
 
     url: str
@@ -57,6 +59,8 @@ class Directory:
     membership: Membership = field(default_factory=Membership)
     recovering: dict[int, tuple[int, int]] = field(default_factory=dict)
     standby: dict[int, int] = field(default_factory=dict)
+    took_over_seconds: float | None = None
+    replayed_records: int = 0
 
     @property
     def standing_now(self) -> GroupStanding:

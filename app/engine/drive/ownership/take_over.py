@@ -75,7 +75,9 @@ class TakeOver:
         finally:
             self._directory.recovering = {}
             await asyncio.gather(*(writer.stop() for writer in writers.values()))  # of those that have not started
+            self._directory.replayed_records = self.records_read
         name, seconds = self._definition.name, time.monotonic() - began
+        self._directory.took_over_seconds = seconds
         log.info("%s: tasks %s taken over in %.2f s", name, listed(wanted), seconds)
 
     async def _accepted_by_group(self) -> None:
