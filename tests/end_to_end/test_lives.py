@@ -3,6 +3,7 @@ views over all of it, over what was joined too, are exact."""
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from pathlib import Path
 
@@ -58,6 +59,10 @@ def test_every_start_meets_its_fare_once_and_long_rides_are_told(
         wait_for(lambda: all(one.is_ready() for one in started), "workers are ready", started)
         send_lifecycle(on, LIVES, 0, RIDES_EACH, None, quiet=True)
         wait_for(lambda: bool(told(on)[0]), "starts have met fares", started)
+        wait_for(lambda: covers(on, RIDE_EVENTS, FARES), "what was sent is read", started)
+        for view, asked in itertools.product(LIFE_QUESTIONS, started):  # each has records of tasks of the other's
+            for row in asked.get(f"/v1/views/{view.name}/rows", limit=2).json()["data"]:
+                assert evidence_of(asked, view, row, limit=1_000).meta["agrees"], row
         send_lifecycle(on, LIVES, RIDES_EACH, RIDES_EACH, None, quiet=True)
         started[0].kill()  # while they are under way
         expected = due(on)

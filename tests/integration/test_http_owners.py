@@ -10,6 +10,9 @@ from aiohttp import web
 from aiohttp.test_utils import TestServer
 
 from app.base.setting_groups import HttpSettings
+from app.edge.http.context import EDGE
+from app.edge.http.query.rows_query import ALL_ROWS, DEFAULT_LIMIT, RowsQuery
+from app.edge.http.rows.gather import gather
 from app.rides.views import ZONE_DEMAND
 from tests.support.http import BY_BASE, PANE_US, Serve, server_of, url_of, zone_table
 from tests.support.material.stored.tables import in_order, merge_tables, ready_directory, task_of
@@ -36,6 +39,19 @@ async def test_what_a_caller_may_ask_a_worker_may_ask_another(serve: Serve, aske
     view = ZONE_DEMAND if asked[0][0] == "zone" else BY_BASE
     answer = await here.get(f"/v1/views/{view.name}/rows", params=asked)
     assert answer.status == 200
+
+
+async def test_a_worker_is_told_all_that_another_has_of_a_row(serve: Serve) -> None:
+    """As whoever looks for its records must be: more rows than an answer has where no limit is named."""
+    tables = [task_of(p, {ZONE_DEMAND: zone_table(*((pane, 1) for pane in range(DEFAULT_LIMIT + 1)))}) for p in (0, 1)]
+    there = await serve(ready_directory(tables[1:], partitions=2))
+    directory = ready_directory(tables[:1], partitions=2)
+    directory.owners = {0: directory.url, 1: url_of(there)}
+    here = await serve(directory)
+    assert here.app is not None
+    query = RowsQuery(ZONE_DEMAND, window_us=PANE_US, limit=ALL_ROWS, groups={"zone": (1,)})
+    found = await gather(here.app[EDGE], query, takes_partial=False)
+    assert [len(found.parts[partition].rows) for partition in (0, 1)] == [DEFAULT_LIMIT + 1] * 2
 
 
 async def test_a_partition_that_cannot_be_had_is_a_503_or_a_named_hole(serve: Serve, unused_tcp_port: int) -> None:

@@ -7,7 +7,8 @@ from typing import Protocol
 
 from app.edge.http.problems import bad_parameter
 
-COMMON = ("limit", "cursor", "order", "partial")
+LIMIT = "limit"
+COMMON = (LIMIT, "cursor", "order", "partial")
 WINDOWED, FOLDED = ("from", "to"), ("window", "last")
 ARRANGED = ("group_by", "top", "by", "among", "measures")
 REPEATABLE = ("group_by", "measures")

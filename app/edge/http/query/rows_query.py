@@ -95,7 +95,7 @@ class RowsQuery:
         return cursors.encode(self.filters_hash, key)
 
     def parameters(self) -> list[tuple[str, str]]:
-        """The parameters from which `read_query` makes this query again."""
+        """The parameters from which `read_query` makes this query again; none is a limit that no table reaches."""
         told = [(name, NULL if v is None else str(v)) for name, values in self.groups.items() for v in values]
         if self.from_us is not None and self.last_us is None:
             told.append(("from", to_iso(self.from_us)))
@@ -109,7 +109,8 @@ class RowsQuery:
             told.append(("cursor", self.cursor_after(self.after)))
         if self.arrangement.orders_windows:
             told.append(("order", "desc" if self.newest_first else "asc"))
-        return [*told, *self.arrangement.parameters(), ("limit", str(self.limit))]
+        limit = [("limit", str(self.limit))] if self.limit < ALL_ROWS else []
+        return [*told, *self.arrangement.parameters(), *limit]
 
 
 def no_rows_query(view: View, *, partial_allowed: bool) -> RowsQuery:

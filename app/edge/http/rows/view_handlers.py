@@ -12,9 +12,9 @@ from app.edge.formats.format import Format
 from app.edge.http.context import Edge, edge_of
 from app.edge.http.problems import bad_parameter
 from app.edge.http.query.answer_format import asked_format
-from app.edge.http.query.parameters import FORMAT, MIN_POSITION, PARTITION, STORED_FROM, WAIT
+from app.edge.http.query.parameters import FORMAT, LIMIT, MIN_POSITION, PARTITION, STORED_FROM, WAIT
 from app.edge.http.query.read_query import read_no_parameters, read_partial, read_query
-from app.edge.http.query.rows_query import RowsQuery, no_rows_query
+from app.edge.http.query.rows_query import ALL_ROWS, RowsQuery, no_rows_query
 from app.edge.http.responses import json_response
 from app.edge.http.rows.answered import answered
 from app.edge.http.rows.answers import rows_answer
@@ -65,6 +65,8 @@ async def give_parts(request: web.Request) -> web.StreamResponse:
     """
     edge = edge_of(request)
     query = read_query(edge.view(request.match_info["view"]), request.query, also=(PARTITION, STORED_FROM))
+    if LIMIT not in request.query:  # another worker is not told of limits that no table reaches
+        query = replace(query, limit=ALL_ROWS)
     if (stored_from := request.query.get(STORED_FROM)) is not None:
         query = replace(query, stored_from_us=_integer(STORED_FROM, stored_from))
     partitions = [

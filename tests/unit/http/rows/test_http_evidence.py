@@ -43,6 +43,7 @@ def test_a_row_is_named_by_its_groups_and_its_window(view: View, told: dict[str,
     asked, query = asked_row(view, MultiDict(told))
     assert asked == row
     assert query.from_us == row.start_us
+    assert "limit" not in dict(query.parameters())  # other workers are asked for all that they have of it
     assert query.groups == {g.name: (value,) for g, value in zip(view.groups, row.group, strict=True)}
 
 
