@@ -21,6 +21,7 @@ from app.domain.source import Column, Source, with_derived
 from app.edge.late.originals import Whole, as_kept
 from app.edge.late.refused import RefusedRecord
 
+NAMES = {int: "a whole number", float: "a number with a fraction", str: "text", bool: "true or false"}
 NO_SOURCE = "of no source that is known here"
 """Why a record of a topic that the catalogue does not have cannot be read."""
 
@@ -78,14 +79,22 @@ def read_mended(file: Path, sources: Mapping[str, Source]) -> dict[Place, Mended
     try:
         listed = told["records"] if isinstance(told, dict) else told
         records = [one for one in listed if one.get("values") is not None]
-        places = [Place(str(one["topic"]), int(one["partition"]), int(one["offset"])) for one in records]
-    except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
+        places = [_place(one) for one in records]
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise _not_mended(file, "it is not as `late show --values --json` prints it") from error
     problems = [f"{at}: {p}" for at, one in zip(places, records, strict=True) for p in _problems(sources, at, one)]
     problems += [f"{place} is there twice" for place in sorted({p for p in places if places.count(p) > 1})]
     if problems:
         raise NotMended("\n".join([f"{file} cannot be used:", *(f"  - {problem}" for problem in problems)]))
     return {at: _mended(sources[at.topic], one) for at, one in zip(places, records, strict=True)}
+
+
+def _place(told: Mapping[str, Any]) -> Place:
+    """Where the record stood. ValueError if that is no place."""
+    topic, *numbers = (told[name] for name in Place._fields)
+    if type(topic) is not str or any(type(number) is not int for number in numbers):
+        raise ValueError("no topic, partition and offset")
+    return Place(topic, *numbers)
 
 
 def _document(file: Path) -> Any:
@@ -132,4 +141,4 @@ def _value_problems(column: Column, value: Any) -> Iterable[str]:
         if not column.nullable:
             yield f"column {column.name!r} may not be null"
     elif type(value) is not wanted:
-        yield f"column {column.name!r} is {column.kind}, {value!r} is a {type(value).__name__}"
+        yield f"column {column.name!r} is {column.kind}, {value!r} is {NAMES.get(type(value), type(value).__name__)}"

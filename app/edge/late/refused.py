@@ -52,8 +52,9 @@ class Selection:
     """Which refused records are meant; what is empty or None leaves all in.
 
     A reason without its column (`out_of_bounds`) stands for all columns. `offsets` and `times_ms` (Kafka's own
-    timestamps) are half-open, None for no end. Records of the quarantine were refused by no view. `versions`: those of
-    the views that are meant, which may have been called otherwise.
+    timestamps) are half-open, None for no end. `versions`: those of the views that are meant, which may have been
+    called otherwise. Records of the quarantine were refused by no view: of `quarantined_of`, topics that the views
+    read, they are meant.
     """
 
     reasons: frozenset[str] = frozenset()
@@ -64,12 +65,13 @@ class Selection:
     times_ms: tuple[int | None, int | None] = (None, None)
     places: frozenset[Place] = field(default=frozenset())
     versions: frozenset[str] = frozenset()
+    quarantined_of: frozenset[str] = frozenset()
 
     def takes(self, record: RefusedRecord) -> bool:
         place = record.place
         return (
             (not self.reasons or bool({record.reason, record.reason.partition(":")[0]} & self.reasons))
-            and (not self.views or record.reason != LATE or self._means_one_of(record.views))
+            and (not self.views or bool(self.views_of(record)) or self._is_read(record))
             and (not self.topics or place.topic in self.topics)
             and (not self.partitions or place.partition in self.partitions)
             and (not self.places or place in self.places)
@@ -77,8 +79,13 @@ class Selection:
             and _inside(record.timestamp_ms, self.times_ms)
         )
 
-    def _means_one_of(self, views: Mapping[str, str]) -> bool:
-        return not self.views.isdisjoint(views) or not self.versions.isdisjoint(views.values())
+    def views_of(self, record: RefusedRecord) -> Mapping[str, str]:
+        """The views that it was late for, of those that are meant."""
+        meant = self.views, self.versions
+        return {n: v for n, v in record.views.items() if not self.views or n in meant[0] or v in meant[1]}
+
+    def _is_read(self, record: RefusedRecord) -> bool:
+        return record.reason != LATE and record.place.topic in self.quarantined_of
 
 
 class RefusedLog:

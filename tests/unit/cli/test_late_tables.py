@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
+from pathlib import Path
 
+import click
 import pytest
 from click.testing import CliRunner
 
@@ -12,7 +15,7 @@ from app.domain.corrections.correction import Correction
 from app.domain.records import Place
 from app.domain.rows import RowKey
 from app.edge.cli.main import cli
-from app.edge.cli.records.selecting import selection_of, unknown_names
+from app.edge.cli.records.selecting import refuse_unknown, selection_of
 from app.edge.cli.records.telling import echo_costs, echo_refused, echo_run, refused_as_json, run_as_json
 from app.edge.late.cost import Compared, Cost
 from app.edge.late.mending import Reader
@@ -103,6 +106,7 @@ def test_costs_stand_side_by_side(capsys: pytest.CaptureFixture[str]) -> None:
         (["--from", "2026-01-05T08:00"], "no time zone"),
         (["--reason", "out_of_bound:fare"], "no reason 'out_of_bound'; did you mean 'out_of_bounds'"),
         (["--to", "noon"], "--to"),
+        (["--from", "2026-01-05T08:00Z", "--to", "2026-01-05T08:00Z"], "nothing is before --to"),
     ],
 )
 def test_a_selection_that_cannot_be_read_is_wrong_usage(arguments: list[str], told: str) -> None:
@@ -113,9 +117,9 @@ def test_a_selection_that_cannot_be_read_is_wrong_usage(arguments: list[str], to
 
 def test_offsets_and_times_are_half_open_and_either_end_may_lack() -> None:
     nothing: dict[str, tuple[str, ...]] = {"reasons": (), "views": (), "topics": (), "partitions": ()}
-    chosen = selection_of(**nothing, offsets="5:", from_=None, to=datetime.fromtimestamp(1, UTC))  # type: ignore[arg-type]
+    chosen = selection_of(SHIPPED, **nothing, offsets="5:", from_=None, to=datetime.fromtimestamp(1, UTC))  # type: ignore[arg-type]
     assert (chosen.offsets, chosen.times_ms) == ((5, None), (None, 1000))
-    whole = selection_of(**nothing, offsets=":9", from_=None, to=None)  # type: ignore[arg-type]
+    whole = selection_of(SHIPPED, **nothing, offsets=":9", from_=None, to=None)  # type: ignore[arg-type]
     assert whole.offsets == (None, 9)
 
 
@@ -123,6 +127,31 @@ def test_a_view_that_does_not_exist_is_answered_with_those_that_do() -> None:
     ran = CliRunner().invoke(cli, ["late", "refeed", "--view", "zones"])
     assert ran.exit_code == 2
     assert "there are: zone_demand" in ran.output
+
+
+@pytest.mark.parametrize("mended", ["[]", '{"counts": [], "records": []}', '[{"topic": "x", "values": null}]'])
+def test_a_file_without_a_mended_record_re_feeds_none(tmp_path: Path, mended: str) -> None:
+    file = tmp_path / "mended.json"
+    file.write_text(mended)
+    ran = CliRunner().invoke(cli, ["late", "refeed", "--mended", str(file), "--view", ZONE_DEMAND.name])
+    assert ran.exit_code == 2
+    assert "has values: nothing is to be re-fed" in " ".join(ran.output.split())
+
+
+@pytest.mark.parametrize("address", ["nonsense", "127.0.0.1:18081", "http://", "http://x:y", "ftp://127.0.0.1"])
+@pytest.mark.parametrize(
+    "command", [["late", "cost"], ["status"], ["reconcile"], ["query", "zone_demand"], ["sql", "x"]]
+)
+def test_what_is_no_workers_address_is_refused_at_once(command: list[str], address: str) -> None:
+    ran = CliRunner().invoke(cli, [*command, "--worker", address])
+    assert ran.exit_code == 2
+    assert f"{address!r} is no worker's address; one is http://127.0.0.1:18081" in " ".join(ran.output.split())
+
+
+def test_the_last_day_that_there_is_has_no_end() -> None:
+    ran = CliRunner().invoke(cli, ["reconcile", "--date", "9999-12-31"])
+    assert ran.exit_code == 2
+    assert "9999-12-31 is the last day that there is" in ran.output
 
 
 def test_all_refused_records_are_re_fed_only_where_that_is_said() -> None:
@@ -134,9 +163,24 @@ def test_all_refused_records_are_re_fed_only_where_that_is_said() -> None:
     assert "--all, or which records: not both" in both.output
 
 
-def test_names_that_selected_nothing_and_that_nobody_knows_are_told() -> None:
-    told = unknown_names(SHIPPED, views=("zone_demant", "zone_demand"), topics=("rides.yelow",))
-    assert list(told) == [
-        "no view 'zone_demant' now; did you mean 'zone_demand'?",
-        "no source has a topic 'rides.yelow' now; did you mean 'rides.yellow'?",
-    ]
+def test_names_that_selected_nothing_and_that_nobody_knows_are_refused() -> None:
+    refuse_unknown(SHIPPED, views=("zone_demand",), topics=("rides.yellow",))
+    with pytest.raises(click.BadParameter, match=r"view 'zone_demant', and there is none; did you mean 'zone_demand'"):
+        refuse_unknown(SHIPPED, views=("zone_demant", "zone_demand"), topics=())
+    with pytest.raises(click.BadParameter, match=r"topic 'rides.yelow', and no source has it; did you mean 'rides.ye"):
+        refuse_unknown(SHIPPED, views=(), topics=("rides.yelow",))
+
+
+def test_a_view_selects_what_was_late_for_it_and_what_could_not_be_used_of_its_own_topics() -> None:
+    nothing: dict[str, tuple[str, ...]] = {"reasons": (), "topics": (), "partitions": ()}
+    chosen = selection_of(SHIPPED, **nothing, views=(ZONE_DEMAND.name,), offsets=None, from_=None, to=None)
+    late, unusable = refused(), refused("bad_magic")
+    assert chosen.takes(late)
+    assert chosen.views_of(late) == late.views
+    assert chosen.takes(unusable)
+    assert not chosen.takes(replace(unusable, place=Place("bikes.trips", 0, 7)))
+    assert not chosen.takes(replace(late, views={"another": "0a"}))
+    both = replace(late, views={"another": "0a", **late.views})
+    assert chosen.views_of(both) == late.views
+    renamed = replace(late, views={"as it was called": ZONE_DEMAND.version})
+    assert chosen.takes(renamed)

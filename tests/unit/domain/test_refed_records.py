@@ -71,7 +71,7 @@ def test_every_mistake_in_a_file_of_mended_records_is_told_at_once(tmp_path: Pat
     file.write_text(json.dumps([{**place, "values": wrong}, {**place, "topic": "elsewhere", "values": RIDE}]))
     with pytest.raises(NotMended) as raised:
         read_mended(file, RIDES_ALONE.by_topic)
-    for told in ("no column 'no_such'", "'ride_id' may not be null", "'noon' is a str", "no topic of rides"):
+    for told in ("no column 'no_such'", "'ride_id' may not be null", "'noon' is text", "no topic of rides"):
         assert told in str(raised.value)
 
 

@@ -141,4 +141,7 @@ def test_a_selection_takes_what_it_names_and_ends_before_its_ends(selection: Sel
 def test_a_view_selects_the_records_that_were_late_for_it_and_none_that_no_view_saw() -> None:
     assert Selection(views=frozenset({ZONE_DEMAND.name})).takes(refused())
     assert not Selection(views=frozenset({VENDOR_TRIPS.name})).takes(refused())
-    assert Selection(views=frozenset({VENDOR_TRIPS.name})).takes(refused("too_short"))
+    of_rides = Selection(views=frozenset({VENDOR_TRIPS.name}), quarantined_of=frozenset({refused().place.topic}))
+    assert of_rides.takes(refused("too_short"))
+    assert not of_rides.takes(refused())
+    assert not Selection(views=frozenset({VENDOR_TRIPS.name})).takes(refused("too_short"))

@@ -12,8 +12,9 @@ import click
 from app.base.printable import printable
 from app.domain.errors import did_you_mean
 from app.edge.cli.common import bootstrap_option, echo_json, json_option, load_catalogue, load_settings
-from app.edge.cli.records.selecting import require_any, selecting, selection_of, unknown_names
+from app.edge.cli.records.selecting import refuse_unknown, require_any, selecting, selection_of
 from app.edge.cli.records.sending import progress
+from app.edge.cli.worker_url import worker_option
 
 if TYPE_CHECKING:
     from app.base.settings import Settings
@@ -54,19 +55,19 @@ def show(*, with_values: bool, limit: int, bootstrap_server: str | None, as_json
     from app.edge.late.originals import Originals
 
     settings = load_settings(bootstrap_server)
+    catalogue = load_catalogue(settings)
+    selection = selection_of(catalogue, **asked)
     listed: list[RefusedRecord] = []
     counts: Counter[tuple[str, str, str]] = Counter()
-    for record in _read(settings, selection_of(**asked), quiet=as_json):
-        counts.update((record.reason, view, version) for view, version in record.views.items() or [("", "")])
+    for record in _read(settings, selection, quiet=as_json):
+        counts.update((record.reason, *view) for view in selection.views_of(record).items() or [("", "")])
         if len(listed) < limit:
             listed.append(record)
     read = None
     if with_values:
-        sources = load_catalogue(settings).by_topic
-        read = Reader(sources, RegistrySchemas(Registry(settings)), Originals(settings.kafka))
+        read = Reader(catalogue.by_topic, RegistrySchemas(Registry(settings)), Originals(settings.kafka))
     if not counts:
-        for told in unknown_names(load_catalogue(settings), views=asked["views"], topics=asked["topics"]):
-            click.echo(told, err=True)
+        refuse_unknown(catalogue, views=asked["views"], topics=asked["topics"])
     if as_json:
         return echo_json(refused_as_json(listed, counts, read))
     echo_refused(listed, counts, read)
@@ -83,7 +84,7 @@ def show(*, with_values: bool, limit: int, bootstrap_server: str | None, as_json
 )
 @click.option("--all", "is_all", is_flag=True, help="Every refused record.")
 @click.option("--dry-run", is_flag=True, help="Say what would change, and change nothing.")
-@click.option("--worker", "worker_url", metavar="URL", help="Any worker. Default: FLAGFALL_WORKER_HTTP_PORT here.")
+@worker_option
 @click.option("--wait", "wait_seconds", type=float, default=60.0, show_default=True, help="Seconds to wait for a task.")
 @click.option("--limit", type=click.IntRange(0), default=50, show_default=True, help="Lines to list.")
 @bootstrap_option
@@ -119,8 +120,9 @@ def refeed(
     settings = load_settings(bootstrap_server)
     catalogue = _catalogue_with(settings, views)
     mended = read_mended(file, catalogue.by_topic) if file else {}
-    versions = frozenset(view.version for view in catalogue.views if view.name in views)
-    selection = selection_of(views=views, **asked, places=frozenset(mended), versions=versions)
+    if file and not mended:
+        raise click.BadParameter(f"no record in {file} has values: nothing is to be re-fed", param_hint="--mended")
+    selection = selection_of(catalogue, views=views, **asked, places=frozenset(mended))
     url = worker_url or settings.worker.local_url
     run = Refeeding(settings, catalogue, url, wait_seconds, dry=dry_run)
     refused = list(_read(settings, selection, quiet=as_json))
@@ -143,7 +145,7 @@ def refeed(
 @click.option(
     "--view", "views", multiple=True, metavar="NAME", help="This view; repeatable. Default: all with windows."
 )
-@click.option("--worker", "worker_url", metavar="URL", help="Any worker. Default: FLAGFALL_WORKER_HTTP_PORT here.")
+@worker_option
 @bootstrap_option
 @json_option
 def cost(*, views: tuple[str, ...], worker_url: str | None, bootstrap_server: str | None, as_json: bool) -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import datetime as dt
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING
 
 import click
 
@@ -15,6 +15,7 @@ from app.edge.cli.instant import INSTANT
 
 if TYPE_CHECKING:
     from app.domain.catalogue import Catalogue
+    from app.domain.records import Place
     from app.edge.late.refused import Selection
 
 
@@ -39,7 +40,9 @@ selecting = _options(
         metavar="REASON",
         help="late, or as quarantined; out_of_bounds: any column.",
     ),
-    click.option("--view", "views", multiple=True, metavar="NAME", help="Late for this view."),
+    click.option(
+        "--view", "views", multiple=True, metavar="NAME", help="Late for this view, or unusable in a topic of it."
+    ),
     click.option("--topic", "topics", multiple=True, metavar="TOPIC", help="From this source topic."),
     click.option("--partition", "partitions", multiple=True, type=PARTITION, metavar="N", help="From this partition."),
     click.option("--offsets", metavar="FIRST:END", help="Source offsets from FIRST up to, without, END; one may lack."),
@@ -51,6 +54,7 @@ selecting = _options(
 
 
 def selection_of(
+    catalogue: Catalogue,
     *,
     reasons: Sequence[str],
     views: Sequence[str],
@@ -59,12 +63,16 @@ def selection_of(
     offsets: str | None,
     from_: dt.datetime | None,
     to: dt.datetime | None,
-    **more: Any,
+    places: frozenset[Place] = frozenset(),
 ) -> Selection:
+    """click.BadParameter for what selects nothing, whatever was refused."""
     from app.edge.late.refused import Selection
 
     _require_reasons(reasons)
+    if from_ is not None and to is not None and from_ >= to:
+        raise click.BadParameter("nothing is before --to and not before --from", param_hint="--to")
     times_ms = (_milliseconds(from_), _milliseconds(to))
+    chosen = [view for view in catalogue.views if view.name in views]
     return Selection(
         frozenset(reasons),
         frozenset(views),
@@ -72,7 +80,9 @@ def selection_of(
         frozenset(partitions),
         _range(offsets),
         times_ms,
-        **more,
+        places,
+        versions=frozenset(view.version for view in chosen),
+        quarantined_of=frozenset(topic.name for view in chosen for topic in view.source.topics),
     )
 
 
@@ -87,14 +97,17 @@ def require_any(*, is_all: bool, selected: Iterable[object]) -> None:
         )
 
 
-def unknown_names(catalogue: Catalogue, *, views: Iterable[str], topics: Iterable[str]) -> Iterator[str]:
-    """What to tell of names that selected nothing: records of views and topics of before may be selected by theirs."""
+def refuse_unknown(catalogue: Catalogue, *, views: Iterable[str], topics: Iterable[str]) -> None:
+    """click.BadParameter for a name that is none; only where it selected nothing, as records of views and topics of
+    before may be selected by theirs."""
     for name in views:
         if name not in (known := [view.name for view in catalogue.views]):
-            yield f"no view {name!r} now{did_you_mean(name, known)}"
+            told = f"nothing was late for a view {name!r}, and there is none{did_you_mean(name, known)}"
+            raise click.BadParameter(told, param_hint="--view")
     for name in topics:
         if name not in (known := list(catalogue.by_topic)):
-            yield f"no source has a topic {name!r} now{did_you_mean(name, known)}"
+            told = f"nothing was refused of a topic {name!r}, and no source has it{did_you_mean(name, known)}"
+            raise click.BadParameter(told, param_hint="--topic")
 
 
 def _require_reasons(reasons: Sequence[str]) -> None:

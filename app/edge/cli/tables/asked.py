@@ -5,10 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-import click
-
 from app.domain.errors import FlagfallError
-from app.edge.cli.common import Command
 
 if TYPE_CHECKING:
     from app.base.asking import Answer
@@ -18,18 +15,11 @@ class QueryError(FlagfallError):
     """The worker could not be asked, or refused."""
 
 
-def worker_option(command: Command) -> Command:
-    """`--worker`: passes `url`, None for the local one."""
-    return click.option(
-        "--worker", "url", metavar="URL", help="The worker to ask; any will do. Default: the local one."
-    )(command)
-
-
-def address_of(url: str | None) -> str:
+def address_of(worker_url: str | None) -> str:
     """Where the worker is asked."""
     from app.base.settings import Settings
 
-    return (url or Settings.load().worker.local_url).rstrip("/")
+    return worker_url or Settings.load().worker.local_url
 
 
 def document_of(url: str, ask: Callable[[], Answer]) -> dict[str, Any]:

@@ -10,7 +10,8 @@ import click
 
 from app.base.printable import printable
 from app.edge.cli.common import Command, echo_json
-from app.edge.cli.tables.asked import address_of, document_of, worker_option
+from app.edge.cli.tables.asked import address_of, document_of
+from app.edge.cli.worker_url import worker_option
 from app.edge.formats.csv_rows import flat
 from app.edge.formats.table import FORMATS
 
@@ -59,7 +60,7 @@ def command(
     from_: str | None,
     newest: bool,
     partial: bool,
-    url: str | None,
+    worker_url: str | None,
     **asked: Any,
 ) -> None:
     """Ask a running worker for rows of VIEW.
@@ -81,7 +82,7 @@ def command(
         "partial": "allow" if partial else None,
     } | asked
     parameters += [(name, str(value)) for name, value in told.items() if value is not None]
-    answer = _ask(address_of(url), view, parameters)
+    answer = _ask(address_of(worker_url), view, parameters)
     if not formats:
         _print_table(view, answer, measures)
     elif formats[0].name == "json":

@@ -12,7 +12,8 @@ from typing import Any
 import click
 
 from app.edge.cli.common import echo_json, echo_table, json_option, tell
-from app.edge.cli.tables.asked import QueryError, address_of, document_of, worker_option
+from app.edge.cli.tables.asked import QueryError, address_of, document_of
+from app.edge.cli.worker_url import worker_option
 from app.edge.formats.csv_rows import unharmed
 from app.edge.formats.format import Document
 
@@ -29,7 +30,7 @@ MORE = "a worker tells no more of them (FLAGFALL_HTTP_STATEMENT_ROWS). Ask for f
 @click.option("--csv", "as_csv", is_flag=True, help="Print comma-separated values.")
 @worker_option
 def command(
-    *, statement: str | None, from_: str | None, to: str | None, as_json: bool, as_csv: bool, url: str | None
+    *, statement: str | None, from_: str | None, to: str | None, as_json: bool, as_csv: bool, worker_url: str | None
 ) -> None:
     """Ask a running worker in SQL.
 
@@ -44,7 +45,7 @@ def command(
     """
     if as_json and as_csv:
         raise click.UsageError("--json and --csv: choose one")
-    worker = address_of(url)
+    worker = address_of(worker_url)
     ask = partial(_ask, worker, {name: at for name, at in (("from", from_), ("to", to)) if at is not None})
     show = echo_json if as_json else _print_csv if as_csv else _print_table
     if statement is not None or not sys.stdin.isatty():

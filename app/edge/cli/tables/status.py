@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from app.edge.cli.common import echo_json, echo_table, json_option, load_settings
+from app.edge.cli.worker_url import worker_option
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.option("--worker", "worker_url", metavar="URL", help="Any worker. Default: FLAGFALL_WORKER_HTTP_PORT here.")
+@worker_option
 @json_option
 def command(worker_url: str | None, as_json: bool) -> int:
     """Position, lag and watermark of every task's inputs, as any worker tells them; exit 1 if one is missing, or is
