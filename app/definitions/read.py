@@ -45,7 +45,7 @@ def defined(document: Mapping[str, Any], shipped: Catalogue, origin: str, known:
     views = [read_view(name, given, over, f"views.{name}", problems) for name, given in told]
     sources = [one.source for one in read.values() if one.source is not None]
     given = [(view.number, view.name) for view in known.views] + [view.told for view in views if view.told]
-    problems += clashes((*known.sources, *sources), given)
+    problems += clashes((*known.given, *sources), given)
     if problems:
         raise DefinitionError(f"{origin} is not usable", problems)
     return shipped.extended(sources, [one.view for one in views if one.view is not None])

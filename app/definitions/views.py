@@ -20,6 +20,7 @@ from app.domain.windows.all_time import AllTime
 from app.domain.windows.contract import Window
 from app.domain.windows.kinds import KINDS
 
+OPTIONAL = ("help", "leaves_out", "revisable_seconds")
 TABLES = ("window", "measures", "figures")
 Made = TypeVar("Made")
 
@@ -32,6 +33,7 @@ class ViewShape(Shape):
     groups: dict[str, str] = Field(default_factory=dict)
     grace_seconds: Seconds | None = None
     retention_seconds: Seconds | None = None
+    revisable_seconds: Seconds | None = None
     leaves_out: tuple[str, ...] = ()
     help: str = ""
 
@@ -66,8 +68,7 @@ def read_view(name: str, given: Any, sources: Mapping[str, ReadSource], place: s
         groups = tuple(Group(group, column) for group, column in head.get("groups", {}).items())
         try:
             known = 1 if number is None else number
-            rest: dict[str, Any] = {key: head[key] for key in ("help", "leaves_out") if key in head}
-            rest |= {"figures": figures}
+            rest = {key: head[key] for key in OPTIONAL if head.get(key) is not None} | {"figures": figures}
             view = View(known, name, source, groups, window or AllTime(), measures, *times, **{"help": "", **rest})
         except DefinitionError as error:
             problems.note(place, *error.problems)

@@ -61,13 +61,23 @@ class Catalogue:
     groups: tuple[TaskGroup, ...]
 
     def __post_init__(self) -> None:
-        problems = list(clashes(self.sources, [(view.number, view.name) for view in self.views]))
+        problems = list(clashes(self.given, [(view.number, view.name) for view in self.views]))
         if problems:
             raise DefinitionError("the list of sources and views is not usable", problems)
 
     @cached_property
     def sources(self) -> tuple[Source, ...]:
         return tuple(source for group in self.groups for source in group.sources)
+
+    @cached_property
+    def given(self) -> tuple[Source, ...]:
+        """Sources, and what joins and alerts give as one: they have numbers and topics, whether or not it is read."""
+        given = (one.source for group in self.groups for one in group.pairing)
+        return (*self.sources, *(source for source in given if source.name not in self._names))
+
+    @cached_property
+    def _names(self) -> frozenset[str]:
+        return frozenset(source.name for source in self.sources)
 
     @cached_property
     def views(self) -> tuple[View, ...]:
@@ -127,10 +137,11 @@ def taken_twice(given: Iterable[NumberAndName]) -> Iterable[str]:
     """What is wrong with numbers and names that are used twice: both stand for stored rows."""
     seen: dict[object, str] = {}
     for number, name in given:
-        for one in (number, name):
-            if one in seen:
-                yield f"{name} and {seen[one]} are both {one!r}: numbers and names are never shared"
-            seen[one] = name
+        if number in seen:
+            yield f"{name} and {seen[number]} are both number {number}: choose another one, numbers are never shared"
+        if name in seen:
+            yield f"two are called {name!r}: choose another name, names are never shared"
+        seen |= {number: name, name: name}
 
 
 def clashes(sources: Sequence[Source], views: Iterable[NumberAndName]) -> Iterable[str]:

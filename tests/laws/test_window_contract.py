@@ -25,7 +25,10 @@ AT = "pickup_at_us"
 SECONDS = st.integers(1, 100_000)
 DRAWN: dict[type[Window], st.SearchStrategy[Window]] = {
     Tumbling: st.tuples(SECONDS, SECONDS).map(lambda n: Tumbling(AT, n[0], n[1] % n[0])),
-    Hopping: st.tuples(SECONDS, SECONDS, SECONDS).map(lambda n: Hopping(AT, max(n[:2]), min(n[:2]), n[2] % min(n[:2]))),
+    Hopping: st.tuples(SECONDS, st.integers(1, 10_000), SECONDS).map(
+        lambda n: Hopping(AT, n[0] * n[1], n[0], n[2] % n[0])
+    )
+    | st.tuples(SECONDS, SECONDS).map(lambda n: Hopping(AT, sum(n), max(n))),
     Calendar: st.tuples(st.sampled_from(Unit), st.sampled_from(["America/New_York", "Asia/Kolkata"])).map(
         lambda n: Calendar(AT, *n)
     ),

@@ -124,7 +124,9 @@ class Truth:
     ) -> None:
         stored = rows.get((partition, correction.key))
         watermark_us = self.markers[partition].lowest_watermark_us(topic.name for topic in STAGED.topics)
-        assert why_not_applied(view, correction, stored, watermark_us, None) is None
+        closed_us = end_of(view, correction.key, correction.row or correction.expected or view.neutral) + view.grace_us
+        assert closed_us <= watermark_us
+        assert why_not_applied(view, correction, stored, closed_us, None) is None  # its retention may be over by now
         if correction.row is None:
             rows.pop((partition, correction.key), None)
         else:

@@ -95,7 +95,8 @@ def why_not_applied(
     end_us = _ends_at_us(view, correction)
     if end_us + view.grace_us > watermark_us:
         return Refusal.OPEN
-    if expired_to_us is not None and end_us <= expired_to_us:
+    is_gone = expired_to_us is not None and end_us <= expired_to_us
+    if is_gone or end_us + view.grace_us + view.retention_us <= watermark_us:  # it would leave with the next that do
         return Refusal.EXPIRED
     return None if stored == correction.expected else Refusal.MOVED_ON
 

@@ -1,8 +1,9 @@
 """Repair: the corrections that set rows which differ to what their records make them, and why a row is left alone
 (rules 23, 25).
 
-What is repaired is a fault of processing that was explained to the record. A fault of the store is healed by reading
-the changelog back, one of the code by mending it and building the view anew; what is unexplained is looked at first.
+What is repaired is a fault of processing that was explained to the record, and a row that was changed where it is
+stored, behind a task that applied what it should have. Where table and changelog differ, the changelog is read back;
+code that is wrong is mended, and the view built anew; what is unexplained is looked at first.
 """
 
 from __future__ import annotations
@@ -86,11 +87,12 @@ def plan_repairs(view: View, markers: Mapping[int, Marker], found: Iterable[RowD
 def _why_never(view: View, differences: Sequence[RowDifference]) -> Unrepaired | None:
     """Why the row cannot be set by a correction at all."""
     kinds, row = {one.kind for one in differences}, differences[0].row
-    if DifferenceKind.STORE in kinds or row.live != row.changelog:
+    if row.live != row.changelog:
         return Unrepaired.STORE
     if DifferenceKind.LOGIC in kinds:
         return Unrepaired.LOGIC
-    if any(one.is_residual for one in differences) or not kinds <= REPAIRED:
+    is_explained = not any(one.is_residual for one in differences) and kinds <= REPAIRED
+    if not is_explained and kinds != {DifferenceKind.STORE}:  # by its blocks the task applied what it should have
         return Unrepaired.UNEXPLAINED
     if not view.window.ends:
         return Unrepaired.ALL_TIME

@@ -12,6 +12,9 @@ from app.domain.windows.durations import SECOND_US, to_duration
 from app.domain.windows.panes import Overlap
 from app.domain.windows.tumbling import offset_document, offset_words, size_problems
 
+MOST_AT_ONCE = 10_000
+"""Windows that hold an instant: a day's, one every nine seconds."""
+
 
 @dataclass(frozen=True, slots=True)
 class Hopping(Window):
@@ -52,6 +55,11 @@ class Hopping(Window):
         yield from size_problems(self.size_seconds, self.offset_seconds, self.step_seconds, "step")
         if self.step_seconds <= 0:
             yield f"step of {self.step_seconds} seconds"
+        elif self.size_seconds > self.step_seconds * MOST_AT_ONCE:
+            yield (
+                f"{self.size_seconds // self.step_seconds} windows would hold each instant, and {MOST_AT_ONCE} may: "
+                "each of them has a row, and a final"
+            )
         elif self.step_seconds > self.size_seconds:
             yield (
                 f"step of {self.step_seconds} seconds is longer than the window's {self.size_seconds}: "

@@ -63,7 +63,8 @@ def _allowed(
     then = Expected(replace(marker, inputs=inputs), expected.facts, expected.advances)
     stored = then.view(view).corrected(before).get(outcome.correction.key)
     reached = [then.seen_us(view, topic.name) for topic in view.source.topics]
-    for lowest_us in (min(map(min, reached)), min(map(max, reached))):
+    highest_us = min(map(max, reached))
+    for lowest_us in {us for of_topic in reached for us in of_topic if us <= highest_us}:
         for expired_to_us in (None, marker.views[view.name].expired_to_us):
             yield why_not_applied(view, outcome.correction, stored, lowest_us, expired_to_us)
             if expired_to_us is not None:

@@ -161,7 +161,7 @@ def expired(view: View, key: RowKey, cells: Cells, expired_to_us: int | None) ->
 
 def corrections_adding(view: View, rows: Mapping[RowKey, Cells], late: Sequence[Record]) -> list[Correction]:
     """Of a task that has closed all windows."""
-    inputs = {name: InputPosition("i", 0, 1 << 40, watermark_us=1 << 55) for name in TOPIC_NAMES}
+    inputs = {name: InputPosition("i", 0, 1 << 40, watermark_us=START_US + 30 * 86_400_000_000) for name in TOPIC_NAMES}
     marker = Marker("app", 1, 0, 1, inputs, {view.name: ViewPosition(view.number, view.version)})
     standing = ViewStanding(marker, rows, frozenset())
     return list(plan_refeed(view, standing, [Fed(record, True) for record in late], "run").corrections)

@@ -25,13 +25,13 @@ from spark_batch.source.watermark import with_watermark
 from spark_batch.stored.cut import TaskCut
 from spark_batch.stored.ledgers import LedgerEntry
 from spark_batch.stored.row_frames import cells_of, key_of
-from tests.support.material.histories import SCHEMAS, TOPIC_NAMES, random_log
+from tests.support.material.histories import SCHEMAS, START_US, TOPIC_NAMES, random_log
 from tests.support.spark_logs import as_kafka
 
 pytestmark = pytest.mark.spark
 
 CORRECTIONS = "app.rides.corrections"
-CLOSED_US = 1 << 55
+CLOSED_US = START_US + 30 * 86_400_000_000
 
 
 def test_rows_of_records_and_corrections_are_the_oracles_and_what_does_not_fit_is_counted(

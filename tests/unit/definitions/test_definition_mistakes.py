@@ -17,11 +17,11 @@ from tests.support.material.example import EXAMPLE, Read
 MISTAKES = [
     ("number = 100\nrecord", "nummer = 100\nrecord", "sources.bike_trips.nummer: there is no such key; did you mean"),
     ("number = 100\nrecord", "record", "sources.bike_trips.number: is missing"),
-    ("number = 100\nrecord", "number = 1\nrecord", "sources: bike_trips and rides are both 1: numbers and names"),
+    ("number = 100\nrecord", "number = 1\nrecord", "sources: bike_trips and rides are both number 1"),
     ("number = 100\nrecord", "number = 0\nrecord", "sources.bike_trips: number 0 is not in 1..65535"),
     ('record = "BikeTrip"', 'record = "bike trip"', "sources.bike_trips: record 'bike trip' is no name of an Avro"),
-    ('"bikes.trips" = 100', '"bikes.trips" = 1', "topics: bikes.trips and rides.yellow are both 1"),
-    ('"bikes.trips" = 100', '"rides.fhv" = 100', "topics: rides.fhv and rides.fhv are both 'rides.fhv'"),
+    ('"bikes.trips" = 100', '"bikes.trips" = 1', "topics: bikes.trips and rides.yellow are both number 1"),
+    ('"bikes.trips" = 100', '"rides.fhv" = 100', "topics: two are called 'rides.fhv'"),
     ('"bikes.trips" = 100', '"bikes.trips" = 500', "sources.bike_trips: topic numbers must be distinct, 1 to 127"),
     (
         '"bikes.trips" = 100',
@@ -88,10 +88,10 @@ MISTAKES = [
     ('["backwards"]', '["round_trip"]', "leaves_out 'round_trip': its action is 'count', only what a rule marks"),
     ('["backwards"]', '"backwards"', "views.bike_routes.leaves_out: input should be"),
     ("[views.bike_starts]\nnumber = 100", "[views.bike_starts]\nnumber = 1", "views: bike_starts and zone_demand are"),
-    ("number = 103", "number = 3", "views: tips_by_payment and cleanliness are both 3: numbers and names"),
-    ("[views.tips_by_payment]", "[views.cleanliness]", "views: cleanliness and cleanliness are both 'cleanliness'"),
-    ("number = 100\nrecord", "number = 2\nrecord", "sources: bike_trips and ride_events are both 2"),
-    ("[views.tips_by_payment]", "[views.vendor_trips]", "views: vendor_trips and vendor_trips are both"),
+    ("number = 103", "number = 3", "views: tips_by_payment and cleanliness are both number 3"),
+    ("[views.tips_by_payment]", "[views.cleanliness]", "views: two are called 'cleanliness'"),
+    ("number = 100\nrecord", "number = 2\nrecord", "sources: bike_trips and ride_events are both number 2"),
+    ("[views.tips_by_payment]", "[views.vendor_trips]", "views: two are called 'vendor_trips'"),
     ("[views.tips_by_payment]", '[views."tips by payment"]', "name 'tips by payment': it stands in topics and addr"),
     ("number = 103", "number = 0", "views.tips_by_payment: number 0 is not in 1..65535"),
     ("number = 103", "number = 70_000", "views.tips_by_payment: number 70000 is not in 1..65535"),
@@ -118,9 +118,19 @@ MISTAKES = [
         "views.bike_members.grace_seconds: means nothing where no window ends: all time",
     ),
     (
-        '{ kind = "all_time" }',
-        '{ kind = "all_time" }\nretention_seconds = 60',
-        "views.bike_members.retention_seconds: means nothing where no window ends",
+        "grace_seconds = 900\n",
+        "grace_seconds = 900\nrevisable_seconds = 99_999_999_999\n",
+        "views.tips_by_payment.revisable_seconds: input should be less",
+    ),
+    (
+        "grace_seconds = 900\n",
+        "grace_seconds = 900\nrevisable_seconds = 99_999_999\n",
+        "views.tips_by_payment: revisable_seconds is not in 0..retention_seconds",
+    ),
+    (
+        'kind = "tumbling", column = "started_at_us", size_seconds = 300 }',
+        'kind = "hopping", column = "started_at_us", size_seconds = 86_400, step_seconds = 1 }',
+        "views.bike_starts: 86400 windows would hold each instant, and 10000 may",
     ),
     ("grace_seconds = 900\n", "", "views.tips_by_payment.grace_seconds: is missing"),
     ("grace_seconds = 900", "grace_seconds = -1", "views.tips_by_payment.grace_seconds: input should be greater"),
@@ -224,7 +234,7 @@ def test_check_names_every_mistake_and_ends_with_2(tmp_path: Path) -> None:
     result = CliRunner().invoke(cli, ["views", "check", str(file)])
     assert result.exit_code == 2
     assert "columns.member.kind" in result.output
-    assert "tips_by_payment and zone_demand are both 1" in result.output
+    assert "tips_by_payment and zone_demand are both number 1" in result.output
     result = CliRunner().invoke(cli, ["views", "check", str(file), "--json"], standalone_mode=False)
     assert (result.return_value, len(json.loads(result.output)["problems"])) == (2, 2)
 

@@ -46,12 +46,12 @@ def test_a_view_or_group_that_is_not_there_is_answered_with_those_that_are() -> 
 @pytest.mark.parametrize(
     ("source", "view", "problem"),
     [
-        (OTHER, replace(OVER_OTHER, number=1), "views: other_trips and zone_demand are both 1"),
-        (OTHER, replace(OVER_OTHER, name="zone_demand"), "views: zone_demand and zone_demand are both 'zone_demand'"),
-        (replace(OTHER, number=1), None, "sources: other and rides are both 1"),
-        (replace(OTHER, name="rides"), None, "sources: rides and rides are both 'rides'"),
-        (replace(OTHER, topics=(SourceTopic(4, "other"),)), None, r"topics: other and rides\.hvfhv are both 4"),
-        (replace(OTHER, topics=(SourceTopic(9, "rides.fhv"),)), None, r"topics: rides\.fhv and rides\.fhv are both"),
+        (OTHER, replace(OVER_OTHER, number=1), "views: other_trips and zone_demand are both number 1"),
+        (OTHER, replace(OVER_OTHER, name="zone_demand"), "views: two are called 'zone_demand'"),
+        (replace(OTHER, number=1), None, "sources: other and rides are both number 1"),
+        (replace(OTHER, name="rides"), None, "sources: two are called 'rides'"),
+        (replace(OTHER, topics=(SourceTopic(4, "other"),)), None, r"topics: other and rides\.hvfhv are both number 4"),
+        (replace(OTHER, topics=(SourceTopic(9, "rides.fhv"),)), None, r"topics: two are called 'rides\.fhv'"),
     ],
 )
 def test_numbers_names_and_topics_are_never_shared(source: object, view: object, problem: str) -> None:

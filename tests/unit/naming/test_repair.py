@@ -67,6 +67,14 @@ def test_two_faults_of_one_row_are_one_correction() -> None:
     assert len(planned(differing(), differing(DifferenceKind.DOUBLED)).repairs) == 1
 
 
+def test_a_row_that_was_changed_where_it_is_stored_is_set_though_no_record_explains_it() -> None:
+    """By its blocks the task applied what it should have, so there is no doubt about the row."""
+    (one,) = planned(differing(DifferenceKind.STORE, unexplained=("count",))).repairs
+    assert (one.correction.expected, one.correction.row) == (WRONG, RIGHT)
+    both = planned(differing(DifferenceKind.STORE), differing(DifferenceKind.UNNAMED, unexplained=("count",)))
+    assert both == RepairPlan([], {Unrepaired.UNEXPLAINED: 1})
+
+
 LEFT = {
     Unrepaired.UNEXPLAINED: planned(differing(unexplained=("fare_cents",))),
     Unrepaired.STORE: planned(differing(DifferenceKind.STORE, changelog=RIGHT)),
@@ -76,12 +84,21 @@ LEFT = {
     Unrepaired.OPEN: planned(differing(), watermark_us=START_US),
     Unrepaired.EXPIRED: planned(differing(), expired_to_us=START_US + DAY_US),
 }
+GONE_US = START_US + ZONE_DEMAND.window.size_us + ZONE_DEMAND.grace_us + ZONE_DEMAND.retention_us
 
 
 @pytest.mark.parametrize("why", list(Unrepaired))
 def test_a_row_that_no_correction_can_set_is_left_alone_with_the_reason(why: Unrepaired) -> None:
     assert LEFT[why] == RepairPlan([], {why: 1})
     assert REMEDIES[why]
+
+
+@pytest.mark.parametrize(("watermark_us", "is_gone"), [(GONE_US - 1, False), (GONE_US, True)])
+def test_a_row_whose_retention_is_over_is_left_alone_whether_or_not_it_has_been_taken_out(
+    watermark_us: int, is_gone: bool
+) -> None:
+    plan = planned(differing(), watermark_us=watermark_us)
+    assert plan.left == ({Unrepaired.EXPIRED: 1} if is_gone else {})
 
 
 def test_one_unexplained_fault_of_a_row_leaves_it_alone_whatever_else_is_explained() -> None:
