@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from subprocess import Popen, TimeoutExpired
 
-from py4j.protocol import Py4JError
+from py4j.protocol import Py4JError, Py4JNetworkError
 from pyspark import SparkContext
 from pyspark.errors import PySparkException
 
@@ -59,7 +59,7 @@ def lives() -> bool:
 
 def _told(error: Exception, memory_mb: int, log: Path) -> str | None:
     is_javas = not isinstance(error, OSError)
-    if is_javas and lives():
+    if is_javas and not isinstance(error, Py4JNetworkError) and lives():
         with suppress(Py4JError, ConnectionError):  # Java is asked for its text, and may end meanwhile
             text = str(error)
             return _too_little(memory_mb) if OUT_OF_MEMORY in text else _failed(_accounts(text)[-1], log)

@@ -84,8 +84,8 @@ def reconcile(
             raise Inconclusive(f"no view has a row in {report.scope}: they have left the tables, or are yet to come")
         report.verdict = Verdict.MATCH if report.is_right else Verdict.MISMATCH
     except (NoVerdict, LogSilent, LogRefused, RegistryUnavailable) as error:
-        report.verdict = Verdict.INVALID if isinstance(error, Invalid | LogRefused) else Verdict.INCONCLUSIVE
-        report.reason = str(error)
+        report.verdict, report.reason = _broken_off(report, error)
+        report.reason += _of_history(settings, report.reason)
         shutil.rmtree(work, ignore_errors=True)  # the disk may be full, and the report is still to be written
     report.finished_at = datetime.now(UTC)
     write_report(report, output / report.run_id)
@@ -93,6 +93,25 @@ def reconcile(
         verdicts.write_finished(report.found(views))
     report.line = trail.append(report.of_trail, RUN_FILES, settings.audit_key_file)
     return report
+
+
+def _broken_off(report: Report, error: Exception) -> tuple[Verdict, str]:
+    """The verdict of a run that did not get to its end, and why; of what it has compared, each has its own."""
+    if isinstance(error, Invalid | LogRefused):
+        return Verdict.INVALID, str(error)
+    if not report.is_right:
+        return Verdict.MISMATCH, f"Not all was compared. {error}"
+    return Verdict.INCONCLUSIVE, str(error)
+
+
+def _of_history(settings: Settings, reason: str) -> str:
+    """What to do where files of the history are what could not be read."""
+    if settings.history_dir is None or str(settings.history_dir) not in reason:
+        return ""
+    return (
+        f". It is of the history in {settings.history_dir}: move its silver and gold away, they are made anew of "
+        "bronze; bronze too, if the topics still hold all of it"
+    )
 
 
 def _reconcile_group(run: Reconciliation, group: TaskGroup) -> None:
@@ -144,9 +163,10 @@ def _reconcile_source(
     with run.step("read", "reading and decoding the source records"):
         records = copy_records(run, source, views, cuts, group.pairing)
     marked = with_watermark(records, source, advances).cache()
-    found = [check_view(run, exports[view.name], stored, marked, advances, told) for view in views]
-    _require_known_schemas(run, source, cuts, [one.view.name for one in found if not one.is_right])
-    run.report.views += found
+    for view in views:
+        found = check_view(run, exports[view.name], stored, marked, advances, told)
+        _require_known_schemas(run, source, cuts, [] if found.is_right else [view.name])
+        run.report.views.append(found)
     return JudgedSource(marked, advances)
 
 

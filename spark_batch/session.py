@@ -80,7 +80,9 @@ def spark_session(
     try:
         with telling_of_its_end(memory_mb, log_file):  # here, while Java can be asked
             interrupt = signal.getsignal(signal.SIGINT)
-            spark = SparkSession(SparkContext(gateway=gateway, conf=conf))
+            context = SparkContext(gateway=gateway, conf=conf)
+            context._accumulatorServer.handle_error = _unless_java_has_ended  # type: ignore[method-assign, assignment]
+            spark = SparkSession(context)
             signal.signal(signal.SIGINT, interrupt)  # PySpark's own handler asks Java, and waits for it
             yield spark
             if gateway.proc.poll() is None:
@@ -88,6 +90,12 @@ def spark_session(
     finally:
         _end(gateway.proc)
         SparkContext._gateway = SparkContext._jvm = None  # else a later session would ask the one that has ended
+
+
+def _unless_java_has_ended(request: object, address: object) -> None:
+    """In place of PySpark's own, which prints a traceback when Java ends before this session does."""
+    if not isinstance(error := sys.exception(), EOFError | ConnectionError):
+        logging.getLogger(__name__).error("Spark's accumulators: %r", error)
 
 
 def _end(java: Popen[bytes]) -> None:

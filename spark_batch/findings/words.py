@@ -18,7 +18,7 @@ OF_RECORDS = {
     DifferenceKind.LATE_APPLIED: "applied although late",
     DifferenceKind.LOGIC: "same records applied, and the worker's code makes other values of them",
     DifferenceKind.ALTERED: "same records applied, other values stored",
-    DifferenceKind.STORE: "live table and changelog differ",
+    DifferenceKind.STORE: "what is stored is not what was applied",
     DifferenceKind.UNNAMED: "unexplained",
 }
 OF_RESULTS = {

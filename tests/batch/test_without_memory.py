@@ -1,4 +1,4 @@
-"""A run for which Spark has too little memory says so, instead of what Java says."""
+"""A run that breaks off, for want of memory or another reason, says why, and nothing that Java or PySpark would."""
 
 from __future__ import annotations
 
@@ -7,11 +7,14 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from app.base.settings import Settings
 from tests.support.machine.waiting import patient
 
 RUN = """
 import sys
+import time
 from pathlib import Path
 from app.base.services.jars import fetch
 from app.base.services.java import find_java
@@ -23,15 +26,26 @@ folder = Path(sys.argv[1])
 jars = fetch("spark", Settings.load().cache_dir)
 try:
     with spark_session(jars, folder, folder / "log", java_home=find_java().home, cores=2, memory_mb=512) as spark:
-        spark.range(1).selectExpr("size(sequence(1, 200000000 + id))").collect()
+        spark.range(9).mapInArrow(lambda rows: rows, "id long").collect()  # Java tells Python of what it has counted
+        if sys.argv[2] == "memory":
+            spark.range(1).selectExpr("size(sequence(1, 200000000 + id))").collect()
+        raise Inconclusive("a worker is gone")
 except Inconclusive as error:
     print(error)
+time.sleep(1)  # what a thread prints when Java is gone, it has printed by then
 """
 """In a process of its own: it has but one Spark, which is the other tests'."""
 
 
-def test_what_java_cannot_hold_is_told_with_the_setting_and_the_session_ends(tmp_path: Path) -> None:
-    command = [sys.executable, "-c", RUN, str(tmp_path)]
+@pytest.mark.parametrize(
+    ("why", "said"),
+    [
+        ("memory", "Spark had too little memory in 512 MB: give it more with FLAGFALL_SPARK_MEMORY_MB"),
+        ("a worker", "a worker is gone"),
+    ],
+)
+def test_a_run_that_breaks_off_says_why_and_nothing_else(tmp_path: Path, why: str, said: str) -> None:
+    command = [sys.executable, "-c", RUN, str(tmp_path), why]
     ran = subprocess.run(
         command,
         env=os.environ | Settings.load().environment(),
@@ -41,4 +55,4 @@ def test_what_java_cannot_hold_is_told_with_the_setting_and_the_session_ends(tmp
         check=False,
     )
     assert (ran.returncode, "Traceback" in ran.stderr) == (0, False), ran.stderr
-    assert ran.stdout.startswith("Spark had too little memory in 512 MB: give it more with FLAGFALL_SPARK_MEMORY_MB")
+    assert ran.stdout.startswith(said)

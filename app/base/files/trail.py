@@ -236,8 +236,9 @@ def _entry(line: bytes, at: int, file: Path) -> TrailEntry:
     try:
         return TrailEntry.model_validate_json(SignedLine.model_validate_json(line).entry)
     except ValidationError as error:
+        said = error.errors(include_url=False)[0]["msg"]
         raise TrailBroken(
-            f"{file}, line {at} is no line of a trail; the runs' reports are beside it: {error}"
+            f"{file}, line {at} is no line of a trail ({said}); the runs' reports are beside it"
         ) from error
 
 

@@ -54,7 +54,8 @@ class Finished(Begun):
     """A run that ended, and what it found of one view.
 
     `residual`: rows that differ unexplained, None where nothing was compared; `reason`: why there is no verdict on
-    the figures; `report`: the report's place beside this file; `scope`: which windows were compared, None for all.
+    the figures; `report`: the report's place beside this file; `scope`: which windows were compared, None for all;
+    `cut_at`: when the last run began that compared the view, None where none has.
     """
 
     finished_at: AwareDatetime
@@ -63,6 +64,7 @@ class Finished(Begun):
     reason: str | None
     report: str
     scope: Scope | None = None
+    cut_at: AwareDatetime | None = None
 
 
 class Checked(_Written):
@@ -117,9 +119,11 @@ class LastVerdicts:
         """Say what a run found of each view. A later run that has begun meanwhile stays told."""
         with self._changed() as known:
             for view, finished in found.items():
+                before = known.get(view)
                 runs_begun = [Begun(run_id=finished.run_id, begun_at=finished.begun_at)]
-                runs_begun += [known[view].begun] if view in known else []
-                known[view] = Checked(begun=max(runs_begun, key=lambda run: run.begun_at), finished=finished)
+                runs_begun += [before.unfinished] if before is not None and before.unfinished is not None else []
+                begun = max(runs_begun, key=lambda run: run.begun_at)
+                known[view] = Checked(begun=begun, finished=_with_cut(finished, before))
 
     @contextlib.contextmanager
     def _changed(self) -> Iterator[dict[str, Checked]]:
@@ -135,6 +139,11 @@ class LastVerdicts:
             yield known
             latest = Latest(applications={**held, self.application: known})
             write_whole(self.runs / LATEST, latest.model_dump_json(indent=2).encode())
+
+
+def _with_cut(finished: Finished, before: Checked | None) -> Finished:
+    last = None if before is None or before.finished is None else before.finished.cut_at
+    return finished.model_copy(update={"cut_at": last if finished.residual is None else finished.begun_at})
 
 
 def _read(file: Path) -> Latest:

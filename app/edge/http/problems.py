@@ -42,6 +42,7 @@ TYPES = {
     "too-much": ProblemType(422, "The answer takes more rows than one request may"),
     "too-many-exports": ProblemType(429, "The worker gives as many exports as it may", retryable=True),
     "too-many-streams": ProblemType(429, "The worker has as many open streams as it may", retryable=True),
+    "history-unreadable": ProblemType(500, "What the history has of these windows cannot be read"),
     "internal-error": ProblemType(500, "The worker failed to answer"),
     "busy": ProblemType(503, "The worker has as many requests as it takes", retryable=True),
     "not-ready": ProblemType(503, "The worker cannot answer now", retryable=True),

@@ -20,7 +20,10 @@ from app.rides.ride import RIDES
 from app.rides.shipped import SHIPPED
 from app.rides.views import VENDOR_TRIPS, VIEWS, ZONE_DEMAND
 from spark_batch import reconcile
-from spark_batch.errors import Inconclusive
+from spark_batch.errors import Inconclusive, Invalid
+from spark_batch.findings.report import Report, new_run_id
+from spark_batch.findings.view_report import ViewReport
+from spark_batch.reconcile import _broken_off, _of_history
 from tests.support.material.stored.runs import NOON, verdicts_in, wrote
 from tests.support.material.stored.tables import ready_directory
 
@@ -95,6 +98,51 @@ def test_a_run_without_a_verdict_on_the_figures_says_so_of_every_view(
         (Verdict.INCONCLUSIVE, None, "no broker")
     ] * len(VIEWS)
     assert all((tmp_path / one.report).is_file() for one in ended if one)
+
+
+def test_a_run_that_ends_after_a_later_one_ended_leaves_none_that_has_not(tmp_path: Path) -> None:
+    end = wrote(tmp_path, {ZONE_DEMAND: 0}, EARLY, ends=False)
+    wrote(tmp_path, {}, NOON, stopped=ZONE_DEMAND)
+    end()
+    one = verdicts_in(tmp_path).read()[ZONE_DEMAND.name]
+    assert one.unfinished is None
+    assert one.finished is not None
+    assert one.finished.begun_at == EARLY
+
+
+def test_the_cut_is_that_of_the_last_run_that_compared_the_view(tmp_path: Path) -> None:
+    def cut() -> datetime | None:
+        finished = verdicts_in(tmp_path).read()[ZONE_DEMAND.name].finished
+        assert finished is not None
+        return finished.cut_at
+
+    wrote(tmp_path, {}, EARLY - timedelta(days=1), stopped=ZONE_DEMAND)
+    assert cut() is None
+    wrote(tmp_path, {ZONE_DEMAND: 3}, EARLY)
+    assert cut() == EARLY
+    wrote(tmp_path, {}, NOON, stopped=ZONE_DEMAND)
+    assert cut() == EARLY
+
+
+def test_a_run_that_is_broken_off_has_said_what_it_found(tmp_path: Path) -> None:
+    """What it did not come to has the run's verdict; a difference that was found is not taken back."""
+    report = Report(new_run_id(NOON), "flagfall", NOON, {})
+    right, wrong = (
+        ViewReport(view, (), 1, 1, 1, rows, 0, (), ()) for view, rows in ((ZONE_DEMAND, 0), (VENDOR_TRIPS, 1))
+    )
+    report.views = [right]
+    assert _broken_off(report, Inconclusive("no memory")) == (Verdict.INCONCLUSIVE, "no memory")
+    report.views = [right, wrong]
+    assert _broken_off(report, Inconclusive("no memory")) == (Verdict.MISMATCH, "Not all was compared. no memory")
+    assert _broken_off(report, Invalid("records are gone")) == (Verdict.INVALID, "records are gone")
+
+
+def test_what_cannot_be_read_of_a_history_is_told_with_what_to_do() -> None:
+    kept = Settings(history_dir=Path("/kept"))
+    assert _of_history(kept, "Spark failed: file:/kept/flagfall/silver/x.parquet").startswith(
+        ". It is of the history in"
+    )
+    assert _of_history(kept, "Spark failed: no memory") == _of_history(Settings(), "anything") == ""
 
 
 def test_a_run_that_ends_after_a_later_one_began_does_not_hide_that(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import errno
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
+from threading import Timer
 from types import SimpleNamespace
 
 import pytest
@@ -80,6 +81,14 @@ def test_java_that_ended_for_want_of_memory_is_told_with_the_setting(monkeypatch
         monkeypatch.setattr(SparkContext, "_gateway", SimpleNamespace(proc=process))
         with pytest.raises(Inconclusive, match=r"too little memory in 700 MB: .* FLAGFALL_SPARK_MEMORY_MB"):
             failing(ConnectionResetError(), memory_mb=700)
+
+
+def test_a_connection_that_is_lost_before_java_has_ended_is_told_by_its_end(living: subprocess.Popen[bytes]) -> None:
+    """It goes a moment before its process does."""
+    Timer(0.2, living.kill).start()
+    assert lives()
+    with pytest.raises(Inconclusive, match="ended by signal 9"):
+        failing(Py4JNetworkError("Error while sending or receiving"))
 
 
 def test_a_failure_of_another_kind_is_not_taken_for_it(living: subprocess.Popen[bytes]) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+
 import click
 
 from app.edge.cli.common import echo_json, json_option, load_catalogue, load_settings, tell
@@ -52,4 +54,5 @@ def command(as_json: bool) -> None:
     click.echo(f"workers   {', '.join(worker.url for worker in workers)}")
     click.echo(f"data      {settings.data_dir} (logs below it)")
     click.echo("rides     .venv/bin/flagfall generate --rides 200000 --seed 7")
+    click.echo(f"verdict   FLAGFALL_DATA_DIR={shlex.quote(str(settings.data_dir))} .venv/bin/flagfall reconcile")
     click.echo("stop      make down, or flagfall down with the same FLAGFALL_DATA_DIR")

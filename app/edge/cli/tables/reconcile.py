@@ -28,6 +28,7 @@ from app.edge.cli.tables.reconcile_scope import (
     since_option,
     to_option,
 )
+from app.edge.cli.worker_url import worker_option
 
 if TYPE_CHECKING:
     from app.base.settings import Settings
@@ -50,12 +51,7 @@ WAIT_SECONDS = 30.0
     metavar="NAME",
     help="Check this view; may be given again. Default: all, and joins and alerts.",
 )
-@click.option(
-    "--worker",
-    "worker_url",
-    metavar="URL",
-    help="Any worker. Default: FLAGFALL_WORKER_HTTP_PORT on this machine.",
-)
+@worker_option
 @click.option(
     "--output",
     type=click.Path(file_okay=False, path_type=Path),
@@ -139,6 +135,8 @@ def command(
     repaired = _repaired(settings, catalogue, report, most_repairs) if is_wanted else None
     if as_json:
         echo_json(report.as_json() | ({} if repaired is None else {"repaired": repaired}))
+    elif repaired == []:
+        click.echo("no row was to be set right by a correction")
     elif repaired is not None:
         echo_table(("VIEW", "OUTCOME", "WHY", "ROWS"), [tuple(one.values()) for one in repaired])
     return report.verdict.exit_code

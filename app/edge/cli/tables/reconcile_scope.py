@@ -46,7 +46,10 @@ def scope_of(
         raise click.UsageError("give one of --date, --from and --to, and --since")
     if day is not None:
         begin = day.replace(tzinfo=dt.UTC)
-        end = begin + dt.timedelta(days=1)
+        try:
+            end = begin + dt.timedelta(days=1)
+        except OverflowError as error:
+            raise click.BadParameter(f"{day:%Y-%m-%d} is the last day that there is", param_hint="--date") from error
     if begin is None and end is None:
         return None
     try:

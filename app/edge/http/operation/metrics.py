@@ -213,7 +213,8 @@ def _verdicts(edge: Edge) -> Iterable[Metric]:
             continue
         verdict.add_metric([view, one.finished.verdict.value], 1)
         finished.add_metric([view], one.finished.finished_at.timestamp())
-        cut.add_metric([view], one.finished.begun_at.timestamp())
+        if one.finished.cut_at is not None:
+            cut.add_metric([view], one.finished.cut_at.timestamp())
         if one.finished.residual is not None:
             residual.add_metric([view], one.finished.residual)
     yield from (verdict, residual, begun, finished, cut)
@@ -223,5 +224,5 @@ _OF_RUNS = {
     "residual_rows": "Rows with an unexplained difference, by the last verdict.",
     "begun_timestamp_seconds": "When the last run began; later than the last end: it runs, or it did not end.",
     "finished_timestamp_seconds": "When the run of the last verdict ended.",
-    "cut_timestamp_seconds": "When that run began, and fetched the rows: its verdict is of what they were then.",
+    "cut_timestamp_seconds": "When the last run that compared rows began, and fetched them.",
 }

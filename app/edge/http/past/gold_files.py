@@ -4,7 +4,8 @@ They are read here, without a JVM."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from functools import reduce
@@ -16,12 +17,18 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from deltalake import DeltaTable
+from deltalake.exceptions import DeltaError
 
 from app.base.files.history import gold_folder, last_told
 from app.codecs.stored.changelog import NULL_INTEGER
+from app.domain.errors import FlagfallError
 from app.domain.records import Value
 from app.domain.view import WINDOW_DAY, WINDOW_NAME, View
 from app.engine.core.rows.state import Rows
+
+
+class GoldUnreadable(FlagfallError):
+    """Files of a gold table are damaged, or are not all there; says which folder, and what to do."""
 
 
 @dataclass(frozen=True)
@@ -42,6 +49,19 @@ class GoldFiles:
         """The run that has recomputed and compared what is there."""
         self.final_to_us: int = told["final_to_us"]
         """All windows that had ended by then are there."""
+
+    @staticmethod
+    @contextmanager
+    def reading(history: Path, view: View) -> Iterator[None]:
+        """What is read of the view's table in the block raises GoldUnreadable where it cannot be."""
+        try:
+            yield
+        except (DeltaError, pa.ArrowException, OSError) as error:
+            said = next(iter(str(error).splitlines()), type(error).__name__)
+            raise GoldUnreadable(
+                f"{gold_folder(history, view)} cannot be read: {said}. Move it away: the next `flagfall reconcile` "
+                "makes it anew"
+            ) from error
 
     @classmethod
     def of(cls, history: Path, view: View) -> GoldFiles | None:

@@ -5,11 +5,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import NamedTuple
 
 from app.domain.event_time import NO_WATERMARK
 from app.edge.http.context import Edge
-from app.edge.http.past.gold_files import GoldFiles, GoldRange
+from app.edge.http.past.gold_files import GoldFiles, GoldRange, GoldUnreadable
 from app.edge.http.problems import Problem
 from app.edge.http.query.instants import to_iso
 from app.edge.http.query.rows_query import RowsQuery, no_rows_query
@@ -49,6 +50,8 @@ async def answered(edge: Edge, query: RowsQuery, *, takes_partial: bool = True, 
 async def _with_past(edge: Edge, query: RowsQuery, *, takes_partial: bool) -> Gathered:
     """Of windows that have left some task's table none is taken from others; asked again if more leave meanwhile."""
     gathered = await gather(edge, query, takes_partial=takes_partial)
+    if query.view.window.merges:
+        _require_held(query, gathered.expired_to_us)
     while (left_us := gathered.left_below_us(query.view)) is not None and _reaches_below(query, left_us):
         past = await edge.long_work.run(True, _past, edge, query, left_us)
         of_tables = replace(query, stored_from_us=left_us)
@@ -56,6 +59,12 @@ async def _with_past(edge: Edge, query: RowsQuery, *, takes_partial: bool) -> Ga
         if gathered.left_below_us(query.view) == left_us:
             return replace(gathered, past=past)
     return gathered
+
+
+def _require_held(query: RowsQuery, expired_to_us: int | None) -> None:
+    """Rows that merge are of the tables alone: the `not-in-history` problem where some that are asked for have left."""
+    if query.from_us is not None and expired_to_us is not None and query.from_us < expired_to_us:
+        raise _not_in_history(query, expired_to_us, "of such views the tables alone are asked", "end")
 
 
 def _reaches_below(query: RowsQuery, left_us: int) -> bool:
@@ -69,12 +78,21 @@ def _reaches_below(query: RowsQuery, left_us: int) -> bool:
 
 def _past(edge: Edge, query: RowsQuery, left_us: int) -> PastRows:
     """The page of what the history has; the `not-in-history` problem if it lacks windows that are asked for."""
+    if edge.history is None:
+        raise _not_in_history(query, left_us, "no history is kept, as FLAGFALL_HISTORY_DIR would have it")
+    view = query.view
+    try:
+        with GoldFiles.reading(edge.history, view):
+            return _of_gold(edge, edge.history, query, left_us)
+    except GoldUnreadable as error:
+        raise Problem("history-unreadable", str(error)) from error
+
+
+def _of_gold(edge: Edge, history: Path, query: RowsQuery, left_us: int) -> PastRows:
     view = query.view
     from_us, until_us = bounds_us(query)
     until_us = left_us if until_us is None else min(until_us, left_us)
-    if edge.history is None:
-        raise _not_in_history(query, left_us, "no history is kept, as FLAGFALL_HISTORY_DIR would have it")
-    gold = GoldFiles.of(edge.history, view)
+    gold = GoldFiles.of(history, view)
     held_us = None if gold is None else view.window.ended_below(gold.final_to_us)
     if gold is None or held_us is None or held_us < until_us:
         has = "nothing of it" if held_us is None else f"what begins before {to_iso(held_us)}"
@@ -87,9 +105,9 @@ def _past(edge: Edge, query: RowsQuery, left_us: int) -> PastRows:
     return PastRows(page, left_us, gold.run_id, gold.final_to_us)
 
 
-def _not_in_history(query: RowsQuery, left_us: int, why: str) -> Problem:
+def _not_in_history(query: RowsQuery, left_us: int, why: str, which: str = "begin") -> Problem:
     detail = (
-        f"Windows of {query.view.name} that begin before {to_iso(left_us)} have left the tables, and {why}. "
+        f"Windows of {query.view.name} that {which} before {to_iso(left_us)} have left the tables, and {why}. "
         f"Ask for what the tables hold: from={to_iso(left_us)}"
     )
     return Problem("not-in-history", detail, left_before=to_iso(left_us))

@@ -47,10 +47,16 @@ class Gathered(AcrossTasks[TaskRows]):
         parts = [self.parts[partition].rows for partition in sorted(self.parts)]
         return parts if self.past is None else [self.past.rows, *parts]
 
+    @property
+    def expired_to_us(self) -> int | None:
+        """Rows that ended at or before it have left some task's table; None if none has."""
+        known = [part.expired_to_us for part in self.parts.values() if part.expired_to_us is not None]
+        return max(known) if known else None
+
     def left_below_us(self, view: View) -> int | None:
         """Windows that begin before it have left some task's table; None if none has, or rows of the view merge."""
-        known = [part.expired_to_us for part in self.parts.values() if part.expired_to_us is not None]
-        return view.window.ended_below(max(known)) if known and not view.window.merges else None
+        expired_to_us = self.expired_to_us
+        return None if expired_to_us is None or view.window.merges else view.window.ended_below(expired_to_us)
 
     @property
     def closed_to_us(self) -> int:

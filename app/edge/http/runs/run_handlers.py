@@ -106,4 +106,4 @@ def _document(entry: TrailEntry) -> dict[str, Any]:
 
 def _broken(error: TrailBroken) -> Problem:
     log.error("%s", error)
-    return Problem("internal-error", "The trail of runs does not hold together: `flagfall audit verify` says where.")
+    return Problem("internal-error", "What runs have left does not hold together: `flagfall audit verify` says where.")

@@ -144,6 +144,25 @@ async def test_windows_that_neither_has_are_refused_and_never_zero(
     assert told.value.slug == "not-in-history"
 
 
+@pytest.mark.parametrize("harm", ["a file is gone", "a file is damaged", "the log is damaged"])
+async def test_a_history_that_is_damaged_is_told_with_its_folder_and_what_to_do(tmp_path: Path, harm: str) -> None:
+    table = _table(ZONE_DEMAND, [(nth, 7) for nth in range(4)], 1)
+    left_us = _near(ZONE_DEMAND, 4)
+    write_gold(tmp_path, ZONE_DEMAND, _ended(ZONE_DEMAND, [table], left_us), left_us)
+    folder = gold_folder(tmp_path, ZONE_DEMAND)
+    for file in folder.rglob("*.json" if harm == "the log is damaged" else "*.parquet"):
+        if harm == "a file is gone":
+            file.unlink()
+        else:
+            file.write_bytes(b"harm")
+    edge = _edge(ZONE_DEMAND, [left(ZONE_DEMAND, table, left_us)], tmp_path)
+    with pytest.raises(
+        Problem, match=rf"{folder} cannot be read: .*Move it away: the next `flagfall reconcile`"
+    ) as told:
+        await _page(edge, _from(0))
+    assert told.value.slug == "history-unreadable"
+
+
 async def test_what_is_asked_of_the_history_is_bounded(tmp_path: Path) -> None:
     table = _table(ZONE_DEMAND, [(nth, 7) for nth in range(4)], 1)
     left_us = _near(ZONE_DEMAND, 4)
