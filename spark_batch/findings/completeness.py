@@ -101,13 +101,16 @@ def completeness(own: Recount) -> Completeness:
     changes = _beside(view, _changes(view, held, should), differing).cache()
     records = changes.groupBy("why").agg(F.count_distinct("origin").alias("records")).collect()
     counted = {row["why"]: row["records"] for row in records}
-    return Completeness(
+    found = Completeness(
         kept.count(),
         differing.count(),
         {why: counted.get(why.value, 0) for why in Incomplete},
         _beside(view, _differing(view, made, rows(view, held)), differing).count(),
         _first(view, differing, changes),
     )
+    for frame in (candidates, kept, differing, changes):
+        frame.unpersist()
+    return found
 
 
 def _candidates(own: Recount) -> DataFrame:

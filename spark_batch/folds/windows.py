@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Generic, TypeVar
 
-import numpy as np
-import pyarrow as pa
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import Window as Over
 from pyspark.sql import functions as F  # noqa: N812 - as everywhere in Spark
@@ -18,13 +16,13 @@ from app.domain.windows.contract import Window
 from app.domain.windows.hopping import Hopping
 from app.domain.windows.session import Session
 from app.domain.windows.tumbling import Tumbling
+from spark_batch.folds.calendar_runs import BUCKET_US, runs_of
 from spark_batch.stored.row_frames import cell_columns, group_columns
 
 ROW_END = "window_end_us"
 """Column: the exclusive end of a row's window."""
 WINDOW_START, WINDOW_END = "calendar_start_us", "calendar_end_us"
 """Columns of a calendar's records: the window that each is in."""
-_BUCKET_US = 86_400_000_000
 _FARTHEST_US = 1 << 61
 """A watermark of no record lies below it: taken so far back, nothing overflows."""
 
@@ -124,24 +122,8 @@ class HoppingColumns(WindowColumns[Hopping]):
 
 class CalendarColumns(WindowColumns[Calendar]):
     def prepared(self, records: DataFrame) -> DataFrame:
-        """The records with the window that each is in, null where it has no instant.
-
-        Boundaries come from the domain's table (rule 10), and meet records by the day (UTC) that both are in.
-        """
-        instants = np.frombuffer(self.window.boundaries.instants, np.int64)
-        starts, ends = instants[:-1], instants[1:]
-        first, last = starts // _BUCKET_US, (ends - 1) // _BUCKET_US
-        of = np.repeat(np.arange(len(starts)), last - first + 1)
-        nth = np.arange(len(of)) - np.searchsorted(of, of)
-        columns = {WINDOW_START: starts[of], WINDOW_END: ends[of], "calendar_bucket": (first[of] + nth) * _BUCKET_US}
-        known = F.broadcast(records.sparkSession.createDataFrame(pa.table(columns)))
-        instant = F.col(self.window.column)
-        inside = (
-            (_floor(instant, _BUCKET_US, 0) == F.col("calendar_bucket"))
-            & (F.col(WINDOW_START) <= instant)
-            & (instant < F.col(WINDOW_END))
-        )
-        return records.join(known, inside, "left").drop("calendar_bucket")
+        """The records with the window that each is in, null where it has no instant."""
+        return self._placed(records, self.window.column)
 
     def start(self) -> Column:
         return F.col(WINDOW_START)
@@ -150,9 +132,25 @@ class CalendarColumns(WindowColumns[Calendar]):
         return F.col(WINDOW_END)
 
     def with_ends(self, rows: DataFrame) -> DataFrame:
-        instants = np.frombuffer(self.window.boundaries.instants, np.int64)
-        table = pa.table({"window_start_us": instants[:-1], ROW_END: instants[1:]})
-        return rows.join(F.broadcast(rows.sparkSession.createDataFrame(table)), "window_start_us")
+        placed = self._placed(rows, "window_start_us").where(F.col(WINDOW_START) == F.col("window_start_us"))
+        return placed.withColumnRenamed(WINDOW_END, ROW_END).drop(WINDOW_START)
+
+    def _placed(self, rows: DataFrame, column: str) -> DataFrame:
+        """With the window that holds the instant in a column; null where there is none.
+
+        Boundaries are the domain's (rule 10). Spark gets the runs of windows of one length that they are, some hundreds
+        in a century instead of a million hours, and counts within a run.
+        """
+        known = F.broadcast(rows.sparkSession.createDataFrame(runs_of(self.window.boundaries)))
+        instant, begun, length = F.col(column), F.col("run_start_us"), F.col("run_length_us")
+        inside = (
+            (_floor(instant, BUCKET_US, 0) == F.col("run_bucket"))
+            & (begun <= instant)
+            & (instant < F.col("run_end_us"))
+        )
+        start = instant - F.pmod(instant - begun, length)
+        placed = rows.join(known, inside, "left").withColumns({WINDOW_START: start, WINDOW_END: start + length})
+        return placed.drop(*known.columns)
 
 
 class SessionColumns(WindowColumns[Session]):
