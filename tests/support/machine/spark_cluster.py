@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import signal
 import subprocess
@@ -74,7 +75,8 @@ class SparkCluster:
         return told
 
     def is_ready(self) -> bool:
-        with contextlib.suppress(httpx.HTTPError):
+        # Spark attaches a page before its JSON: a master that is starting answers /json/ with HTML.
+        with contextlib.suppress(httpx.HTTPError, json.JSONDecodeError):
             return int(self.state["aliveworkers"]) == WORKERS
         return False
 
