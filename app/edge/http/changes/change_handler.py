@@ -14,6 +14,7 @@ from app.edge.http.changes.events import Events
 from app.edge.http.changes.feeds import FEEDS
 from app.edge.http.context import edge_of
 from app.edge.http.problems import bad_parameter
+from app.edge.http.query.answer_format import require_accepted
 from app.edge.http.query.parameters import NOT_OF_CHANGES
 from app.edge.http.query.read_query import read_query
 from app.edge.http.query.rows_query import RowsQuery
@@ -29,6 +30,7 @@ async def show_changes(request: web.Request) -> web.StreamResponse:
     """A snapshot of the page's rows, then what changes of them, as server-sent events."""
     edge = edge_of(request)
     query = _read(request)
+    require_accepted(MEDIA_TYPE, request.headers.getall(hdrs.ACCEPT, ()))
     edge.require_ready(query.view)
     response = web.StreamResponse(headers={hdrs.CONTENT_TYPE: MEDIA_TYPE, **UNBUFFERED})
     feed = request.app[FEEDS].of(query)

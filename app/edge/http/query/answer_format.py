@@ -25,12 +25,22 @@ def asked_format(parameters: Parameters, accept: Sequence[str]) -> Format:
 
 def liked(media_types: Mapping[str, str], accept: Sequence[str]) -> str:
     """The name of the media type of the highest quality, the first of equals. A problem that lists what there is."""
-    ranges = dict(_range(told) for line in accept for told in line.split(",") if told.strip())
+    ranges = _ranges(accept)
     best = max(media_types, key=lambda name: _quality(ranges, media_types[name]))
     if _quality(ranges, media_types[best]) == 0:
         there_are = ", ".join(f"{media_type} ({FORMAT}={name})" for name, media_type in media_types.items())
         raise Problem("not-acceptable", f"Accept: {', '.join(accept)}: there are {there_are}.")
     return best
+
+
+def require_accepted(media_type: str, accept: Sequence[str]) -> None:
+    """A problem where an answer that is written in one way alone is not accepted so."""
+    if _quality(_ranges(accept), media_type) == 0:
+        raise Problem("not-acceptable", f"Accept: {', '.join(accept)}: this is {media_type}, and nothing else.")
+
+
+def _ranges(accept: Sequence[str]) -> dict[str, float]:
+    return dict(_range(told) for line in accept for told in line.split(",") if told.strip())
 
 
 def _range(told: str) -> tuple[str, float]:

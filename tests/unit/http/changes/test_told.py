@@ -104,6 +104,15 @@ async def test_equal_questions_are_asked_once(serve: Serve, monkeypatch: pytest.
     assert len(asked) == 1
 
 
+@pytest.mark.parametrize(
+    ("accept", "status"),
+    [("text/event-stream", 200), ("text/*;q=0.1", 200), ("*/*", 200), ("application/json", 406)],
+)
+async def test_who_accepts_no_events_is_told_that_there_is_nothing_else(serve: Serve, accept: str, status: int) -> None:
+    client = await serve(directory_of(THREE))
+    assert (await client.head(CHANGES, headers={"Accept": accept})).status == status
+
+
 async def test_a_head_tells_the_type_and_ends(serve: Serve) -> None:
     client = await serve(directory_of(THREE))
     response = await client.head(CHANGES)
