@@ -126,14 +126,17 @@ def refeed(
     url = worker_url or settings.worker.local_url
     run = Refeeding(settings, catalogue, url, wait_seconds, dry=dry_run)
     refused = list(_read(settings, selection, quiet=as_json))
-    missing = sorted(set(mended) - {record.place for record in refused})
+    places = {record.place for record in refused}
+    missing = sorted(set(mended) - places)
     if missing:
         raise click.ClickException("not among the refused records selected: " + ", ".join(map(str, missing)))
     told = []
-    with progress("answers", len(refused), quiet=as_json) as advanced:
+    at_first = len(places)
+    with progress("records", at_first, quiet=as_json) as advanced:
         for one in run.feed(refused, RegistrySchemas(Registry(settings)), mended, only=views):
             told.append(one)
-            advanced(len(told))
+            places.discard(one.place)  # one that several views refused is told of for each
+            advanced(at_first - len(places))
     if as_json:
         echo_json(run_as_json(run, told))
     else:
