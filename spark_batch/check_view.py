@@ -14,6 +14,8 @@ from spark_batch.findings.view_report import ViewReport
 from spark_batch.folds.corrections import ToldCorrections
 from spark_batch.folds.recount import Recount, counted, epoch_floors, recount
 from spark_batch.folds.scoped import in_scope
+from spark_batch.published.check import check_finals
+from spark_batch.published.topics import FinalsTopics
 from spark_batch.run import Reconciliation
 from spark_batch.stored.changelog import changelog_rows
 from spark_batch.stored.compacted import require_records_kept
@@ -32,6 +34,7 @@ def check_view(
     records: DataFrame,
     advances: Sequence[Advance],
     told: ToldCorrections,
+    finals: FinalsTopics,
 ) -> ViewReport:
     """Recomputes the view at the cut of its `exports`, and says what differs. What else is given is of the view's
     source, and may reach beyond the cut."""
@@ -48,6 +51,8 @@ def check_view(
         live, logged = live_rows(run.spark, view, exports), changelog_rows(stored, view)
         live, logged = in_scope(view, live, scope), in_scope(view, logged, scope)
         found = compare(view, live, logged, own.rows, ROWS_NAMED)
+    with run.step("finals", f"{view.name}: comparing what was published of rows that have left"):
+        published = check_finals(own, stored, finals)
     explained = _explained(run, own, stored, found)
     complete = None
     if run.with_completeness:
@@ -66,8 +71,9 @@ def check_view(
         len(own.corrections.applied),
         explained.runs,
         complete,
+        published,
     )
-    if run.history and view.window.ends and checked.is_right:
+    if run.history and view.window.ends and checked.has_right_rows:
         with run.step("gold", f"{view.name}: keeping the final rows"):
             run.history.gold(view).keep(cuts, own.corrected[0], run.report.run_id, scope)
     return checked

@@ -36,6 +36,7 @@ from spark_batch.findings.written import RUN_FILES, write_report
 from spark_batch.folds.corrections import read_told
 from spark_batch.layers.history import history_of
 from spark_batch.pairs.check import JudgedSource, check_pairing
+from spark_batch.published.topics import FinalsTopics
 from spark_batch.run import Progressing, Reconciliation
 from spark_batch.source.kafka_range import check_spans
 from spark_batch.source.watermark import with_watermark
@@ -78,8 +79,9 @@ def reconcile(
             run = Reconciliation(
                 settings, spark, worker_url, work, report, progress, translator, with_completeness, history
             )
+            finals = FinalsTopics(run, views)
             for group in groups:
-                _reconcile_group(run, group)
+                _reconcile_group(run, group, finals)
         if report.is_right and report.lacks_windows:
             raise Inconclusive(f"no view has a row in {report.scope}: they have left the tables, or are yet to come")
         report.verdict = Verdict.MATCH if report.is_right else Verdict.MISMATCH
@@ -114,13 +116,13 @@ def _of_history(settings: Settings, reason: str) -> str:
     )
 
 
-def _reconcile_group(run: Reconciliation, group: TaskGroup) -> None:
+def _reconcile_group(run: Reconciliation, group: TaskGroup, finals: FinalsTopics) -> None:
     """Its views, source by source; then its joins and alerts, at the position of the rows that were fetched first."""
     cuts, read = list[TaskCut](), dict[int, JudgedSource]()
     for source, views in _by_source(group.views):
         exports = _exports(run, group, views)
         cuts = cuts or [export.cut for export in exports[views[0].name]]
-        read[source.number] = _reconcile_source(run, group, source, exports)
+        read[source.number] = _reconcile_source(run, group, source, exports, finals)
     for pairing in group.pairing:
         sources = {source.number: source for source in map(pairing.source_of, pairing.topics)}
         for number, source in sources.items():
@@ -149,7 +151,11 @@ def _exports(run: Reconciliation, group: TaskGroup, views: Sequence[View]) -> Ma
 
 
 def _reconcile_source(
-    run: Reconciliation, group: TaskGroup, source: Source, exports: Mapping[str, Sequence[Export]]
+    run: Reconciliation,
+    group: TaskGroup,
+    source: Source,
+    exports: Mapping[str, Sequence[Export]],
+    finals: FinalsTopics,
 ) -> JudgedSource:
     """Compares the views, and gives what they were compared with."""
     cuts = [export.cut for of_view in exports.values() for export in of_view]
@@ -164,7 +170,7 @@ def _reconcile_source(
         records = copy_records(run, source, views, cuts, group.pairing)
     marked = with_watermark(records, source, advances).cache()
     for view in views:
-        found = check_view(run, exports[view.name], stored, marked, advances, told)
+        found = check_view(run, exports[view.name], stored, marked, advances, told, finals)
         _require_known_schemas(run, source, cuts, [] if found.is_right else [view.name])
         run.report.views.append(found)
     return JudgedSource(marked, advances)

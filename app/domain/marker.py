@@ -105,7 +105,8 @@ class ViewPosition:
     have left the table. `built` is there while `state` is not LIVE: the view covers what lies below it. `graces`: by
     which grace records of each topic were judged. `corrected_from`: the first offset of the corrections that the view
     has taken; those below were taken by what it was before it began anew. `corrections_again`: where the outcomes of
-    corrections stand in their topic that are to be folded in again, once all is built.
+    corrections stand in their topic that are to be folded in again, once all is built. `former_to_us`: finals of
+    windows that had ended by then were published by what the view was before it began anew.
     """
 
     number: int
@@ -119,6 +120,7 @@ class ViewPosition:
     graces: dict[str, tuple[GraceEpoch, ...]] = field(default_factory=dict)
     corrected_from: int = 0
     corrections_again: OffsetRange | None = None
+    former_to_us: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from app.domain.windows.scope import Scope
 from spark_batch.findings.results import PairingReport
 from spark_batch.findings.view_report import ViewReport
 
-LAYOUT = 5
+LAYOUT = 6
 REPORT = "report.json"
 
 
@@ -62,12 +62,12 @@ class Report:
 
     @property
     def lacks_windows(self) -> bool:
-        """Whether a time was asked for in which no view has a row."""
+        """Whether a time was asked for in which no view has a row, nor had one that has left."""
         scope = self.scope
         if scope is None or not scope.is_a_stretch:
             return False
         narrowed = [one for one in self.views if scope.narrows(one.view.window)]
-        return bool(narrowed) and not any(one.live_rows or one.recomputed_rows for one in narrowed)
+        return bool(narrowed) and not any(one.has_windows for one in narrowed)
 
     @property
     def is_of_a_stretch(self) -> bool:

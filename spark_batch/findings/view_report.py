@@ -20,6 +20,7 @@ from app.domain.obeyed import closed_to_us
 from app.domain.rows import Cells
 from app.domain.view import View
 from spark_batch.findings.completeness import Completeness
+from spark_batch.findings.finals import ComparedFinals
 from spark_batch.stored.cut import TaskCut
 from spark_batch.stored.ledgers import LedgerEntry
 
@@ -29,7 +30,7 @@ class ViewReport:
     """One view: its cut, what was compared, what differs. `differing_rows` beyond those named are residual.
 
     `corrections`: how many were folded in. `runs`: the records of all differences, told together. `completeness`: what
-    the view should be, if that was asked.
+    the view should be, if that was asked. `finals`: of rows that have left the tables, if any have.
     """
 
     view: View
@@ -44,10 +45,16 @@ class ViewReport:
     corrections: int = 0
     runs: Sequence[NamedRun] = ()
     completeness: Completeness | None = None
+    finals: ComparedFinals | None = None
 
     @property
     def name(self) -> str:
         return self.view.name
+
+    @property
+    def has_windows(self) -> bool:
+        """Whether there was a row to compare, or a final of one that has left."""
+        return bool(self.live_rows or self.recomputed_rows or (self.finals is not None and self.finals.compared))
 
     @property
     def ledger_faults(self) -> list[LedgerEntry]:
@@ -56,7 +63,8 @@ class ViewReport:
     @property
     def residual(self) -> int:
         """Differences that no listed record explains; must be 0."""
-        return sum(one.is_residual for one in self.differences) + self.differing_rows - self.named_rows
+        of_finals = 0 if self.finals is None else self.finals.residual
+        return sum(one.is_residual for one in self.differences) + self.differing_rows - self.named_rows + of_finals
 
     @cached_property
     def repairs(self) -> RepairPlan:
@@ -70,6 +78,11 @@ class ViewReport:
 
     @property
     def is_right(self) -> bool:
+        return self.has_right_rows and (self.finals is None or not self.finals.differing)
+
+    @property
+    def has_right_rows(self) -> bool:
+        """Whether tables and ledgers are right, whatever was published once."""
         return not self.differing_rows and not self.ledger_faults
 
     @property
@@ -95,6 +108,7 @@ class ViewReport:
             "residual": self.residual,
             "runs": [{"class": one.kind.value, **asdict(one.run), "row_count": one.row_count} for one in self.runs],
             "differences": [_difference(self.view, one) for one in self.differences],
+            "finals": None if self.finals is None else self.finals.as_json(self.view),
             "repairs": {
                 "rows": len(self.repairs.repairs),
                 "left": {why.value: rows for why, rows in self.repairs.left.items()},

@@ -27,6 +27,12 @@ OF_RESULTS = {
     DifferenceKind.ALTERED: "a result is there with other values",
     DifferenceKind.UNNAMED: "a record is there that no result is",
 }
+OF_FINALS = {
+    DifferenceKind.LOST: "its final was not published",
+    DifferenceKind.DOUBLED: "its final was published twice, with other values",
+    DifferenceKind.ALTERED: "its final has other values",
+    DifferenceKind.UNNAMED: "a final of what no record gives",
+}
 OF_INCOMPLETE = {
     Incomplete.LATE: "came when the window had closed",
     Incomplete.QUARANTINED: "was refused for what was so then, and can be used today",

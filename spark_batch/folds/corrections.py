@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as everywhere in Spark
 
 from app.base import names
@@ -73,14 +73,17 @@ class Corrections:
             and _is_of(self.view, one)
         ]
 
+    def touched(self, spark: SparkSession) -> DataFrame:
+        """A row without records for each that one was applied to."""
+        keys = sorted({(one.partition, one.correction.key) for one in self.applied}, key=repr)
+        rows = [(task, key.window_start_us, *key.group, *self.view.neutral) for task, key in keys]
+        return spark.createDataFrame(rows, row_schema(self.view))
+
     def folded(self, made: DataFrame) -> tuple[DataFrame, list[Applied]]:
         """Rows made of source records, with the corrections folded in, and those that expected another row."""
         if not self.applied:
             return made, []
-        touched = sorted({(one.partition, one.correction.key) for one in self.applied}, key=repr)
-        schema = ", ".join(row_schema(self.view).split(", ")[: len(key_columns(self.view))])
-        listed = [(task, key.window_start_us, *key.group) for task, key in touched]
-        keys = F.broadcast(made.sparkSession.createDataFrame(listed, schema))
+        keys = F.broadcast(self.touched(made.sparkSession).select(*key_columns(self.view)))
         found = made.join(keys, same_key(self.view, made, keys), "leftsemi").collect()
         held: dict[tuple[int, RowKey], Cells] = {
             (row["task"], key_of(self.view, row)): cells_of(self.view, row) for row in found

@@ -1,4 +1,4 @@
-"""The rows that the changelog holds at the cut: latest value per key up to the marker, tombstones left out."""
+"""What the changelog holds of views at the cut: latest value per key up to the marker, tombstones left out."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - as everywhere in Spark
 
 from app.codecs.stored.changelog import block_head, decode_block, decode_rows
+from app.codecs.stored.closings import closed_row_prefix, mark_head
 from app.codecs.stored.export import record_batch
 from app.codecs.stored.row_keys import decode_keys, row_prefix
 from app.domain.naming.blocks import BlockPlace, BlockTotals
@@ -34,7 +35,8 @@ def changelog_spans(topic: str, log_starts: Mapping[TopicPartition, int], cuts: 
 
 
 def latest(raw: DataFrame, cuts: Sequence[TaskCut]) -> DataFrame:
-    """Latest key and value per row and block of the views of `cuts`, each view at its own marker."""
+    """Latest key and value per row and block of the views of `cuts`, each view at its own marker; and of what waits in
+    the closing stage there, with the marks."""
     at_cut = raw.where(reduce(Column.__or__, (_belongs(cut) for cut in cuts), F.lit(False)))
     newest = F.max_by("value", "offset").alias("value")
     return at_cut.groupBy("partition", "key").agg(newest).where(F.col("value").isNotNull())
@@ -70,7 +72,8 @@ def _decode(view: View, batch: pa.RecordBatch) -> pa.Table:
 
 def _belongs(cut: TaskCut) -> Column:
     in_reach = (F.col("partition") == cut.partition) & (F.col("offset") <= cut.changelog_offset)
-    return in_reach & (_has_prefix(cut.view) | _is_block(cut.view))
+    closing = (F.col("key").startswith(F.lit(head(cut.view))) for head in (closed_row_prefix, mark_head))
+    return in_reach & reduce(Column.__or__, closing, _has_prefix(cut.view) | _is_block(cut.view))
 
 
 def _is_block(view: View) -> Column:

@@ -17,7 +17,7 @@ from app.base.terminal import Terminal
 from app.domain.difference import DifferenceKind, RowPlace
 from app.domain.records import TopicPartition
 from app.domain.rows import RowKey
-from spark_batch.findings.show import show
+from spark_batch.findings.shown.report import show
 from tests.support.material.stored.folded import fold_tasks
 from tests.support.material.stored.world import World, new_world
 from tests.support.material.stored.written import write_many_rides

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -42,6 +43,8 @@ def test_what_has_left_the_tables_is_answered_once_a_run_has_kept_it(world: Sett
         assert (refused.status_code, refused.json()["type"].rpartition(":")[2]) == (404, "not-in-history")
         ran = flagfall(settings, "reconcile", "--worker", started.url, "--output", str(tmp_path / "runs"))
         assert ran.returncode == 0, ran.stderr
+        (report,) = (tmp_path / "runs").glob("*/report.json")
+        zones = json.loads(report.read_text())["views"][0]
         answered = started.get(ROWS, **asked)
         assert answered.status_code == 200, answered.text
         answer = answered.json()
@@ -54,6 +57,8 @@ def test_what_has_left_the_tables_is_answered_once_a_run_has_kept_it(world: Sett
         for key, cells in whole.items()
     }
     left_before = answer["meta"]["left_before"]
+    assert zones["finals"]["compared"] == sum(row["source"] == "batch" for row in rows)
+    assert zones["finals"]["compared"] + zones["rows"]["live"] >= len(rows)
     assert all((row["source"] == "batch") == (row["window"]["start"] < left_before) for row in rows)
     assert {row["source"] for row in rows} == {"batch", "live"}
     assert {row["final"] for row in rows} == {True}

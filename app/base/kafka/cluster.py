@@ -81,6 +81,17 @@ class Cluster:
 
         return self._answered(self._administrator, ask) if wanted else {}
 
+    def topic_names(self, prefix: str) -> list[str]:
+        """Topics that there are whose names begin with it."""
+
+        def ask(client: AdminClient, seconds: float) -> list[str]:
+            try:
+                return sorted(name for name in client.list_topics(timeout=seconds).topics if name.startswith(prefix))
+            except KafkaException as error:
+                raise self._error("the list of topics", error.args[0]) from error
+
+        return self._answered(self._administrator, ask)
+
     def log_starts(self, places: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
         """First offset that each topic-partition still has."""
         return self._offsets(self._written, places, OFFSET_BEGINNING)

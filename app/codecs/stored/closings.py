@@ -47,6 +47,11 @@ def as_closed_row_key(row_key: bytes) -> bytes:
     return bytes((LAYOUT, CLOSED_ROW)) + row_key[2:]
 
 
+def closed_row_prefix(view: View) -> bytes:
+    """What the keys of all rows of a view's version begin with that are on their way through the closing stage."""
+    return as_closed_row_key(row_prefix(view))
+
+
 def as_final_key(row_key: bytes) -> bytes:
     """The changelog key of a row as the key of its final, and of a change to it."""
     return bytes((LAYOUT, REVISION)) + row_key[2:]

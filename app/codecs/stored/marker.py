@@ -1,11 +1,11 @@
-"""A marker as JSON, layout 8: readable with any console consumer.
+"""A marker as JSON, layout 9: readable with any console consumer.
 
 Layout 1 had no joins, no closings and no building views; a marker of it is read as one without them. So is one of
 layout 2 without alerts, which came later: an older version that meets what they watch stops in words. Up to layout 2
 one skew held for all inputs, and views had their grace in their versions. Up to layout 3 no view was `clearing`, up to
 layout 4 no loss had been accepted, no rule of cleanliness refused records, and no correction was folded in twice. Up to
 layout 5 no marker named its changelog, up to layout 6 none told how many tasks there are, up to layout 7 a view
-that was renamed began anew.
+that was renamed began anew. Up to layout 8 none told what its former life had published.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ from app.domain.marker import (
 )
 from app.domain.rules.epochs import GraceEpoch, SkewEpoch
 
-LAYOUT = 8
-READABLE = (1, 2, 3, 4, 5, 6, 7, 8)
+LAYOUT = 9
+READABLE = (1, 2, 3, 4, 5, 6, 7, 8, 9)
 OPTIONAL = ("alerts", "branches", "closed_before", "schemas", "changelog_id", "tasks", "closing_partitions")
 """Left out where there are none."""
 

@@ -124,7 +124,7 @@ def begun_again(
 ) -> ViewPosition:
     """A view that begins anew under its number and version, from these offsets on: its rows go first.
 
-    It judges by the last grace that it had.
+    It judges by the last grace that it had. What it had closed is published, and not published again.
     """
     graces: dict[str, tuple[GraceEpoch, ...]] = {
         t: (GraceEpoch(start[t], epochs[-1].grace_seconds),) for t, epochs in position.graces.items()
@@ -139,13 +139,14 @@ def begun_again(
         graces=graces,
         corrected_from=corrected_from,
         corrections_again=again,
+        former_to_us=max((at for at in (position.closed_to_us, position.former_to_us) if at is not None), default=None),
     )
 
 
 def begun_left(position: ViewPosition, inputs: Mapping[str, InputPosition], closings: str) -> ViewPosition:
     """The view of another task, as a task that has read nothing leaves it to a release that declares it."""
     start = {topic: inputs[topic].start_offset for topic in position.start}
-    begun = begun_again(replace(position, closed_to_us=None), start, 0)
+    begun = begun_again(replace(position, closed_to_us=None, former_to_us=None), start, 0)
     return _left(replace(begun, state=LIVE, built={}), inputs, closings)
 
 

@@ -20,6 +20,7 @@ from tests.support.tasks.mended import (
     DEFINITION,
     ask_to_close,
     counts,
+    last_marker,
     new_task,
     position,
     rebuild,
@@ -51,6 +52,7 @@ def test_a_rebuild_leaves_out_a_watermark_that_no_record_can_have(broker: Broker
     assert [counts(task, HUB_LOAD)[RowKey(START_US + ten * 10 * MINUTE_US, (1,))] for ten in range(4)] == [1, 1, 2, 1]
     assert position(task).watermark_us == START_US + 31 * MINUTE_US
     assert values(broker, names.finals_topic("hub_load")) == published
+    assert last_marker(task).views["hub_load"].former_to_us == START_US + 30 * MINUTE_US
     ask_to_close(broker, 90)
     take_over(broker)
     later = values(broker, names.finals_topic("hub_load"))[3:]

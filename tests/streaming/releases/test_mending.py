@@ -140,11 +140,11 @@ def test_a_loss_that_was_accepted_is_no_part_of_tables_that_begin_behind_it(brok
 def test_what_was_published_for_closed_windows_is_not_published_again(broker: Broker) -> None:
     send(broker, 0, 12)
     ask_to_close(broker, 35)
-    take_over(broker)
+    closed_to_us = last_marker(take_over(broker)).views["hub_load"].closed_to_us
     published = values(broker, names.finals_topic("hub_load"))
     assert len(published) == 1
     rebuild(broker)
-    take_over(broker)
+    assert last_marker(take_over(broker)).views["hub_load"].former_to_us == closed_to_us is not None
     assert values(broker, names.finals_topic("hub_load")) == published
     ask_to_close(broker, 60)
     take_over(broker)

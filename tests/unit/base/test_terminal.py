@@ -25,7 +25,7 @@ from app.edge.cli.demo.screens import Steps
 from app.edge.cli.tables.reconcile import _progress
 from app.rides.views import VENDOR_TRIPS
 from spark_batch.findings.report import Report
-from spark_batch.findings.show import show
+from spark_batch.findings.shown.report import show
 from spark_batch.findings.view_report import ViewReport
 
 HOSTILE = "[/x]\x1b[31m\x07\nMATCH\u202e\x9b[bold red]:smile:"

@@ -70,6 +70,17 @@ def test_the_page_tells_verdict_rows_classes_places_and_what_is_unexplained() ->
     assert "LATE, to be taken in: rides.green-0, offset 4711" in told
     assert "1 of 56 figures differ" in told
     assert "LOST partition 0: a result is not in the topic" in told
+    assert "18,044 were compared with what was published of them" in told
+    assert "2 were corrected since, and not compared; 3 are older than what the topic holds" in told
+    assert "its final has other values, windows.zone_demand-1, offset 4711" in told
+
+
+def test_a_view_of_which_only_what_was_published_is_wrong_is_no_match() -> None:
+    report = sample_report(differing=0)
+    report.views[0].ledger = ()
+    assert "zone_demand MISMATCH 23,412 23,412 23,412 0" in read(report)
+    assert not report.views[0].is_right
+    assert report.views[0].residual == 3
 
 
 def test_nothing_of_the_stream_is_markup_and_nothing_is_fetched_from_anywhere() -> None:

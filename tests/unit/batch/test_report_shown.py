@@ -20,11 +20,11 @@ from app.domain.rows import RowKey
 from app.domain.windows.scope import Scope
 from app.rides.views import VENDOR_TRIPS, ZONE_DEMAND
 from spark_batch.findings.report import Report
-from spark_batch.findings.show import show
+from spark_batch.findings.shown.report import show
 from spark_batch.findings.view_report import ViewReport
 from spark_batch.findings.words import OF_RECORDS
 from spark_batch.stored.ledgers import LedgerEntry
-from tests.support.material.stored.sample_report import cut_of
+from tests.support.material.stored.sample_report import cut_of, sample_report
 
 ROWS, APPLIED, LATE = 1_018_432, 20_480_117, 31_544
 
@@ -96,6 +96,22 @@ def test_a_verdict_over_some_windows_says_which() -> None:
     report = Report("r1", "flagfall", datetime(2026, 1, 5, tzinfo=UTC), {}, Verdict.MATCH, scope=Scope(0, None, "r0"))
     words = "of windows from 1970-01-01T00:00:00Z, since run r0; sessions, views of all time, joins and alerts whole"
     assert words in told(report, 200)
+
+
+def test_how_many_rows_were_compared_through_their_finals_is_said_and_which_differ() -> None:
+    lines = told(sample_report(differing=0), 300)
+    sums = (
+        "zone_demand: 18,044 rows that have left were compared with windows.zone_demand, 4 differ; "
+        "2 were corrected since and not compared; 3 are older than what it holds and were not compared; "
+        "5 stand there again"
+    )
+    assert sums in lines
+    assert any(line.startswith("LOST zone_demand, zone 132, window_start") for line in lines)
+    at = next(n for n, line in enumerate(lines) if line.startswith("ALTERED zone_demand"))
+    assert lines[at + 1 : at + 3] == [
+        "    published: windows.zone_demand-1 at 4711",
+        "    count: published 93, recomputed 124",
+    ]
 
 
 def test_each_class_of_difference_has_its_words() -> None:

@@ -65,9 +65,12 @@ STORED_5 = (
 )
 STORED_6 = STORED_5.replace(b'"layout":5', b'"layout":6')
 STORED_7 = STORED_6.replace(b'"layout":6', b'"layout":7')
-STORED = STORED_7.replace(b'"layout":7', b'"layout":8')
-STORED_8_WITH_NAMES = STORED.replace(b'"corrections_again":null', b'"corrections_again":null,"former_names":[]')
-FORMER = [STORED_1, STORED_2, STORED_3, STORED_4, STORED_5, STORED_6, STORED_7, STORED_8_WITH_NAMES]
+STORED_8 = STORED_7.replace(b'"layout":7', b'"layout":8')
+STORED_8_WITH_NAMES = STORED_8.replace(b'"corrections_again":null', b'"corrections_again":null,"former_names":[]')
+FORMER = [STORED_1, STORED_2, STORED_3, STORED_4, STORED_5, STORED_6, STORED_7, STORED_8, STORED_8_WITH_NAMES]
+STORED = STORED_8.replace(b'"layout":8', b'"layout":9').replace(
+    b'"corrections_again":null', b'"corrections_again":null,"former_to_us":null'
+)
 MARKER = Marker(
     application="flagfall",
     source=1,
@@ -169,10 +172,10 @@ def test_equal_markers_give_equal_bytes_whatever_the_order_of_their_topics() -> 
     assert list(MARKER.inputs) != sorted(MARKER.inputs)
 
 
-@pytest.mark.parametrize("layout", [0, 9, None, "1"])
+@pytest.mark.parametrize("layout", [0, 10, None, "1"])
 def test_a_marker_of_another_layout_is_refused_in_words(layout: object) -> None:
     told = orjson.dumps({**orjson.loads(STORED), "layout": layout})
-    with pytest.raises(LayoutError, match=f"marker of layout {layout}, this version reads 1, 2, 3, 4, 5, 6, 7, 8"):
+    with pytest.raises(LayoutError, match=f"marker of layout {layout}, this version reads 1, 2, 3, 4, 5, 6, 7, 8, 9"):
         decode_marker(told)
 
 

@@ -128,7 +128,7 @@ def command(
         scope = since_last_run(settings, [view for group in groups for view in group.views], output)
     report, folder = _run(settings, groups, url, output, scope, completeness=completeness, quiet=as_json)
     if not as_json:
-        from spark_batch.findings.show import show
+        from spark_batch.findings.shown.report import show
 
         show(report, folder)
     is_wanted = repair == "apply" and report.verdict is Verdict.MISMATCH

@@ -122,7 +122,7 @@ class Rebuild:
             position = views.get(view.name)
             if position is not None and position.closed_to_us is not None:
                 end_us = None if top_us == NO_WATERMARK else view.window.end(view.window.start(top_us), top_us)
-                views[view.name] = replace(position, closed_to_us=end_us)
+                views[view.name] = replace(position, closed_to_us=end_us, former_to_us=end_us)
         return replace(marker, views=views, closed_before={})
 
     def _has(self, view: View) -> bool:

@@ -12,11 +12,13 @@ from app.domain.marker import InputPosition, Marker, ViewPosition
 from app.domain.naming.gathered import NamedRun
 from app.domain.naming.row_difference import RowDifference
 from app.domain.naming.runs import OffsetRun
+from app.domain.records import Place
 from app.domain.rows import RowKey
 from app.rides.lifecycle.pairing import FARED_STARTS
 from app.rides.ride import RIDES
 from app.rides.views import VENDOR_TRIPS, ZONE_DEMAND
 from spark_batch.findings.completeness import Completeness, Incomplete, IncompleteRow, ListedRecord
+from spark_batch.findings.finals import ComparedFinals, FinalDifference
 from spark_batch.findings.report import Report
 from spark_batch.findings.results import ComparedResults, PairingReport, ResultDifference
 from spark_batch.findings.view_report import ViewReport
@@ -30,6 +32,7 @@ FAR_US = START_US + 8_760 * HOUR_US
 BEGUN = datetime(2026, 1, 6, 3, tzinfo=UTC)
 TOPICS = [topic.name for topic in RIDES.topics]
 CLASSES = list(DifferenceKind)
+FINAL_AT = Place("windows.zone_demand", 1, 4_711)
 
 
 def sample_report(*, differing: int = 60, spread_us: int = HOUR_US // 4) -> Report:
@@ -48,6 +51,7 @@ def sample_report(*, differing: int = 60, spread_us: int = HOUR_US // 4) -> Repo
         2,
         [NamedRun(DifferenceKind.DOUBLED, OffsetRun(TOPICS[0], 1, 1_000, 20_999, 20_000), 3_012)],
         _completeness(),
+        _finals(),
     )
     report.views = [zones, ViewReport(VENDOR_TRIPS, [], 96, 96, 96, 0, 0, [], [], 0)]
     report.pairings = [_pairing()]
@@ -77,6 +81,23 @@ def cut_of(partition: int, watermark_us: int = FAR_US) -> TaskCut:
     inputs = {topic: InputPosition(f"id-of-{topic}", 0, 1_000_000, watermark_us=watermark_us) for topic in TOPICS}
     views = {ZONE_DEMAND.name: ViewPosition(ZONE_DEMAND.number, ZONE_DEMAND.version)}
     return TaskCut.of(ZONE_DEMAND, partition, Marker("flagfall", 1, partition, 812, inputs, views), 90_125)
+
+
+def _finals() -> ComparedFinals:
+    """One of each class, and of what is no difference."""
+    lost, doubled, altered, made_up = (
+        FinalDifference(kind, RowKey(START_US, (132 + at,)), place, told, own)
+        for at, (kind, place, told, own) in enumerate(
+            [
+                (DifferenceKind.LOST, None, None, cells_of(ZONE_DEMAND, 1)),
+                (DifferenceKind.DOUBLED, FINAL_AT, cells_of(ZONE_DEMAND, 2), cells_of(ZONE_DEMAND, 2)),
+                (DifferenceKind.ALTERED, FINAL_AT, cells_of(ZONE_DEMAND, 3), cells_of(ZONE_DEMAND, 4)),
+                (DifferenceKind.UNNAMED, FINAL_AT, (1, 2), None),
+            ]
+        )
+    )
+    found = [lost, doubled, altered, made_up]
+    return ComparedFinals(FAR_US, 18_044, 2, 3, 5, {one.kind: 1 for one in found}, found)
 
 
 def _ledger(topic: str, partition: int) -> list[LedgerEntry]:

@@ -21,8 +21,9 @@ from app.domain.rows import Cells
 from app.domain.view import View
 from spark_batch.findings.keys import shown_instant, shown_key
 from spark_batch.findings.report import REPORT, Report
-from spark_batch.findings.show_completeness import show_completeness
-from spark_batch.findings.show_results import show_results
+from spark_batch.findings.shown.completeness import show_completeness
+from spark_batch.findings.shown.finals import show_finals
+from spark_batch.findings.shown.results import show_results
 from spark_batch.findings.view_report import ViewReport
 from spark_batch.findings.words import MEANING, OF_RECORDS
 from spark_batch.findings.written import PAGE
@@ -51,6 +52,8 @@ def show(report: Report, folder: Path, console: Terminal | None = None) -> None:
         _show_runs(out, view)
         _show_differences(out, view)
         _show_repairs(out, view)
+        if view.finals is not None:
+            show_finals(out, view.view, view.finals)
     for view in report.views:
         if view.completeness is not None:
             show_completeness(out, view.view, view.completeness)
