@@ -36,8 +36,8 @@ LEAST_OF_A_WORD = 4
 """Letters of a heading in one line; folded further, nobody would read it."""
 
 
-def show(report: Report, folder: Path, console: Terminal | None = None) -> None:
-    """Print it."""
+def show(report: Report, folder: Path, console: Terminal | None = None, *, plans_only: bool = True) -> None:
+    """Print it. `plans_only`: rows that can be set right are not about to be."""
     out = console or Terminal()
     colour = {Verdict.MATCH: "green", Verdict.MISMATCH: "red"}.get(report.verdict, "yellow")
     out.print(Text.assemble("\n", (report.verdict.value, f"bold {colour}"), f"  {MEANING[report.verdict]}"))
@@ -51,7 +51,7 @@ def show(report: Report, folder: Path, console: Terminal | None = None) -> None:
         _show_ledger(out, view.view.name, view.ledger_faults)
         _show_runs(out, view)
         _show_differences(out, view)
-        _show_repairs(out, view)
+        _show_repairs(out, view, is_planned=plans_only)
         if view.finals is not None:
             show_finals(out, view.view, view.finals)
     for view in report.views:
@@ -163,9 +163,9 @@ def _show_sides(out: Terminal, view: ViewReport, one: RowDifference) -> None:
             out.print(f"    {side}: {', '.join(map(_extent, extents[:RECORDS_SHOWN])) or 'no row'}{_more(extents)}")
 
 
-def _show_repairs(out: Terminal, view: ViewReport) -> None:
+def _show_repairs(out: Terminal, view: ViewReport, *, is_planned: bool) -> None:
     plan = view.repairs
-    if plan.repairs:
+    if plan.repairs and is_planned:
         rows = "one row" if len(plan.repairs) == 1 else f"{len(plan.repairs):,} rows"
         out.print(f"{rows} of {view.name} can be set right: flagfall reconcile --repair apply", soft_wrap=True)
     for why, count in plan.left.items():

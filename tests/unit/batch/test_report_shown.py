@@ -114,5 +114,15 @@ def test_how_many_rows_were_compared_through_their_finals_is_said_and_which_diff
     ]
 
 
+@pytest.mark.parametrize("plans_only", [True, False])
+def test_how_rows_can_be_set_right_is_told_unless_they_are_about_to_be(plans_only: bool) -> None:
+    file = StringIO()
+    report = sample_report()
+    assert report.views[0].repairs.repairs
+    show(report, Path("folder"), Terminal(file=file, width=200), plans_only=plans_only)
+    assert ("can be set right: flagfall reconcile --repair apply" in file.getvalue()) == plans_only
+    assert "cannot: " in file.getvalue()
+
+
 def test_each_class_of_difference_has_its_words() -> None:
     assert set(OF_RECORDS) == set(DifferenceKind)

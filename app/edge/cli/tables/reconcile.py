@@ -130,7 +130,7 @@ def command(
     if not as_json:
         from spark_batch.findings.shown.report import show
 
-        show(report, folder)
+        show(report, folder, plans_only=repair != "apply")
     is_wanted = repair == "apply" and report.verdict is Verdict.MISMATCH
     repaired = _repaired(settings, catalogue, report, most_repairs) if is_wanted else None
     if as_json:
