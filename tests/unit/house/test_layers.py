@@ -14,7 +14,7 @@ PACKAGES = [
     path for name in ("app", "agents", "tables", "spark_batch") for path in CHECKOUT.glob(f"{name}/**/__init__.py")
 ]
 
-OF_BOTH = {"abc", "bisect", "collections", "dataclasses", "enum", "functools", "itertools", "types", "typing"}
+OF_BOTH = {"abc", "bisect", "collections", "dataclasses", "enum", "functools", "itertools", "math", "types", "typing"}
 OF_DOMAIN = OF_BOTH | {"array", "ast", "datetime", "difflib", "hashlib", "json", "operator", "re", "zoneinfo"}
 """`datetime` and `zoneinfo`, as which day of a zone an instant is on is told by tables; their clocks are not asked."""
 OF_CORE = OF_BOTH | {"contextlib", "heapq", "numpy", "orjson", "polars", "zlib"}

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ import numpy.typing as npt
 
 from app.codecs.arrays import Int64s
 from app.codecs.stored.changelog import value_of
+from app.domain.measures.parts import Op
 from app.domain.records import Value
 from app.domain.rows import RowKey
 from app.domain.view import View
@@ -104,8 +106,20 @@ def cells_of_runs(view: View, cells: Int64s, starts: Indices) -> Int64s:
     """The cells of each run of rows as one row."""
     out = np.empty((len(starts), cells.shape[1]), np.int64)
     at = 0
-    for part in view.parts:
-        columns = slice(at, at + part.op.width)
-        out[:, columns] = MERGERS[part.op](cells[:, columns], starts)
+    for op, width in _stretches(tuple(part.op for part in view.parts)):
+        columns = slice(at, at + width)
+        out[:, columns] = MERGERS[op](cells[:, columns], starts)
         at = columns.stop
     return out
+
+
+@cache
+def _stretches(ops: tuple[Op, ...]) -> list[tuple[Op, int]]:
+    """What is merged by itself, and how many cells wide it is: neighbours of one cell each are merged together."""
+    stretches: list[tuple[Op, int]] = []
+    for op in ops:
+        if op.width == 1 and stretches and stretches[-1][0] is op:
+            stretches[-1] = op, stretches[-1][1] + 1
+        else:
+            stretches.append((op, op.width))
+    return stretches

@@ -93,7 +93,7 @@ class _AskedParts:
         return [*self._query.parameters(), *further]
 
     async def own(self, partitions: Sequence[int]) -> Mapping[int, TaskRows]:
-        return {part.partition: part for part in await own_parts(self._edge, self._query, partitions)}
+        return {part.partition: part for part in await own_parts(self._edge, self._query, partitions, folds_few=False)}
 
     async def read(self, url: str, status: int, body: bytes) -> Mapping[int, TaskRows]:
         if status == TYPES["too-much"].status:

@@ -22,18 +22,25 @@ from app.engine.core.task_state import TaskState
 
 
 async def own_parts(
-    edge: Edge, query: RowsQuery, partitions: Sequence[int], before_long: Callable[[], Awaitable[object]] | None = None
+    edge: Edge,
+    query: RowsQuery,
+    partitions: Sequence[int],
+    before_long: Callable[[], Awaitable[object]] | None = None,
+    *,
+    folds_few: bool = True,
 ) -> list[TaskRows]:
     """Parts of those partitions that are owned here; the `too-much` problem before any of them is copied.
 
     Those of few rows at once; many are copied in slices and folded in a thread, each part of one commit all the same.
-    `before_long` is awaited before that begins.
+    `before_long` is awaited before that begins. Without `folds_few` a part of few rows is left to be folded with the
+    others.
     """
     tasks = [task for p in partitions if (task := _served(edge, query.view, p))]
     readings = [reading_of(query, task) for task in tasks]
     rows = within_budget(edge, query, readings)
     if rows <= MANY_ROWS:
         directory = edge.directory(query.view)
+        readings = readings if folds_few else [reading.unfolded for reading in readings]
         return [part_of(directory, task, query, reading) for task, reading in zip(tasks, readings, strict=True)]
     if before_long is not None:
         await before_long()

@@ -30,7 +30,7 @@ def reading_of(query: RowsQuery, task: TaskState, more: int = 1) -> Reading:
         return Reading(slots_that_touch(query, state), partial(_kept, query))
     if overlap := view.window.overlap:
         return reading_of_windows(query, overlap, state, task.marker.views[view.name].expired_to_us, more)
-    return Reading(_page_slots(query, state), partial(folded_page, query))
+    return Reading(_page_slots(query, state), partial(folded_page, query), leave=partial(_kept, query))
 
 
 def _kept(query: RowsQuery, rows: Rows) -> Rows:

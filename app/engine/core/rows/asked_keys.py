@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 
 import numpy as np
 
@@ -21,7 +22,12 @@ def window_starts(view: View, from_us: int, until_us: int) -> Int64s | None:
 
 def keys_of(columns: Sequence[Int64s]) -> Int64s | None:
     """Every key made of one value of each column, as a (keys, columns) array; None if they are many."""
-    columns = [np.unique(column) for column in columns]
-    if not columns or np.prod([float(len(column)) for column in columns]) > MOST_KEYS:
+    columns = [column if len(column) < 2 else np.unique(column) for column in columns]
+    count = prod(len(column) for column in columns)
+    if not columns or count > MOST_KEYS:
         return None
-    return np.stack([held.ravel() for held in np.meshgrid(*columns, indexing="ij")], axis=1)
+    keys, each = np.empty((count, len(columns)), np.int64), count
+    for at, column in enumerate(columns):  # the last varies fastest
+        each //= len(column) or 1
+        keys[:, at] = np.resize(np.repeat(column, each), count)
+    return keys
