@@ -107,4 +107,5 @@ def spoil(world: Settings, right: Mapping[tuple[int, RowKey], Cells]) -> dict[tu
 
 
 def reconciled(world: Settings, started: Worker, output: Path, *arguments: str) -> Any:
-    return flagfall(world, "reconcile", "--worker", started.url, "--output", str(output), *arguments)
+    asked = ("--worker", started.url, "--output", str(output), "--view", ZONE_DEMAND.name)
+    return flagfall(world, "reconcile", *asked, *arguments)
