@@ -27,6 +27,14 @@ class Answered(NamedTuple):
     gathered: Gathered
     as_of_us: int | None = None
 
+    @property
+    def is_closed(self) -> bool:
+        """Whether the query names its windows, and none of them takes a record any more."""
+        _, until_us = bounds_us(self.query)
+        if self.query.view.window.panes is None or until_us is None:
+            return False
+        return until_us <= self.gathered.closed_to_us
+
 
 async def answered(edge: Edge, query: RowsQuery, *, takes_partial: bool = True, with_past: bool = True) -> Answered:
     """What all tasks give; of the last panes those before the lowest watermark, which is asked of all tasks first, and

@@ -10,6 +10,7 @@ from aiohttp import hdrs, web
 
 from app.edge.formats.format import Format
 from app.edge.http.context import Edge, edge_of
+from app.edge.http.kept import kept_response
 from app.edge.http.problems import bad_parameter
 from app.edge.http.query.answer_format import asked_format
 from app.edge.http.query.parameters import FORMAT, LIMIT, MIN_POSITION, PARTITION, STORED_FROM, WAIT
@@ -47,8 +48,9 @@ async def show_rows(request: web.Request) -> web.Response:
     edge = edge_of(request)
     query, written = read_rows_request(request)
     edge.require_ready(query.view)
-    body = await rows_answer(edge, await answered(edge, query), written.encode)
-    return web.Response(body=body, content_type=written.media_type)
+    found = await answered(edge, query)
+    body = await rows_answer(edge, found, written.encode)
+    return kept_response(request, body, written.media_type, is_closed=found.is_closed)
 
 
 def read_rows_request(request: web.Request) -> tuple[RowsQuery, Format]:

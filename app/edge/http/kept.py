@@ -1,0 +1,26 @@
+"""Answers that a client may keep: it asks whether they are still what they were, and need not ask for a while where no
+record can change them."""
+
+from __future__ import annotations
+
+import hashlib
+
+from aiohttp import hdrs, web
+from aiohttp.helpers import ETAG_ANY
+
+ASK_AGAIN = "private, no-cache"
+CLOSED = "private, max-age=3600"
+"""A correction may still change what is closed: an hour later the client hears of it."""
+DIGEST_BYTES = 12
+
+
+def kept_response(request: web.Request, body: bytes, media_type: str, *, is_closed: bool) -> web.Response:
+    """The answer, named by what it says; without a body (304) where the client has it."""
+    name = hashlib.blake2b(body, digest_size=DIGEST_BYTES).hexdigest()
+    headers = {hdrs.CACHE_CONTROL: CLOSED if is_closed else ASK_AGAIN, hdrs.VARY: hdrs.ACCEPT}
+    if any(known.value in (name, ETAG_ANY) for known in request.if_none_match or ()):
+        response = web.Response(status=304, headers=headers)
+    else:
+        response = web.Response(body=body, content_type=media_type, headers=headers)
+    response.etag = name
+    return response
