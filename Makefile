@@ -4,7 +4,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .ONESHELL:
 .DEFAULT_GOAL := help
-.PHONY: help setup demo up down test test-fast check format lint types imports collection bench bench-latency bench-poison bench-recovery bench-stream bench-take-over simulate fuzz plants drill soak agreement laws jars lock clean
+.PHONY: help setup demo up down test test-fast check format lint types imports collection bench bench-latency bench-poison bench-recovery bench-stream bench-take-over simulate fuzz plants pictures drill soak agreement laws jars lock clean
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -109,6 +109,9 @@ agreement: setup  ## worker, Spark and naive fold on random histories, into buil
 fuzz: setup  ## mutated inputs through every door to the outside, into build/fuzz.json (INPUTS= how many, SEED=, DOOR=)
 	@mkdir -p build
 	exec $(BIN)/python -m tests.fuzz --inputs $(or $(INPUTS),1000000) $(if $(SEED),--seed $(SEED)) $(if $(DOOR),--door $(DOOR))
+
+pictures: setup jars  ## the first page in each of its states, into docs/city
+	FLAGFALL_TEST_PICTURES=$(CURDIR)/docs/city $(BIN)/pytest -q tests/browser/test_city_of_two_workers.py
 
 plants: setup  ## faults planted into tables, and clean runs, named or not by the pure part of reconcile, into build/plants.json (N= SEED=)
 	@mkdir -p build

@@ -112,6 +112,14 @@ def real_data() -> Path:
     return found
 
 
+@pytest.fixture(scope="session")
+def zone_shapes() -> Path | None:
+    """TLC's shapes of the zones, where they are."""
+    found = _real_data()
+    shapes = None if found is None else found / "zones" / "taxi_zones.geojson"
+    return shapes if shapes and shapes.is_file() else None
+
+
 def _real_data() -> Path | None:
     named = os.environ.get(REAL_DATA_VARIABLE)
     folder = Path(named) if named else REAL_DATA_BESIDE

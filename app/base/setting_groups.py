@@ -6,10 +6,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 from urllib.parse import urlsplit
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, field_validator, model_validator
 
 from app.base.addresses import LOOPBACK, in_url, is_every_address, reaches_itself_by
 
@@ -18,6 +18,8 @@ PREFIX = "FLAGFALL_"
 Port = Annotated[int, Field(ge=1, le=65535)]
 WaitSeconds = Annotated[float, Field(gt=0, le=86_400)]
 WaitSecondsOrNever = Annotated[float, Field(ge=0, le=365 * 86_400)]
+FileOrNone = Annotated[Path | None, BeforeValidator(lambda path: None if path == "" else path)]
+"""A variable that is set to nothing is not set."""
 SecurityProtocol = Literal["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"]
 SaslMechanism = Literal["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"]
 
@@ -43,18 +45,13 @@ class KafkaSettings(SettingsGroup):
     """Used with ``SASL_*`` only."""
     sasl_username: str = ""
     sasl_password: SecretStr = SecretStr("")
-    ssl_ca_file: Path | None = None
+    ssl_ca_file: FileOrNone = None
     """PEM file of the brokers' certificate authorities. Default: the ones that the system trusts."""
-    ssl_cert_file: Path | None = None
+    ssl_cert_file: FileOrNone = None
     """PEM file of this client's certificate, for brokers that ask for one; together with ``ssl_key_file``."""
-    ssl_key_file: Path | None = None
+    ssl_key_file: FileOrNone = None
     """PEM file of the certificate's private key, PKCS#8 (what Java reads)."""
     ssl_key_password: SecretStr = SecretStr("")
-
-    @field_validator("ssl_ca_file", "ssl_cert_file", "ssl_key_file", mode="before")
-    @classmethod
-    def _empty_is_unset(cls, path: Any) -> Any:
-        return None if path == "" else path
 
     @field_validator("bootstrap_server")
     @classmethod
@@ -188,6 +185,8 @@ class HttpSettings(SettingsGroup):
     """What DuckDB may allocate for one, beside the rows that it reads."""
     statement_rows: int = Field(default=100_000, ge=1)
     """The most rows that one is answered with; ``meta.cut`` says that there were more."""
+    zone_shapes_file: FileOrNone = None
+    """TLC's taxi zones as GeoJSON in degrees, to draw the page's map of. Default: tiles."""
 
 
 class TopicSettings(SettingsGroup):

@@ -42,6 +42,7 @@ from app.engine.drive.kafka.row_search import RowSearch
 from app.engine.drive.kafka.schemas import SchemaCache
 from app.engine.drive.questions import Check
 from app.engine.drive.watch.settings_watch import SettingsWatch
+from app.rides.zone_map import zone_map
 from app.topics import needed_topics
 
 log = logging.getLogger(__name__)
@@ -82,6 +83,7 @@ class HttpEdge(mode.Service):
             limits=self._settings.http,
             awaited_schemas=lambda: self._connections.schemas.awaited,
             history=history_folder(self._settings.history_dir, self._settings.app_id),
+            zone_map=zone_map(self._settings.http.zone_shapes_file),
         )
         self._runner = create_runner(made)
         await self._runner.setup()

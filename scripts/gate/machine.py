@@ -25,7 +25,7 @@ LANE_BYTES = 4_000_000_000
 """A broker, a registry, a Spark and some workers, all of them busy: 3 GB. The rest is the machine's."""
 KEPT = (
     "FLAGFALL_CACHE_DIR",  # where the jars are: no test depends on it
-    *(f"FLAGFALL_TEST_{name}" for name in ("ALL_FAULTS", "LANES", "PATIENCE", "TLC_DATA")),
+    *(f"FLAGFALL_TEST_{name}" for name in ("ALL_FAULTS", "LANES", "PATIENCE", "PICTURES", "TLC_DATA")),
 )
 LEAKING = re.compile(
     r"FLAGFALL_|FAUST_|MODE_"  # the product's settings, and those of what it is made of

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import shutil
-from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
 from urllib.parse import quote
 
 import pytest
 from playwright import async_api as playwright
+from playwright.async_api import expect
 
 from app.base.files.trail import Trail
 from app.domain.event_time import NO_WATERMARK
@@ -19,38 +17,10 @@ from app.edge.http.query.instants import to_iso
 from app.engine.drive.standing import GroupStanding
 from app.rides.views import VENDOR_TRIPS, ZONE_DEMAND
 from spark_batch.findings.written import RUN_FILES, write_report
-from tests.support.http import BY_BASE, NOON_US, Serve, one_task, server_of, url_of, zone_table
+from tests.support.http import BY_BASE, NOON_US, Serve, one_task, url_of, zone_table
 from tests.support.material.stored.runs import verdicts_in
 from tests.support.material.stored.sample_report import sample_report
 from tests.support.material.stored.tables import cells_of, ready_directory, task_of
-
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
-pytestmark = pytest.mark.skipif(
-    CHROMIUM is None and "CI" not in os.environ, reason="no Chromium: install Debian's package `chromium`"
-)
-ARGUMENTS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--no-first-run",
-]
-
-
-@pytest.fixture
-async def serve(tmp_path: Path) -> AsyncIterator[Serve]:
-    async with server_of(tmp_path) as start:
-        yield start
-
-
-@pytest.fixture
-async def browser() -> AsyncIterator[playwright.Browser]:
-    assert CHROMIUM is not None, "CI needs a Chromium: .ci/run installs Debian's package `chromium`"
-    async with playwright.async_playwright() as started:
-        chromium = await started.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
-        yield chromium
-        await chromium.close()
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -87,7 +57,8 @@ async def test_while_the_tables_are_read_back_the_page_says_so(serve: Serve, bro
     answer = await page.goto(url_of(client))
     assert answer is not None
     assert answer.status == 503
-    assert await page.get_by_role("status").inner_text() != ""
+    assert "The tables are being read back from their changelog." in await page.locator(".banner").inner_text()
+    await expect(page.locator("#city-status")).to_contain_text("The tables are being read back from their changelog.")
     assert await page.get_by_role("table").count() == 0
 
 

@@ -15,7 +15,15 @@ from tests.support.http import ANSWERS_ALWAYS, NEEDS_TABLES, VIEWS, Serve, one_t
 from tests.support.material.stored.tables import ready_directory, task_of
 from tests.support.material.views import TIDY
 
-DESCRIBED = ("/v1/views", "/v1/views/zone_demand", "/v1/views/zone_demand/rows", "/v1/tasks", "/livez", "/readyz")
+DESCRIBED = (
+    "/v1/views",
+    "/v1/views/zone_demand",
+    "/v1/views/zone_demand/rows",
+    "/v1/zones",
+    "/v1/tasks",
+    "/livez",
+    "/readyz",
+)
 
 
 @pytest.mark.parametrize(

@@ -54,7 +54,14 @@ NEEDS_TABLES = (
     "/v1/internal/tasks?group=rides&partition=0",
     "/readyz",
 )
-ANSWERS_ALWAYS = ("/livez", "/metrics", "/openapi.json", "/v1/views", "/static/page.css", "/static/icon.svg")
+ANSWERS_ALWAYS = (
+    "/livez",
+    "/metrics",
+    "/openapi.json",
+    "/v1/views",
+    "/v1/zones",
+    *(f"/static/{name}" for name in ("page.css", "icon.svg", "city.css", "city.js")),
+)
 
 Client = TestClient[web.Request, web.Application]
 Serve = Callable[[Directory], Awaitable[Client]]

@@ -35,6 +35,7 @@ from app.edge.http.routes import ROUTES
 from app.edge.http.zone_names import Names
 from app.engine.drive.questions import AskAwaited
 from app.engine.drive.watch.liveness import Liveness
+from app.rides.zone_map import ZoneMap
 
 SHUTDOWN_SECONDS = 2.0
 
@@ -49,6 +50,7 @@ def create_app(
     limits: HttpSettings | None = None,
     awaited_schemas: AskAwaited = tuple,
     history: Path | None = None,
+    zone_map: ZoneMap | None = None,
 ) -> web.Application:
     """The application of one worker, which answers for these task groups.
 
@@ -56,9 +58,9 @@ def create_app(
     reconcile` leaves them; `registry` may hold metrics of the worker's own, shown beside those of the tables.
     `names` are those of zones; without them answers have none. `limits`: what callers may ask at once.
     `awaited_schemas` gives the ids that tasks wait for. `history`: the folder of what reconciliations of the
-    application have kept.
+    application have kept. `zone_map`: where zones lie, tiles without one.
     """
-    edge = Edge(groups, verdicts, liveness, names, limits, awaited_schemas, history)
+    edge = Edge(groups, verdicts, liveness, names, limits, awaited_schemas, history, zone_map)
     views = tuple(edge.views.values())
     for view in views:
         check_parameter_names(view)

@@ -21,6 +21,7 @@ from app.engine.drive.ownership.directory import Directory
 from app.engine.drive.questions import AskAwaited
 from app.engine.drive.standing import GroupStanding
 from app.engine.drive.watch.liveness import Liveness
+from app.rides.zone_map import ZoneMap, tile_map
 
 WHY = {
     GroupStanding.STARTING: "The worker has no partitions assigned yet.",
@@ -72,6 +73,7 @@ class Edge:
         limits: HttpSettings | None = None,
         awaited_schemas: AskAwaited = tuple,
         history: Path | None = None,
+        zone_map: ZoneMap | None = None,
     ) -> None:
         self.groups = tuple(groups)
         self.views = {view.name: view for group in groups for view in group.views}
@@ -80,6 +82,7 @@ class Edge:
         self.limits = HttpSettings() if limits is None else limits
         self.awaited_schemas = awaited_schemas
         self.history = history
+        self.zone_map = tile_map() if zone_map is None else zone_map
         self.long_work = LongWork()
         self.session: ClientSession | None = None
         self._by_view = {view.name: group for group in groups for view in group.views}

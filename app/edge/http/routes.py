@@ -18,6 +18,7 @@ from app.edge.http.documents.refusals import (
 from app.edge.http.evidence import evidence_handler
 from app.edge.http.operation import health, metrics
 from app.edge.http.page import first_page as page
+from app.edge.http.page import zones
 from app.edge.http.positions.reaching import position_reached
 from app.edge.http.route import CALLERS, EXPORTS, ROWS, SEARCHES, STATEMENTS, STREAMS, WORKERS, Route
 from app.edge.http.rows import export_handler, view_handlers
@@ -41,6 +42,7 @@ ROUTES = (
         media_type="text/css",
         parameters=parameters.of_file,
     ),
+    Route("/v1/zones", zones.show_zones, "zones", VIEWS, "Where zones lie, and their names.", "Zones"),
     Route("/v1/views", view_handlers.list_views, "views", VIEWS, "The views and their definitions.", "Views"),
     Route(
         "/v1/views/{view}",

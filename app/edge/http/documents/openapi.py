@@ -12,12 +12,13 @@ from app.edge.http.documents import schemas
 from app.edge.http.documents.evidence_schema import EVIDENCE
 from app.edge.http.documents.refusals import problem
 from app.edge.http.documents.run_schema import RUNS
+from app.edge.http.documents.zones_schema import ZONES
 from app.edge.http.query.read_query import read_no_parameters
 from app.edge.http.responses import json_response
 from app.edge.http.route import ROWS, ApiDocument, Route
 
 VIEW = "{view}"
-SHARED = schemas.SHARED | {"Evidence": EVIDENCE, "Runs": RUNS}
+SHARED = schemas.SHARED | {"Evidence": EVIDENCE, "Runs": RUNS, "Zones": ZONES}
 _ASKED = ("views", "tasks", "sql", "reconciliation", "internal")
 """Tags of addresses that read parameters."""
 DOCUMENT = web.AppKey("api_document", ApiDocument)

@@ -90,6 +90,9 @@ def by_topic_partition(schema: Schema) -> Schema:
     return {"type": "object", "additionalProperties": schema, "description": "By topic-partition."}
 
 
+NAMES = record({"topic": TEXT, "next_offset": nullable(INTEGER), "why": nullable(TEXT)})
+"""Which state of their topic the names of zones are of."""
+
 _META: Schema = {
     "view": TEXT,
     "version": TEXT,
@@ -114,7 +117,7 @@ _META: Schema = {
         "type": "array",
         "items": record({"partition": INTEGER, "owner": nullable(TEXT), "why": TEXT}),
     },
-    "zones": record({"topic": TEXT, "next_offset": nullable(INTEGER), "why": nullable(TEXT)})
+    "zones": NAMES
     | {"description": "The state of the topic that zone names are from; next_offset is null while there are none."},
 }
 

@@ -15,10 +15,14 @@ MAX_LINE_BYTES = 65_536
 the partitions beside it: an address that a caller may send is not too long for them."""
 
 
-def policy(style: str) -> str:
+SCRIPTED = "script-src 'self'; connect-src 'self'; "
+"""Scripts that the worker serves, which ask the worker."""
+
+
+def policy(style: str, more: str = "") -> str:
     """What a page may do, which has its style from there."""
     return (
-        f"default-src 'none'; style-src {style}; img-src 'self'; base-uri 'none'; form-action 'none'; "
+        f"default-src 'none'; style-src {style}; {more}img-src 'self'; base-uri 'none'; form-action 'none'; "
         "frame-ancestors 'none'"
     )
 

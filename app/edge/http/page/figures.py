@@ -24,7 +24,8 @@ def figure(name: str, value: Any) -> str:
     if name.endswith("_us"):
         return duration(value)
     if name.endswith("_hundredth_miles"):
-        return f"{value / 100:,.1f} mi"
+        tenths = round(abs(value) / 10) / 10  # half to even of a whole number, as the page's scripts do
+        return f"{'−' if value < 0 else ''}{tenths:,.1f} mi"
     return f"{value:,}" if isinstance(value, int) else str(value)
 
 

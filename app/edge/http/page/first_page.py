@@ -1,4 +1,5 @@
-"""The first page: newest rows of each view, where every task stands, the last verdict. No script."""
+"""The first page: newest rows of each view, where every task stands, the last verdict; above them, by scripts of its
+own, the city as it moves, where a view is over its zones."""
 
 from __future__ import annotations
 
@@ -17,6 +18,7 @@ from app.domain.measures.parts import values_name
 from app.domain.view import View
 from app.edge.http.across_tasks import AcrossTasks
 from app.edge.http.context import WHY, Edge, ServedGroup, edge_of
+from app.edge.http.entry.security import SCRIPTED, policy
 from app.edge.http.evidence.asked_row import evidence_address
 from app.edge.http.long_work import MANY_DOCUMENTS
 from app.edge.http.page import figures
@@ -28,8 +30,12 @@ from app.edge.http.rows.answers import whole_page
 from app.edge.http.rows.gather import Gathered, gather
 from app.edge.http.tasks.gather_tasks import gather_tasks
 from app.edge.http.tasks.standing import TaskStanding
+from app.rides.zones import ZONE_COLUMNS
 
 HERE = Path(__file__).parent
+SCRIPTS = ("answers", "choice", "city", "city_map", "figures", "lists", "panels")
+OWN_STATIC = {"city.css": "text/css", **{f"{name}.js": "text/javascript" for name in SCRIPTS}}
+"""Beside those that all pages share."""
 NEWEST_ROWS = 8
 DAY_US = 86_400_000_000
 
@@ -67,19 +73,24 @@ async def page(request: web.Request) -> web.Response:
         standing=edge.standing,
         why=WHY[edge.standing],
         panels=panels,
+        has_city=any(map(_is_of_zones, edge.views.values())),
         verdict=card(edge),
         none_yet=NONE_YET,
     )
-    headers = {} if panels else {"Retry-After": str(RETRY_AFTER_SECONDS)}
+    headers = {"Content-Security-Policy": policy("'self'", SCRIPTED)}
+    if not panels:
+        headers["Retry-After"] = str(RETRY_AFTER_SECONDS)
     return web.Response(text=text, status=200 if panels else 503, content_type="text/html", headers=headers)
 
 
 async def static(request: web.Request) -> web.Response:
-    """Style sheet and icon."""
+    """Style sheets, scripts and the icon."""
     name = request.match_info["file"]
-    if name not in STATIC:
-        raise Problem("not-found", f"There is no {name!r} here; there are: {', '.join(STATIC)}.")
-    return web.Response(text=static_text(name), content_type=STATIC[name])
+    if name in STATIC:
+        return web.Response(text=static_text(name), content_type=STATIC[name])
+    if name in OWN_STATIC:
+        return web.Response(text=_own_static(name), content_type=OWN_STATIC[name])
+    raise Problem("not-found", f"There is no {name!r} here; there are: {', '.join((*STATIC, *OWN_STATIC))}.")
 
 
 def moment(watermark_us: int) -> str:
@@ -129,6 +140,16 @@ def _row(view: View, told: dict[str, Any]) -> dict[str, Any]:
         "state": told["state"],
         "evidence": evidence_address(view, told),
     }
+
+
+def _is_of_zones(view: View) -> bool:
+    """Whether the map can be coloured by it."""
+    return view.window.panes is not None and [group.column in ZONE_COLUMNS for group in view.groups] == [True]
+
+
+@cache
+def _own_static(name: str) -> str:
+    return (HERE / "static" / name).read_text("utf-8")
 
 
 @cache

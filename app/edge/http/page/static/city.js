@@ -1,0 +1,150 @@
+// The city on the first page, as it moves: asks for what is chosen, and shows what is answered.
+
+import { Follower, Refused, ask } from "/static/answers.js";
+import { Choice } from "/static/choice.js";
+import { CityMap } from "/static/city_map.js";
+import { figure, instant, milliseconds, minute, span } from "/static/figures.js";
+import { valueOf } from "/static/lists.js";
+import { byId, rowsOf, showHighest, showRoutes, showZone, zoneName } from "/static/panels.js";
+
+const MOST_ROWS = 1000;
+const REFRESH_MS = 15e3;
+const ZONES = ["pickup_zone", "dropoff_zone"];
+
+class City {
+  constructor(views, zones) {
+    const ofZones = (count) => views.filter((view) => view.groups.length === count && view.groups.every(isZone));
+    this.map = new CityMap(byId("city-map"), byId("city-legend"), zones, (zone) => this.choice.set({ zone }));
+    this.routes = ofZones(2)[0];
+    this.shown = null; // the rows on the page, their window and meta
+    this.newest = null; // the last window of the stream
+    this.choice = new Choice(byId("city-controls"), byId("city-now"), ofZones(1), (change) => this.changed(change));
+    this.choice.begin();
+  }
+
+  changed(change) {
+    if (Object.keys(change).join() === "zone") {
+      this.showZone();
+      return;
+    }
+    this.follower?.stop();
+    if (this.choice.back === 0 || this.newest === null) this.follow();
+    else this.askPast();
+  }
+
+  follow() {
+    const { view, measure, length } = this.choice;
+    const asked = { last: length, limit: MOST_ROWS, measures: measure };
+    this.follower = new Follower(`/v1/views/${view.name}/changes`, asked, {
+      show: (told) => this.showNewest(told),
+      trouble: (why) => this.say(why),
+    });
+  }
+
+  async askPast() {
+    const { view, measure, length, back } = this.choice;
+    const isCurrent = this.still();
+    const end_ms = Date.parse(this.newest.end) - back * milliseconds(length);
+    const window = { start: instant(end_ms - milliseconds(length)), end: instant(end_ms) };
+    const asked = { last: length, to: window.end, limit: MOST_ROWS, measures: measure };
+    try {
+      const { data, meta } = await ask(rowsOf(view), asked);
+      if (isCurrent()) this.show({ rows: data, window, meta });
+    } catch (error) {
+      if (isCurrent()) this.say(error instanceof Refused ? error.message : "The worker cannot be reached.");
+    }
+  }
+
+  showNewest({ rows, window, meta }) {
+    if (window === null || meta.as_of === null) {
+      this.say(["No window is complete yet", heldBack(meta)].filter(Boolean).join(": "));
+      return;
+    }
+    this.newest = window;
+    this.show({ rows, window, meta });
+  }
+
+  show(told) {
+    const { view, measure } = this.choice;
+    const [{ name: zone }] = view.groups;
+    this.shown = told;
+    byId("city-figures").hidden = false;
+    this.map.paint(measure, new Map(told.rows.map((row) => [row.group[zone], valueOf(row, measure)])));
+    byId("city-window").textContent = `${span(told.window)} UTC`;
+    const elsewhere = told.rows.filter((row) => !this.map.zones.has(row.group[zone]));
+    const named = elsewhere.map((row) => `${zoneName(row, zone)} ${figure(measure, valueOf(row, measure))}`);
+    byId("city-elsewhere").textContent = named.length ? `Not on the map: ${named.join(" · ")}` : "";
+    this.say(null);
+    showHighest(this.choice, told, (row) => this.choice.set({ zone: row.group[zone] }), this.still());
+    if (this.routes) showRoutes(this.routes, this.choice, told, this.still());
+    this.showZone();
+  }
+
+  showZone() {
+    const { zone } = this.choice;
+    if (this.shown === null || zone === null) return;
+    this.map.mark(zone);
+    showZone(this.choice, this.shown, this.map.nameOf(zone), this.still());
+  }
+
+  // Whether what is chosen and shown is still what it is now: an answer that comes too late is dropped.
+  still() {
+    const { shown, choice } = this;
+    const before = JSON.stringify([choice.view.name, choice.measure, choice.length, choice.back, choice.zone]);
+    const now = () => JSON.stringify([choice.view.name, choice.measure, choice.length, choice.back, choice.zone]);
+    return () => shown === this.shown && before === now();
+  }
+
+  // How current the figures are; with `why` what is amiss, which is said until it is over.
+  say(why) {
+    const until = this.shown === null ? "" : ` What is shown is of ${minute(this.shown.window.end)} UTC.`;
+    const told = why === null ? standing(this.choice, this.shown.meta) : `${why}${until}`;
+    const wasStale = byId("city").classList.contains("stale");
+    if (byId("city").classList.toggle("stale", why !== null) !== wasStale) refresh();
+    if (byId("city-status").textContent !== told) byId("city-status").textContent = told;
+  }
+}
+
+const isZone = ({ column }) => ZONES.includes(column);
+
+function standing({ back }, meta) {
+  const behind = Object.values(meta.lag_records).reduce((sum, records) => sum + (records ?? 0), 0);
+  const told = [
+    back ? "A window of the past" : "Live",
+    meta.as_of === null ? null : `complete up to ${minute(meta.as_of)} UTC`,
+    behind ? `${behind.toLocaleString("en-US")} records behind` : null,
+    meta.partial ? "some partitions are missing" : null,
+    heldBack(meta),
+  ];
+  return told.filter(Boolean).join(" · ");
+}
+
+function heldBack({ held_back_by: by }) {
+  const more = by.length > 3 ? ` and ${by.length - 3} more` : "";
+  return by.length ? `held back by ${by.slice(0, 3).join(", ")}${more}` : null;
+}
+
+// Cards and tables are drawn by the worker: fetched anew, unless somebody is reading in them with the keyboard. Where
+// there is no answer they stay, dimmed; the city's status says why.
+async function refresh() {
+  const page = await firstPage();
+  for (const id of ["cards", "tables"]) {
+    byId(id).classList.toggle("stale", page === null);
+    if (page && !byId(id).contains(document.activeElement)) byId(id).replaceWith(page.getElementById(id));
+  }
+}
+
+async function firstPage() {
+  try {
+    const answer = await fetch("/");
+    return answer.ok ? new DOMParser().parseFromString(await answer.text(), "text/html") : null;
+  } catch {
+    return null;
+  }
+}
+
+const views = (await ask("/v1/views")).data.filter(({ window }) => window.kind === "tumbling");
+const zones = await ask("/v1/zones");
+byId("city").hidden = false;
+setInterval(refresh, REFRESH_MS);
+if (views.some(({ groups }) => groups.length === 1 && groups.every(isZone))) new City(views, zones);

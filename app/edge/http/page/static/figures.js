@@ -1,0 +1,54 @@
+// Figures as the page writes them, by the unit that their name ends with: the same as app/edge/http/page/figures.py.
+
+export const ABSENT = "–";
+const UNITS = ["_cents", "_us", "_hundredth_miles"];
+const whole = new Intl.NumberFormat("en-US", { maximumFractionDigits: 0 });
+const tenths = new Intl.NumberFormat("en-US", { minimumFractionDigits: 1, maximumFractionDigits: 1, roundingMode: "halfEven" });
+const hundredths = new Intl.NumberFormat("en-US", { minimumFractionDigits: 2, maximumFractionDigits: 2 });
+
+export function heading(name) {
+  for (const unit of UNITS) name = name.endsWith(unit) ? name.slice(0, -unit.length) : name;
+  return name.replaceAll("_", " ");
+}
+
+export function figure(name, value) {
+  if (typeof value !== "number") return ABSENT;
+  if (name.endsWith("_cents")) return `${value < 0 ? "−" : ""}$${hundredths.format(Math.abs(value) / 100)}`;
+  if (name.endsWith("_us")) return duration(value);
+  if (name.endsWith("_hundredth_miles")) return `${value < 0 ? "−" : ""}${tenths.format(Math.abs(value) / 100)} mi`;
+  return Number.isInteger(value) ? whole.format(value) : hundredths.format(value);
+}
+
+function duration(length_us) {
+  const sign = length_us < 0 ? "−" : "";
+  const seconds = Math.floor(Math.abs(length_us) / 1e6);
+  const minutes = Math.floor(seconds / 60);
+  const hours = Math.floor(seconds / 3600);
+  const two = (number) => String(number).padStart(2, "0");
+  if (hours) return `${sign}${whole.format(hours)} h ${two(minutes % 60)} min`;
+  return minutes ? `${sign}${minutes} min ${two(seconds % 60)} s` : `${sign}${seconds} s`;
+}
+
+// "2024-01-31 08:05", UTC, of an instant as answers tell it, or in milliseconds.
+export function minute(instant) {
+  return new Date(instant).toISOString().slice(0, 16).replace("T", " ");
+}
+
+// "2024-01-31 08:00 – 09:00" where both ends are of one day.
+export function span(window) {
+  const from = minute(window.start);
+  const to = minute(window.end);
+  return `${from} – ${from.slice(0, 10) === to.slice(0, 10) ? to.slice(11) : to}`;
+}
+
+const LENGTHS = { s: 1e3, m: 60e3, h: 3600e3, d: 86400e3 };
+
+// Milliseconds of "5m", "1h30m".
+export function milliseconds(length) {
+  return [...length.matchAll(/(\d+)([smhd])/g)].reduce((sum, [, number, unit]) => sum + number * LENGTHS[unit], 0);
+}
+
+// As answers write an instant, of milliseconds.
+export function instant(at_ms) {
+  return `${new Date(at_ms).toISOString().slice(0, 19)}Z`;
+}

@@ -1,0 +1,75 @@
+// What stands beside the map: the highest zones, the busiest routes, one zone's last windows.
+
+import { Refused, ask } from "/static/answers.js";
+import { heading, instant } from "/static/figures.js";
+import { drawBars, fillTable, slotsUntil, valueOf } from "/static/lists.js";
+
+const HIGHEST = 10;
+const BARS = 24;
+const MOST_ROWS = 1000;
+const HOUR_MS = 3600e3;
+const BEFORE_MS = [HOUR_MS, 168 * HOUR_MS];
+const KEPT = 100;
+
+export const byId = (id) => document.getElementById(id);
+export const rowsOf = (view) => `/v1/views/${view.name}/rows`;
+
+export function zoneName(row, group) {
+  const number = row.group[group];
+  return row.group[`${group}_name`] ?? (number === null ? "no zone" : `zone ${number}`);
+}
+
+// The zones with the highest figures of the window that the map shows, each beside what it was an hour and a week before.
+export async function showHighest({ view, measure, length }, { rows, window }, choose, isCurrent) {
+  const [{ name: zone }] = view.groups;
+  const byValue = (one, other) => (valueOf(other, measure) ?? -Infinity) - (valueOf(one, measure) ?? -Infinity);
+  const highest = rows.toSorted(byValue).slice(0, HIGHEST);
+  const asked = { last: length, limit: MOST_ROWS, measures: measure, [zone]: highest.map((row) => row.group[zone]) };
+  const before = await Promise.all(BEFORE_MS.map((by_ms) => windowBefore(view, window, by_ms, asked)));
+  if (!isCurrent()) return;
+  byId("highest-figure").textContent = heading(measure);
+  const nameOf = (row) => zoneName(row, zone);
+  fillTable(byId("highest"), { view, measure, window, rows: highest, before, nameOf, choose });
+}
+
+const past = new Map();
+
+// An answer about a window that ended so much before, asked for once; null where there is none.
+function windowBefore(view, window, by_ms, asked) {
+  if (!Object.values(asked).at(-1).length) return null;
+  const parameters = { ...asked, to: instant(Date.parse(window.end) - by_ms) };
+  const key = JSON.stringify([view.name, parameters]);
+  if (past.size > KEPT) past.clear();
+  if (!past.has(key)) past.set(key, ask(rowsOf(view), parameters).catch(() => null));
+  return past.get(key);
+}
+
+// Routes with the most rides in the window that the map shows, where there is a view of them.
+export async function showRoutes(view, { length }, { window }, isCurrent) {
+  const [from, to] = view.groups.map(({ name }) => name);
+  const measure = view.measures[0].name;
+  const asked = { last: length, to: window.end, top: HIGHEST, by: measure, measures: measure };
+  const { data } = await ask(rowsOf(view), asked).catch(() => ({ data: [] }));
+  if (!isCurrent()) return;
+  byId("city-routes").hidden = data.length === 0;
+  const nameOf = (row) => `${zoneName(row, from)} → ${zoneName(row, to)}`;
+  fillTable(byId("routes"), { view, measure, window, rows: data, before: [], nameOf });
+}
+
+// One zone's windows, of full hours or days, up to the one in which the window ends that the map shows.
+export async function showZone({ view, measure, length, zone }, { window }, name, isCurrent) {
+  const slots = slotsUntil(window.end, length, view.window.offset ?? "0s", BARS);
+  const [{ name: group }] = view.groups;
+  const note = byId("zone-note");
+  const asked = { window: length, from: slots[0].start, to: slots.at(-1).end, [group]: zone, measures: measure };
+  byId("city-zone").hidden = false;
+  byId("zone-name").textContent = name;
+  try {
+    const { data: rows } = await ask(rowsOf(view), asked);
+    if (!isCurrent()) return;
+    drawBars(byId("zone-bars"), { view, measure, slots, rows });
+    note.textContent = `${heading(measure)}, the last ${BARS} × ${length}; each bar leads to its records`;
+  } catch (error) {
+    if (isCurrent()) note.textContent = error instanceof Refused ? error.message : "The worker cannot be reached.";
+  }
+}

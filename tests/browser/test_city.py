@@ -1,0 +1,163 @@
+"""The city on the first page in Chromium: coloured, walked over, turned back, moving, and plain about what is amiss."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+from playwright import async_api as playwright
+from playwright.async_api import expect
+
+from app.domain.rows import RowKey
+from app.edge.http.page.figures import figure, heading
+from app.engine.core.task_state import TaskState
+from app.engine.drive.ownership.directory import Directory
+from app.engine.drive.standing import GroupStanding
+from app.rides.views import ZONE_DEMAND
+from tests.support.http import BY_BASE, NOON_US, PANE_US, Client, Serve, url_of
+from tests.support.material.stored.tables import ready_directory, task_of
+
+HOUR_US = 3_600_000_000
+JFK, MIDTOWN, UNKNOWN = 132, 161, 264
+Opened = tuple[playwright.Page, Directory, Client]
+RIDES = {JFK: 7, MIDTOWN: 90, UNKNOWN: 3, None: 2}
+TROUBLE_MS = 20_000
+
+
+def rides(by_zone: Mapping[int | None, int], ago_us: int = PANE_US) -> dict[RowKey, tuple[int, ...]]:
+    """Rows of a pane that begins so long before noon."""
+    cells = dict.fromkeys(ZONE_DEMAND.cells, 0)
+    return {
+        RowKey(NOON_US - ago_us, (zone,)): tuple((cells | {"count": count, "fingerprint": 1}).values())
+        for zone, count in by_zone.items()
+    }
+
+
+def task(by_zone: Mapping[int | None, int], next_offset: int = 100) -> TaskState:
+    """Noon has come; an hour before, each zone had one ride."""
+    table = rides(by_zone) | rides(dict.fromkeys(by_zone, 1), HOUR_US + PANE_US)
+    return task_of(0, {ZONE_DEMAND: table, BY_BASE: {}}, watermark_us=NOON_US, next_offset=next_offset)
+
+
+async def opened(serve: Serve, browser: playwright.Browser, **options: object) -> Opened:
+    directory = ready_directory([task(RIDES)])
+    client = await serve(directory)
+    page = await browser.new_page(**options)
+    await page.goto(f"{url_of(client)}/#window=5m")
+    await expect(page.locator("#city-status")).to_contain_text("Live")
+    return page, directory, client
+
+
+def zone(page: playwright.Page, number: int) -> playwright.Locator:
+    return page.locator(f'#city-map path[data-zone="{number}"]')
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [360, 1360])
+async def test_zones_are_coloured_and_the_highest_listed_within_the_screen(
+    serve: Serve, browser: playwright.Browser, scheme: str, width: int
+) -> None:
+    page, *_ = await opened(serve, browser, color_scheme=scheme, viewport={"width": width, "height": 800})
+    await expect(zone(page, MIDTOWN)).to_have_attribute("data-level", "6")
+    await expect(zone(page, JFK)).to_have_attribute("aria-label", "JFK Airport, Queens: 7")
+    await expect(zone(page, 1)).to_have_attribute("data-level", "none")
+    first = page.locator("#highest tr").first
+    assert await first.locator("th, td").all_inner_texts() == ["Midtown Center", "90", "1", "–"]
+    link = urlsplit(await first.get_by_role("link").get_attribute("href") or "")
+    assert link.path == "/v1/views/zone_demand/evidence"
+    assert parse_qs(link.query) == {
+        "zone": [str(MIDTOWN)],
+        "from": ["2024-01-31T11:55:00Z"],
+        "to": ["2024-01-31T12:00:00Z"],
+    }
+    assert await page.locator("#city-elsewhere").inner_text() == "Not on the map: no zone 2 · N/A 3"
+    assert await page.evaluate("document.documentElement.scrollWidth") == width
+
+
+async def test_the_map_is_walked_over_with_the_arrow_keys(serve: Serve, browser: playwright.Browser) -> None:
+    page, *_ = await opened(serve, browser)
+    await zone(page, JFK).click()
+    await expect(page.locator("#zone-name")).to_have_text("JFK Airport, Queens")
+    assert "zone=132" in page.url
+    await page.keyboard.press("ArrowUp")
+    focused = await page.evaluate("document.activeElement.dataset.zone")
+    assert focused not in (None, str(JFK))
+    await page.keyboard.press("Enter")
+    await expect(page.locator(f'#city-map path[data-zone="{focused}"]')).to_have_attribute("aria-pressed", "true")
+    assert f"zone={focused}" in page.url
+    assert await page.evaluate("document.activeElement.dataset.zone") == focused
+
+
+async def test_the_figures_move_with_the_stream_without_a_reload(serve: Serve, browser: playwright.Browser) -> None:
+    page, directory, _ = await opened(serve, browser)
+    await page.evaluate("window.isTheSame = true")
+    directory.tasks[0] = task(RIDES | {JFK: 8}, next_offset=101)
+    await expect(zone(page, JFK)).to_have_attribute("aria-label", "JFK Airport, Queens: 8")
+    assert await page.evaluate("window.isTheSame")
+
+
+async def test_windows_of_the_past_are_gone_back_to(serve: Serve, browser: playwright.Browser) -> None:
+    page, *_ = await opened(serve, browser)
+    await page.locator("select[name=length]").select_option("1h")
+    await expect(page.locator("#city-window")).to_have_text("2024-01-31 11:00 – 12:00 UTC")
+    await page.get_by_label("windows back").fill("-1")
+    await expect(page.locator("#city-window")).to_have_text("2024-01-31 10:00 – 11:00 UTC")
+    await expect(zone(page, MIDTOWN)).to_have_attribute("aria-label", "Midtown Center, Manhattan: 1")
+    await expect(page.locator("#city-status")).to_contain_text("A window of the past")
+    await page.get_by_role("button", name="back to now").click()
+    await expect(zone(page, MIDTOWN)).to_have_attribute("aria-label", "Midtown Center, Manhattan: 90")
+
+
+async def test_a_zones_windows_lead_to_their_records(serve: Serve, browser: playwright.Browser) -> None:
+    page, *_ = await opened(serve, browser)
+    await zone(page, JFK).click()
+    bars = page.locator("#zone-bars a")
+    await expect(bars).to_have_count(2)
+    assert await bars.last.get_attribute("aria-label") == "2024-01-31 11:55 – 12:00: 7, open"
+    assert "from=2024-01-31T11%3A55%3A00Z" in (await bars.last.get_attribute("href") or "")
+
+
+async def test_trouble_is_told_for_as_long_as_it_lasts(serve: Serve, browser: playwright.Browser) -> None:
+    """A rebalance, and then a worker that is gone."""
+    page, directory, client = await opened(serve, browser)
+    status = page.locator("#city-status")
+    directory.standing = GroupStanding.REBALANCING
+    await expect(status).to_contain_text("Partitions are being handed over between workers.")
+    await expect(status).to_contain_text("What is shown is of 2024-01-31 12:00 UTC")
+    await expect(page.locator("#city.stale")).to_have_count(1)
+    directory.standing = GroupStanding.READY
+    await expect(status).to_contain_text("Live", timeout=TROUBLE_MS)
+    await expect(page.locator("#city.stale")).to_have_count(0)
+    await client.close()
+    await expect(status).to_contain_text("The worker cannot be reached")
+    await expect(page.locator("#cards.stale")).to_have_count(1)
+    await expect(page.locator("#city.stale")).to_have_count(1)
+
+
+async def test_the_page_and_its_scripts_write_figures_alike(serve: Serve, browser: playwright.Browser) -> None:
+    page, *_ = await opened(serve, browser)
+    values = [None, 0, 1, -1, 25, 35, 999, 1_234_567, -4_250, 59_999_999, 60_000_000, 3_599_000_000, -7_265_000_000]
+    names = ["rides", "tip_cents", "longest_us", "distance_hundredth_miles"]
+    asked = [(name, value) for name in names for value in values]
+    script = "async ([asked, names]) => { const of = await import('/static/figures.js');"
+    script += " return [asked.map((one) => of.figure(...one)), names.map(of.heading)]; }"
+    assert await page.evaluate(script, [asked, names]) == [
+        [figure(name, value) for name, value in asked],
+        [heading(name) for name in names],
+    ]
+
+
+async def test_nothing_is_asked_of_anybody_else(serve: Serve, browser: playwright.Browser) -> None:
+    directory = ready_directory([task(RIDES)])
+    client = await serve(directory)
+    page = await browser.new_page()
+    asked: list[str] = []
+    complaints: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.on("console", lambda message: complaints.append(message.text))
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    await page.goto(url_of(client))
+    await expect(page.locator("#city-status")).to_contain_text("Live")
+    assert complaints == []
+    assert {urlsplit(address).netloc for address in asked} == {urlsplit(url_of(client)).netloc}
