@@ -19,7 +19,7 @@ from app.rides.views import ZONE_DEMAND
 from tests.support.http import BY_BASE, NOON_US, PANE_US, Serve, url_of, zone_table
 from tests.support.material.stored.tables import cells_of, ready_directory, task_of
 
-HTTP_PAGE = Path(__file__).parents[2] / "docs/http.md"
+HTTP_PAGE = Path(__file__).parents[3] / "docs/http.md"
 COUNTED = "SELECT base, count(*) AS rows, [1] AS list FROM by_base GROUP BY ALL ORDER BY ALL"
 
 
