@@ -135,6 +135,20 @@ async def test_trouble_is_told_for_as_long_as_it_lasts(serve: Serve, browser: pl
     await expect(page.locator("#city.stale")).to_have_count(1)
 
 
+async def test_cards_are_dimmed_soon_where_a_worker_answers_some_requests_yet(
+    serve: Serve, browser: playwright.Browser
+) -> None:
+    """A worker that stops ends its streams first, and may draw a page once more."""
+    client = await serve(ready_directory([task(RIDES)]))
+    page = await browser.new_page()
+    await page.route("**/changes?*", lambda route: route.abort())
+    await page.goto(url_of(client))
+    await expect(page.locator("#city-status")).to_contain_text("The worker cannot be reached")
+    await expect(page.locator("#cards.stale")).to_have_count(0)
+    await page.route(url_of(client), lambda route: route.abort())
+    await expect(page.locator("#cards.stale")).to_have_count(1)
+
+
 async def test_the_page_and_its_scripts_write_figures_alike(serve: Serve, browser: playwright.Browser) -> None:
     page, *_ = await opened(serve, browser)
     values = [None, 0, 1, -1, 25, 35, 999, 1_234_567, -4_250, 59_999_999, 60_000_000, 3_599_000_000, -7_265_000_000]

@@ -52,7 +52,9 @@ export class Follower {
     this.on("problem", (told) => this.trouble(told.detail));
     this.source.onerror = async () => {
       if (this.source.readyState === EventSource.CLOSED) this.again = setTimeout(() => this.open(), AGAIN_MS);
-      this.trouble(await whyNot(this.address));
+      const heard = this.silence;
+      const why = await whyNot(this.address);
+      if (heard === this.silence) this.trouble(why); // not if the stream is taken up again already
     };
     this.listen();
   }

@@ -11,6 +11,8 @@ const MOST_ROWS = 1000;
 const REFRESH_MS = 15e3;
 const ZONES = ["pickup_zone", "dropoff_zone"];
 
+let refreshes = 0;
+
 class City {
   constructor(views, zones) {
     const ofZones = (count) => views.filter((view) => view.groups.length === count && view.groups.every(isZone));
@@ -100,7 +102,8 @@ class City {
     const until = this.shown === null ? "" : ` What is shown is of ${minute(this.shown.window.end)} UTC.`;
     const told = why === null ? standing(this.choice, this.shown.meta) : `${why}${until}`;
     const wasStale = byId("city").classList.contains("stale");
-    if (byId("city").classList.toggle("stale", why !== null) !== wasStale) refresh();
+    byId("city").classList.toggle("stale", why !== null);
+    if (why !== null || wasStale) refresh(); // at each word of trouble: a worker that stops answers some requests yet
     if (byId("city-status").textContent !== told) byId("city-status").textContent = told;
   }
 }
@@ -125,9 +128,11 @@ function heldBack({ held_back_by: by }) {
 }
 
 // Cards and tables are drawn by the worker: fetched anew, unless somebody is reading in them with the keyboard. Where
-// there is no answer they stay, dimmed; the city's status says why.
+// there is no answer they stay, dimmed; the city's status says why. What was asked for last counts.
 async function refresh() {
+  const asked = (refreshes += 1);
   const page = await firstPage();
+  if (asked !== refreshes) return;
   for (const id of ["cards", "tables"]) {
     byId(id).classList.toggle("stale", page === null);
     if (page && !byId(id).contains(document.activeElement)) byId(id).replaceWith(page.getElementById(id));
