@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from subprocess import Popen, TimeoutExpired
 
+import py4j
 from pyspark import SparkConf, SparkContext
 from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
@@ -32,6 +33,7 @@ JAVA_OPTIONS = f"{COMPILE_LARGE_METHODS} {BOUND_TEXTS}"
 END_WITHOUT_MEMORY = "-XX:+ExitOnOutOfMemoryError"
 """Else Spark goes on without what failed, or ends itself in one of several ways."""
 END_SECONDS = 10.0
+PY4J = Path(py4j.__file__).parent
 
 
 def spark_log(settings: Settings) -> Path:
@@ -60,7 +62,7 @@ def spark_session(
     it. The Java process ends with the block, so that nothing writes below `work_dir` any more, or with this process,
     however that ends: it listens to a pipe.
     """
-    logging.getLogger("py4j").setLevel(logging.CRITICAL)  # what it logs is raised, too
+    _silence_py4j()
     os.environ |= {
         "PYSPARK_PYTHON": sys.executable,
         "PYSPARK_DRIVER_PYTHON": sys.executable,
@@ -90,6 +92,16 @@ def spark_session(
     finally:
         _end(gateway.proc)
         SparkContext._gateway = SparkContext._jvm = None  # else a later session would ask the one that has ended
+
+
+def _silence_py4j() -> None:
+    """What it logs is raised, too, but where it lets go of Java's objects, which Java's end may cut short."""
+    logging.getLogger("py4j").setLevel(logging.CRITICAL)
+    logging.getLogger().addFilter(_is_not_py4js)  # where it logs of questions that are cut short
+
+
+def _is_not_py4js(record: logging.LogRecord) -> bool:
+    return Path(record.pathname).parent != PY4J
 
 
 def _unless_java_has_ended(request: object, address: object) -> None:

@@ -13,14 +13,29 @@ from app.base.settings import Settings
 from tests.support.machine.waiting import patient
 
 RUN = """
+import signal
 import sys
 import time
 from pathlib import Path
+from threading import Thread
 from app.base.services.jars import fetch
 from app.base.services.java import find_java
 from app.base.settings import Settings
 from spark_batch.errors import Inconclusive
+from spark_batch.java_end import java
 from spark_batch.session import spark_session
+
+
+def unread(port):
+    lines = [line.split() for name in ("tcp", "tcp6") for line in Path("/proc/net", name).read_text().splitlines()]
+    return any(line[1].endswith(f":{port:04X}") and not line[4].endswith(":00000000") for line in lines)
+
+
+def kill_once_asked(port):
+    while not unread(port):
+        time.sleep(0.01)
+    java().kill()  # it has read nothing of it: its end resets the connection
+
 
 folder = Path(sys.argv[1])
 jars = fetch("spark", Settings.load().cache_dir)
@@ -29,6 +44,11 @@ try:
         spark.range(9).mapInArrow(lambda rows: rows, "id long").collect()  # Java tells Python of what it has counted
         if sys.argv[2] == "memory":
             spark.range(1).selectExpr("size(sequence(1, 200000000 + id))").collect()
+        if sys.argv[2] == "a question":
+            port = spark.sparkContext._gateway.gateway_parameters.port
+            java().send_signal(signal.SIGSTOP)
+            Thread(target=kill_once_asked, args=(port,)).start()
+            spark.range(9).count()
         raise Inconclusive("a worker is gone")
 except Inconclusive as error:
     print(error)
@@ -42,6 +62,7 @@ time.sleep(1)  # what a thread prints when Java is gone, it has printed by then
     [
         ("memory", "Spark had too little memory in 512 MB: give it more with FLAGFALL_SPARK_MEMORY_MB"),
         ("a worker", "a worker is gone"),
+        ("a question", "Spark's Java process ended by signal 9"),
     ],
 )
 def test_a_run_that_breaks_off_says_why_and_nothing_else(tmp_path: Path, why: str, said: str) -> None:
