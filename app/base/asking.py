@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Any
 
@@ -36,12 +36,12 @@ class AnswererAway(Unanswered):
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What came, whatever its status. `retry_after` is the header's text."""
+    """What came, whatever its status; `headers` by their names in lower case."""
 
     where: str
     status: int
     content: bytes
-    retry_after: str = ""
+    headers: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def is_ok(self) -> bool:
@@ -97,7 +97,7 @@ def get(
             if time.monotonic() + wait_seconds > until:
                 raise
         else:
-            if (told := answer.retry_after).isdecimal():
+            if (told := answer.headers.get("retry-after", "")).isdecimal():
                 wait_seconds = max(SHORTEST_SECONDS, float(told))
             if answer.status not in again_at or time.monotonic() + wait_seconds > until:
                 return answer
@@ -147,7 +147,7 @@ def _ask(
             client.stream(method, url, **sent) as came,
         ):
             content = b"".join(bounded(came.iter_bytes(), most_bytes, WHOLE_TIMES * timeout_seconds))
-            return Answer(str(came.url), came.status_code, content, came.headers.get("Retry-After", ""))
+            return Answer(str(came.url), came.status_code, content, dict(came.headers))
     except httpx.TransportError as error:
         silent = str(error.request.url)
         if silent != str(httpx.URL(url, params=sent.get("params"))):

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.edge.formats.format import Document
+from app.edge.formats.format import Document, Told
 from app.edge.http.changes.events import SNAPSHOT, Events
 from app.edge.http.changes.moments import Moments
 from app.edge.http.changes.shown import shown
@@ -33,6 +33,10 @@ turns = st.tuples(st.none() | answers, st.sampled_from([READS, SLEEPS, COMES_BAC
 
 def rows_of(answer: Iterable[tuple[int, int]]) -> list[Document]:
     return [{"rank": nth, "group": {"zone": zone}, "rides": rides} for nth, (zone, rides) in enumerate(answer, 1)]
+
+
+def told_of(answer: Iterable[tuple[int, int]]) -> Told:
+    return Told(rows_of(answer), {}, table=None)
 
 
 class Client:
@@ -74,14 +78,14 @@ class Client:
 @given(drawn=st.lists(turns, max_size=12), past_bytes=st.sampled_from([0, 150, 10_000]))
 async def test_rows_kept_by_events_are_the_answer(drawn: Any, past_bytes: int) -> None:
     moments, answer = Moments(past_bytes), list[tuple[int, int]]()
-    await moments.show(shown(QUERY, rows_of(answer), {}))
+    await moments.show(shown(QUERY, told_of(answer)))
     client = Client(moments)
     for becomes, does in [*drawn, (answer, READS)]:
         if becomes is None:
             await moments.refuse(PROBLEM)
         else:
             answer = becomes
-            await moments.show(shown(QUERY, rows_of(answer), {}))
+            await moments.show(shown(QUERY, told_of(answer)))
         if does == COMES_BACK:
             client.come_back()
         if does != SLEEPS:

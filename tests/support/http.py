@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
@@ -118,3 +120,13 @@ def zone_table(*places: tuple[int, int | None], seed: int = 1) -> dict[RowKey, t
         RowKey(NOON_US + pane * PANE_US, (zone,)): cells_of(ZONE_DEMAND, seed + at)
         for at, (pane, zone) in enumerate(places)
     }
+
+
+def told_to(address: str, url: str) -> list[Any]:
+    """What each of the last lines gives that docs/http.md has for analysts at this address, asked of this worker."""
+    page = (Path(__file__).parents[2] / "docs/http.md").read_text("utf-8")
+    (code,) = (code for code in re.findall(r"```python\n(.+?)```", page, re.DOTALL) if address in code)
+    before, _, lines = code.replace("http://127.0.0.1:18081", url).rpartition("\n\n")
+    names: dict[str, Any] = {}
+    exec(before, names)
+    return [eval(line, names) for line in lines.splitlines()]

@@ -18,6 +18,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from app.codecs.arrays import Int64s
+from app.codecs.stored.arrow_columns import integer_column, text_column
 from app.codecs.stored.changelog import NULL_INTEGER, encode_rows
 from app.codecs.stored.marker import decode_marker, encode_marker
 from app.codecs.stored.row_keys import encode_keys
@@ -170,29 +171,6 @@ def _groups(view: View) -> list[tuple[str, bool]]:
 
 def _arrow_type(text: bool) -> pa.DataType:
     return pa.string() if text else pa.int64()
-
-
-def text_column(texts: npt.NDArray[Any]) -> pa.Array[Any]:
-    """Texts and nulls as a column."""
-    encoded = [None if text is None else str(text).encode() for text in texts]
-    lengths = np.fromiter((0 if text is None else len(text) for text in encoded), np.int32, len(encoded))
-    ends = np.concatenate([np.zeros(1, np.int32), np.cumsum(lengths, dtype=np.int32)])
-    known = np.fromiter((text is not None for text in encoded), np.bool_, len(encoded))
-    data = pa.py_buffer(b"".join(text for text in encoded if text is not None))
-    return pa.Array.from_buffers(pa.string(), len(encoded), [_validity(known), pa.py_buffer(ends.data), data])
-
-
-def _validity(known: npt.NDArray[np.bool_]) -> pa.Buffer:
-    return pa.py_buffer(np.packbits(known, bitorder="little").tobytes())
-
-
-def integer_column(numbers: Int64s, *, nullable: bool = False) -> pa.Array[Any]:
-    """The numbers without a copy; null where NULL_INTEGER stands, if they are `nullable`.
-
-    `pa.array` would import pandas: a second in which a worker does nothing.
-    """
-    validity = _validity(numbers != NULL_INTEGER) if nullable else None
-    return pa.Array.from_buffers(pa.int64(), len(numbers), [validity, pa.py_buffer(numbers.data)])
 
 
 def _numbers(table: pa.Table, name: str) -> Int64s:

@@ -4,23 +4,28 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
-from app.edge.formats.format import Document
+from app.edge.formats.format import Document, Told
 
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 
 
-def encode(rows: Iterable[Document], _meta: Document) -> bytes:
+def encode(told: Told) -> bytes:
     """A line of names and one for each row; nothing where there are no rows."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    for at, row in enumerate(map(flat, rows)):
+    for at, row in enumerate(map(flat, told.rows)):
         if at == 0:
             writer.writerow(row)
         writer.writerow(map(unharmed, row.values()))
     return text.getvalue().encode()
+
+
+def schema(_row: Document, _meta: Document) -> Document:
+    """Text, of which a schema says nothing."""
+    return {"type": "string"}
 
 
 def flat(row: Document) -> Document:

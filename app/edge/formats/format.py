@@ -6,18 +6,30 @@ from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 Document = dict[str, Any]
+MOST_DOCUMENTS, MOST_IN_COLUMNS = 10_000, 100_000
+
+
+class Told(NamedTuple):
+    """An answer that is to be written: its rows, which come one by one, and what they rest on. `table` makes an Arrow
+    table of the same rows, with `meta` in its schema."""
+
+    rows: Iterable[Document]
+    meta: Document
+    table: Callable[[], Any]
 
 
 class Format(NamedTuple):
     """How rows are written. `name` is its word: `format=` over HTTP, an option of `flagfall query`.
 
-    `encode` makes an answer of its rows, which it takes one by one, and its meta. `schema` describes the answer for the
-    API document by the schemas of a row and of meta; without it a format is not served over HTTP: it has no place for
-    meta, and an answer of a worker names its position.
+    `schema` describes the answer for the API document by the schemas of a row and of meta. `has_meta`: whether what is
+    written has a place for meta; else it is told in headers. `is_text`: whether it may be shown to people.
     """
 
     name: str
     media_type: str
     help: str
-    encode: Callable[[Iterable[Document], Document], bytes]
-    schema: Callable[[Document, Document], Document] | None = None
+    encode: Callable[[Told], bytes]
+    schema: Callable[[Document, Document], Document]
+    most_rows: int = MOST_DOCUMENTS
+    has_meta: bool = True
+    is_text: bool = True

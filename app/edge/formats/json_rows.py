@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 import orjson
 
-from app.edge.formats.format import Document
+from app.edge.formats.format import Document, Told
 
 
-def encode(rows: Iterable[Document], meta: Document) -> bytes:
+def encode(told: Told) -> bytes:
     """Row by row: the garbage collector stops every thread for 0.1 s to look through the documents of ten thousand."""
-    return b'{"data":[' + b",".join(map(orjson.dumps, rows)) + b'],"meta":' + orjson.dumps(meta) + b"}"
+    return b'{"data":[' + b",".join(map(orjson.dumps, told.rows)) + b'],"meta":' + orjson.dumps(told.meta) + b"}"
 
 
 def schema(row: Document, meta: Document) -> Document:

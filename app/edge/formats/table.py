@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from app.edge.formats import csv_rows, json_rows
-from app.edge.formats.format import Format
+from app.edge.formats import columns, csv_rows, json_rows, line_rows
+from app.edge.formats.format import MOST_IN_COLUMNS, Format
+
+ARROW, PARQUET = "application/vnd.apache.arrow.stream", "application/vnd.apache.parquet"
 
 FORMATS = (
     Format("json", "application/json", "JSON", json_rows.encode, json_rows.schema),
-    Format("csv", "text/csv", "comma-separated values", csv_rows.encode),
+    Format("ndjson", "application/x-ndjson", "a line of JSON for each row", line_rows.encode, line_rows.schema),
+    Format("csv", "text/csv", "comma-separated values", csv_rows.encode, csv_rows.schema, has_meta=False),
+    Format("arrow", ARROW, "an Arrow stream", columns.as_arrow, columns.schema, MOST_IN_COLUMNS, is_text=False),
+    Format("parquet", PARQUET, "a Parquet file", columns.as_parquet, columns.schema, MOST_IN_COLUMNS, is_text=False),
 )
-
-
-def served() -> tuple[Format, ...]:
-    """Those that a worker answers in."""
-    return tuple(one for one in FORMATS if one.schema is not None)

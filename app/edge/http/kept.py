@@ -4,6 +4,7 @@ record can change them."""
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 
 from aiohttp import hdrs, web
 from aiohttp.helpers import ETAG_ANY
@@ -14,10 +15,12 @@ CLOSED = "private, max-age=3600"
 DIGEST_BYTES = 12
 
 
-def kept_response(request: web.Request, body: bytes, media_type: str, *, is_closed: bool) -> web.Response:
-    """The answer, named by what it says; without a body (304) where the client has it."""
-    name = hashlib.blake2b(body, digest_size=DIGEST_BYTES).hexdigest()
-    headers = {hdrs.CACHE_CONTROL: CLOSED if is_closed else ASK_AGAIN, hdrs.VARY: hdrs.ACCEPT}
+def kept_response(
+    request: web.Request, body: bytes, media_type: str, *, is_closed: bool, headers: Mapping[str, str]
+) -> web.Response:
+    """The answer, named by what it and its headers say; without a body (304) where the client has it."""
+    name = hashlib.blake2b(body + repr(headers).encode(), digest_size=DIGEST_BYTES).hexdigest()
+    headers = {**headers, hdrs.CACHE_CONTROL: CLOSED if is_closed else ASK_AGAIN, hdrs.VARY: hdrs.ACCEPT}
     if any(known.value in (name, ETAG_ANY) for known in request.if_none_match or ()):
         response = web.Response(status=304, headers=headers)
     else:

@@ -9,6 +9,8 @@ import orjson
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from app.codecs.stored.arrow_columns import arrow_stream, with_meta
+
 JSON, ARROW = "json", "arrow"
 
 
@@ -34,11 +36,7 @@ def as_arrow(rows: pa.Table, meta: dict[str, Any]) -> bytes:
     """An IPC stream; `meta` as JSON in the metadata of its schema, where nobody would look for `cut`."""
     if meta["cut"]:
         raise Unwritable(f"it has more than {meta['rows']:,} rows, of which a stream would lack the others")
-    sink = pa.BufferOutputStream()
-    told = {"flagfall-meta": orjson.dumps(meta)}
-    with pa.ipc.new_stream(sink, rows.schema.with_metadata(told)) as stream:
-        stream.write_table(rows)
-    return sink.getvalue().to_pybytes()
+    return arrow_stream(with_meta(rows, meta))
 
 
 WRITTEN = {JSON: as_json, ARROW: as_arrow}

@@ -6,9 +6,6 @@ import asyncio
 import csv
 import io
 import json
-import re
-from pathlib import Path
-from typing import Any
 
 from click.testing import CliRunner, Result
 
@@ -16,10 +13,9 @@ from app.domain.rows import RowKey
 from app.edge.cli.tables.sql import command
 from app.edge.http.query.instants import to_iso
 from app.rides.views import ZONE_DEMAND
-from tests.support.http import BY_BASE, NOON_US, PANE_US, Serve, url_of, zone_table
+from tests.support.http import BY_BASE, NOON_US, PANE_US, Serve, told_to, url_of, zone_table
 from tests.support.material.stored.tables import cells_of, ready_directory, task_of
 
-HTTP_PAGE = Path(__file__).parents[3] / "docs/http.md"
 COUNTED = "SELECT base, count(*) AS rows, [1] AS list FROM by_base GROUP BY ALL ORDER BY ALL"
 
 
@@ -58,18 +54,9 @@ async def test_a_refusal_is_told_in_the_words_of_the_database(serve: Serve, unus
 
 async def test_the_lines_for_analysts_give_each_the_table_that_it_knows(serve: Serve) -> None:
     url = url_of(await serve(ready_directory([task_of(0, {ZONE_DEMAND: zone_table((0, 4), (1, 4), (0, 132))})])))
-    polars, pandas, duckdb = await asyncio.to_thread(told_to, url)
+    polars, pandas, duckdb = await asyncio.to_thread(told_to, "/v1/sql", url)
     assert sorted(polars["zone"]) == sorted(pandas["zone"]) == [4, 132]
     assert polars["rides"].sum() == pandas["rides"].sum() == duckdb.sum("rides").fetchall()[0][0]
-
-
-def told_to(url: str) -> list[Any]:
-    """What each of the page's last lines gives at this worker."""
-    (code,) = re.findall(r"```python\n(.+?)```", HTTP_PAGE.read_text("utf-8"), re.DOTALL)
-    before, _, lines = code.replace("http://127.0.0.1:18081", url).rpartition("\n\n")
-    names: dict[str, Any] = {}
-    exec(before, names)
-    return [eval(line, names) for line in lines.splitlines()]
 
 
 async def test_rows_beyond_those_that_are_told_are_not_left_out_in_silence(serve: Serve) -> None:

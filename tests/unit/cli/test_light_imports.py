@@ -50,10 +50,12 @@ def test_only_the_worker_loads_a_compiler(package: str) -> None:
 
 def test_answering_loads_no_pandas() -> None:
     """Arrow imports it, for half a second, as soon as it is handed a list or an array."""
-    answer = "record_batch(v, *state.ViewState(v).select()), table_of(v, state.ViewState(v).select(), 0, no_names())"
+    rows = "state.ViewState(v).select()"
+    answer = f"record_batch(v, *{rows}), page_table(RowsQuery(v), {rows}, 0, no_names(), [], None, {{}})"
     code = f"""import sys, app.edge.worker
 from app.codecs.stored.export import record_batch
-from app.edge.http.sql.tables import table_of
+from app.edge.http.query.rows_query import RowsQuery
+from app.edge.http.tabular.page_table import page_table
 from app.edge.http.zone_names import no_names
 from app.engine.core.rows import state
 from app.rides.views import VIEWS

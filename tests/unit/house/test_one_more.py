@@ -14,7 +14,7 @@ FILES = (
     "domain/test_proposed_losses.py",
     "domain/test_refused_records.py",
     "drive/faust_parts/test_source_table.py",
-    "http/test_http_formats.py",
+    "http/formats/test_added_format.py",
     "http/test_http_query.py",
     "rides/test_pace.py",
     "tasks/test_runner_batches.py",

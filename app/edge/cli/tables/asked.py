@@ -22,8 +22,8 @@ def address_of(worker_url: str | None) -> str:
     return worker_url or Settings.load().worker.local_url
 
 
-def document_of(url: str, ask: Callable[[], Answer]) -> dict[str, Any]:
-    """The document that it answers; QueryError with the problem's own words if there is none."""
+def answer_of(url: str, ask: Callable[[], Answer]) -> Answer:
+    """What it answers; QueryError with the problem's own words where it refuses."""
     from app.base.asking import Unanswered
 
     try:
@@ -31,11 +31,22 @@ def document_of(url: str, ask: Callable[[], Answer]) -> dict[str, Any]:
     except Unanswered as error:
         advice = "is a worker running? `flagfall worker` starts one, --worker names another"
         raise QueryError(f"{url} cannot be asked ({error}); {advice}") from error
+    if answer.is_ok:
+        return answer
+    problem = _document(url, answer)
+    again = "; it may succeed later" if problem.get("retryable") else ""
+    raise QueryError(f"{problem.get('title')} ({answer.status}{again})\n{problem.get('detail')}")
+
+
+def document_of(url: str, ask: Callable[[], Answer]) -> dict[str, Any]:
+    """The document that it answers; QueryError as `answer_of` raises it."""
+    return _document(url, answer_of(url, ask))
+
+
+def _document(url: str, answer: Answer) -> dict[str, Any]:
+    from app.base.asking import Unanswered
+
     try:
-        document = answer.document()
+        return answer.document()
     except Unanswered as error:
         raise QueryError(f"{url} answered {answer.status}, and no JSON: is it a flagfall worker?") from error
-    if not answer.is_ok:
-        again = "; it may succeed later" if document.get("retryable") else ""
-        raise QueryError(f"{document.get('title')} ({answer.status}{again})\n{document.get('detail')}")
-    return document

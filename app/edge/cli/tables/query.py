@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 import click
 
 from app.base.printable import printable
-from app.edge.cli.common import Command, echo_json
-from app.edge.cli.tables.asked import address_of, document_of
+from app.edge.cli.common import Command, echo_json, tell
+from app.edge.cli.tables.asked import address_of, answer_of, document_of
 from app.edge.cli.worker_url import worker_option
 from app.edge.formats.csv_rows import flat
+from app.edge.formats.format import Format
 from app.edge.formats.table import FORMATS
 
 if TYPE_CHECKING:
+    from app.base.asking import Answer
     from app.base.terminal import Terminal
 
+FORMAT = "format"
 TIMEOUT_SECONDS = 10.0
 
 
@@ -47,7 +52,7 @@ def _format_options(command: Command) -> Command:
 @click.option("--cursor", help="Go on where the answer before ended.")
 @click.option("--min-position", metavar="PLACE:OFFSET,…", help="Wait until this is covered: rides.yellow-0:51235.")
 @click.option("--newest", is_flag=True, help="Newest windows first.")
-@click.option("--partial", is_flag=True, help="Take an answer that lacks partitions, which it then names.")
+@click.option("--partial", "is_partial", is_flag=True, help="Take an answer that lacks partitions, which it names.")
 @worker_option
 @_format_options
 def command(
@@ -59,7 +64,7 @@ def command(
     measures: tuple[str, ...],
     from_: str | None,
     newest: bool,
-    partial: bool,
+    is_partial: bool,
     worker_url: str | None,
     **asked: Any,
 ) -> None:
@@ -70,6 +75,7 @@ def command(
     flagfall query zone_demand --last 15m --top 10 --by rides
     flagfall query zone_demand --window 1h --group-by none --measure tip_cents
     flagfall query vendor_trips --csv
+    flagfall query zone_demand --limit 100000 --parquet > rows.parquet
     """
     formats = [written for written in FORMATS if asked.pop(f"as_{written.name}")]
     if len(formats) > 1:
@@ -79,16 +85,20 @@ def command(
     told = {
         "from": from_,
         "order": "desc" if newest else None,
-        "partial": "allow" if partial else None,
+        "partial": "allow" if is_partial else None,
     } | asked
     parameters += [(name, str(value)) for name, value in told.items() if value is not None]
-    answer = _ask(address_of(worker_url), view, parameters)
-    if not formats:
-        _print_table(view, answer, measures)
-    elif formats[0].name == "json":
-        echo_json(answer)  # for eyes too: indented
+    written = formats[0] if formats else FORMATS[0]
+    if not written.is_text and sys.stdout.isatty():
+        raise click.UsageError(f"--{written.name} is no text: send it to a file, as > rows.{written.name}")
+    url = address_of(worker_url)
+    ask = partial(_ask, f"{url}/v1/views/{quote(view, safe='')}/rows", [*parameters, (FORMAT, written.name)])
+    if written is not FORMATS[0]:
+        _print_written(written, answer_of(url, ask))
+    elif formats:
+        echo_json(document_of(url, ask))  # for eyes too: indented
     else:
-        click.echo(formats[0].encode(_shown(answer["data"]), answer["meta"]), nl=False)
+        _print_table(view, document_of(url, ask), measures)
 
 
 def _pair(text: str) -> tuple[str, str]:
@@ -98,20 +108,19 @@ def _pair(text: str) -> tuple[str, str]:
     return name, value
 
 
-def _ask(url: str, view: str, parameters: Sequence[tuple[str, str]]) -> dict[str, Any]:
-    from urllib.parse import quote
-
+def _ask(address: str, parameters: Sequence[tuple[str, str]]) -> Answer:
     from app.base.asking import get
 
-    address = f"{url}/v1/views/{quote(view, safe='')}/rows"
-    return document_of(url, lambda: get(address, parameters, timeout_seconds=TIMEOUT_SECONDS))
+    return get(address, parameters, timeout_seconds=TIMEOUT_SECONDS)
 
 
-def _shown(rows: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    """Rows whose texts do not steer the terminal, if they are printed on one."""
-    for row in rows:
-        group = {name: printable(v) if isinstance(v, str) else v for name, v in row["group"].items()}
-        yield row | {"group": group} if sys.stdout.isatty() else row
+def _print_written(written: Format, answer: Answer) -> None:
+    """As the worker wrote it; on a terminal without what would steer it. What has no place in it is told beside it."""
+    click.echo(printable(answer.text, lines=True) if sys.stdout.isatty() else answer.content, nl=False)
+    if answer.headers.get("flagfall-partial") == "true":
+        tell("Some partitions are missing; without --csv they are named.")
+    if not written.has_meta and (cursor := answer.headers.get("flagfall-next-cursor")):
+        tell(f"There are more: --cursor {cursor}")
 
 
 def _seen(row: dict[str, Any], asked: Collection[str]) -> dict[str, Any]:

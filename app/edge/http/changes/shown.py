@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from app.edge.formats.format import Document
+from app.edge.formats.format import Document, Told
 from app.edge.http.query.rows_query import RowsQuery
 
 DIGEST_BYTES = 12
@@ -29,15 +29,15 @@ class ShownRows(NamedTuple):
         return sum(len(key) + len(row) for key, row in self.rows.items())
 
 
-def shown(query: RowsQuery, rows: Iterable[Document], meta: Document) -> ShownRows:
+def shown(query: RowsQuery, told: Told) -> ShownRows:
     """The rows of an answer. Where they share the window of `last`, which moves on, it stands beside them, once."""
     window, held = None, {}
-    for row in rows:
+    for row in told.rows:
         if query.last_us is not None:
             window = row.pop("window")
         held[orjson.dumps(_key(row))] = orjson.dumps(row)
     digest = hashlib.blake2b(b"".join(held.values()), digest_size=DIGEST_BYTES).hexdigest()
-    return ShownRows(held, digest, meta, window)
+    return ShownRows(held, digest, told.meta, window)
 
 
 def whole(now: ShownRows) -> bytes:

@@ -85,6 +85,5 @@ def _success(route: Route, view: View | None) -> ApiDocument:
 def _rows_content(view: View) -> Iterator[tuple[str, ApiDocument]]:
     """Each format that rows are answered in."""
     row, meta = ({"$ref": f"#/components/schemas/{name}"} for name in (f"Row_{view.name}", "RowsMeta"))
-    for written in table.served():
-        if written.schema is not None:
-            yield written.media_type, {"schema": written.schema(row, meta)}
+    for written in table.FORMATS:
+        yield written.media_type, {"schema": written.schema(row, meta)}

@@ -6,11 +6,12 @@ from app.domain.source import Kind
 from app.domain.view import Group, View
 from app.domain.windows.durations import to_duration
 from app.edge.formats import table
+from app.edge.formats.format import MOST_DOCUMENTS, MOST_IN_COLUMNS
 from app.edge.http.evidence.asked_row import DEFAULT_RECORDS, MAX_RECORDS
 from app.edge.http.query.arrangement import MAX_TOP, NO_GROUP, among_which, ranking_names, shown_names
 from app.edge.http.query.min_position import DEFAULT_WAIT_SECONDS, EXAMPLE
 from app.edge.http.query.parameters import FORMAT, MIN_POSITION, NOT_OF_CHANGES, WAIT
-from app.edge.http.query.read_query import MAX_LIMIT, integer_range
+from app.edge.http.query.read_query import integer_range
 from app.edge.http.query.rows_query import DEFAULT_LIMIT
 from app.edge.http.route import ApiDocument
 from app.edge.http.runs.run_handlers import DEFAULT_RUNS, MAX_RUNS
@@ -21,7 +22,7 @@ def of_view(view: View | None) -> list[ApiDocument]:
 
 
 def of_rows(view: View | None) -> list[ApiDocument]:
-    return [*_of_query(view), _format(), *_REACHING]
+    return [*_of_query(view, MOST_IN_COLUMNS), _format(), *_REACHING]
 
 
 def of_changes(view: View | None) -> list[ApiDocument]:
@@ -46,7 +47,7 @@ def of_export(view: View | None) -> list[ApiDocument]:
 
 
 def of_parts(view: View | None) -> list[ApiDocument]:
-    return [*_of_query(view), _WANTED]
+    return [*_of_query(view, MOST_IN_COLUMNS), _WANTED]
 
 
 def of_tasks(view: View | None) -> list[ApiDocument]:
@@ -80,10 +81,11 @@ def of_run(view: View | None) -> list[ApiDocument]:
     return [{"name": "run", "in": "path", "required": True, "schema": {"type": "string"}}]
 
 
-def _of_query(view: View | None) -> list[ApiDocument]:
+def _of_query(view: View | None, most_rows: int = MOST_DOCUMENTS) -> list[ApiDocument]:
     if view is None:
         return []
-    return [*(_group(view, group) for group in view.groups), *of_window(view), *_of_arrangement(view), *_COMMON]
+    groups = [_group(view, group) for group in view.groups]
+    return [*groups, *of_window(view), *_of_arrangement(view), _limit(most_rows), *_COMMON]
 
 
 def _group(view: View, group: Group) -> ApiDocument:
@@ -146,8 +148,14 @@ def _some_of(words: list[str]) -> ApiDocument:
     return {"type": "array", "items": {"type": "string", "enum": words}}
 
 
+def _limit(most_rows: int) -> ApiDocument:
+    schema = {"type": "integer", "minimum": 1, "maximum": most_rows, "default": DEFAULT_LIMIT}
+    in_columns = f", of which only columns (arrow, parquet) may have more than {MOST_DOCUMENTS:,}"
+    return _parameter("limit", schema, f"Rows of a page{in_columns if most_rows > MOST_DOCUMENTS else ''}.")
+
+
 def _format() -> ApiDocument:
-    names = [written.name for written in table.served()]
+    names = [written.name for written in table.FORMATS]
     told = f"How rows are written; without it `Accept` decides, and {names[0]} where all are alike."
     return _parameter(FORMAT, {"type": "string", "enum": names}, told)
 
@@ -176,11 +184,6 @@ _REACHING = [
     _parameter(WAIT, {"type": "string", "pattern": "^[1-5]s$", "default": f"{DEFAULT_WAIT_SECONDS}s"}, "For that."),
 ]
 _COMMON = [
-    _parameter(
-        "limit",
-        {"type": "integer", "minimum": 1, "maximum": MAX_LIMIT, "default": DEFAULT_LIMIT},
-        "Rows of a page.",
-    ),
     _CURSOR,
     _parameter(
         "order",

@@ -15,11 +15,9 @@ def asked_format(parameters: Parameters, accept: Sequence[str]) -> Format:
 
     `accept`: the header's lines. A problem that lists what there is where none fits.
     """
-    served = table.served()
+    by_name = {one.name: one for one in table.FORMATS}
     if FORMAT in parameters:
-        by_name = {one.name: one for one in served}
         return by_name[choice(parameters, FORMAT, tuple(by_name))]
-    by_name = {one.name: one for one in served}
     return by_name[liked({name: one.media_type for name, one in by_name.items()}, accept)]
 
 

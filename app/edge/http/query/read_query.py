@@ -15,6 +15,7 @@ from app.domain.source import Column, Kind
 from app.domain.view import Group, View
 from app.domain.windows.durations import DURATION_EXAMPLE, duration_us, to_duration
 from app.domain.windows.panes import Panes
+from app.edge.formats.format import MOST_DOCUMENTS
 from app.edge.http.problems import bad_parameter
 from app.edge.http.query import cursors
 from app.edge.http.query.arrangement import NO_GROUP, read_arrangement
@@ -32,8 +33,6 @@ from app.edge.http.query.parameters import (
 )
 from app.edge.http.query.rows_query import DEFAULT_LIMIT, NULL, RowsQuery
 
-MAX_LIMIT = 10_000
-
 
 def read_no_parameters(request: web.Request) -> None:
     """Refuse any parameter, where there is none to give."""
@@ -50,10 +49,15 @@ def check_parameter_names(view: View) -> None:
 
 
 def read_query(
-    view: View, parameters: Parameters, *, also: tuple[str, ...] = (), without: tuple[str, ...] = ()
+    view: View,
+    parameters: Parameters,
+    *,
+    also: tuple[str, ...] = (),
+    without: tuple[str, ...] = (),
+    most_rows: int = MOST_DOCUMENTS,
 ) -> RowsQuery:
     """The query that the parameters ask for; `also` names those that the caller reads himself, `without` those that it
-    has refused."""
+    has refused. `most_rows`: the highest limit."""
     of_windows = WINDOWED if view.window.ends else ()
     of_panes = FOLDED if view.window.panes else ()
     known = (*(g.name for g in view.groups), *of_windows, *of_panes, *ARRANGED, *COMMON, *also)
@@ -68,7 +72,7 @@ def read_query(
         until_us=_instant(view, parameters, "to"),
         window_us=_window(view, parameters),
         groups=_groups(view, parameters),
-        limit=whole_number(parameters, "limit", MAX_LIMIT) or DEFAULT_LIMIT,
+        limit=whole_number(parameters, "limit", most_rows) or DEFAULT_LIMIT,
         newest_first=choice(parameters, "order", ("asc", "desc")) == "desc",
         partial_allowed=is_partial_allowed(parameters),
         last_us=_last(view, parameters),

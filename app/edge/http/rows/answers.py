@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
 
 from app.domain.figures.contract import FigureValue
 from app.domain.fingerprint import as_hex
 from app.domain.records import Value
 from app.domain.rows import COUNT_AT, RowKey, last_of
 from app.domain.view import Group, View
-from app.edge.formats.format import Document
+from app.edge.formats.format import Document, Told
 from app.edge.http.context import Edge
 from app.edge.http.long_work import MANY_DOCUMENTS, MANY_ROWS
 from app.edge.http.owners import missing_facts
@@ -21,6 +23,8 @@ from app.edge.http.rows.fold_rows import concatenated, key_at, merged, page
 from app.edge.http.rows.gather import Gathered
 from app.edge.http.rows.ranked_rows import cursor_key, ranked
 from app.edge.http.rows.touching_rows import between, together
+from app.edge.http.tabular.page_table import page_table
+from app.edge.http.tabular.tables import window_ends
 from app.edge.http.zone_names import Names, name_columns, names_document
 from app.engine.core.rows.state import Rows, ViewState
 from app.rides.zones import ZONE_COLUMNS
@@ -30,8 +34,7 @@ HELD_BACK_SHOWN = 10
 LIVE, BATCH, MIXED = SOURCES = ("live", "batch", "mixed")
 """The tables; what a reconciliation has found right and kept; both."""
 Encoded = TypeVar("Encoded")
-Encode = Callable[[Iterable[Document], Document], Encoded]
-"""Makes something of rows, which come one by one, and of their meta."""
+Encode = Callable[[Told], Encoded]
 
 
 class Page(NamedTuple):
@@ -42,10 +45,16 @@ class Page(NamedTuple):
 
     def document(self, query: RowsQuery, at: int, gathered: Gathered, names: Names) -> dict[str, Any]:
         """One of the rows as users read it."""
-        left_us = None if gathered.past is None else gathered.past.left_below_us
         key, cells = key_at(self.rows, at), self.rows.cells[at].tolist()
-        told = row_document(query, key, cells, gathered.closed_to_us, names, left_us)
+        told = row_document(query, key, cells, gathered.closed_to_us, names, gathered.past_below_us)
         return told if self.ranks is None else {"rank": self.ranks[at], **told}
+
+    def table(self, query: RowsQuery, shown: int, gathered: Gathered, names: Names, meta: Document) -> Any:
+        """The first rows as an Arrow table."""
+        rows = self.rows.at(np.arange(shown))
+        sources = _sources(query, rows, gathered.past_below_us)
+        ranks = None if self.ranks is None else self.ranks[:shown]
+        return page_table(query, rows, gathered.closed_to_us, names, sources, ranks, meta)
 
     def key(self, query: RowsQuery, at: int) -> RowKey:
         """The key that a cursor behind one of the rows holds."""
@@ -76,9 +85,10 @@ def _page(
 ) -> Encoded:
     found = whole_page(query, gathered)
     shown = range(min(len(found.rows), query.limit))
-    told = (found.document(query, at, gathered, names) for at in shown)
     next_cursor = query.cursor_after(found.key(query, shown[-1])) if len(found.rows) > query.limit else None
-    return encode(told, meta | {"next_cursor": next_cursor})
+    meta |= {"next_cursor": next_cursor}
+    told = (found.document(query, at, gathered, names) for at in shown)
+    return encode(Told(told, meta, lambda: found.table(query, len(shown), gathered, names, meta)))
 
 
 def meta_document(edge: Edge, view: View, gathered: Gathered) -> dict[str, Any]:
@@ -131,6 +141,14 @@ def _source(query: RowsQuery, start_us: int | None, end_us: int | None, left_bel
     if start_us is None or end_us is None or left_below_us is None or start_us >= left_below_us:
         return LIVE
     return MIXED if query.is_folded and end_us > left_below_us else BATCH
+
+
+def _sources(query: RowsQuery, rows: Rows, left_below_us: int | None) -> list[str]:
+    """Of each row."""
+    if rows.windows is None or left_below_us is None:
+        return [LIVE] * len(rows)
+    spans = zip(rows.windows.tolist(), window_ends(query, rows.windows, rows.cells).tolist(), strict=True)
+    return [_source(query, start_us, end_us, left_below_us) for start_us, end_us in spans]
 
 
 def _shown(query: RowsQuery, cells: list[int]) -> dict[str, Any]:

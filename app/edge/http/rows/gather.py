@@ -53,6 +53,11 @@ class Gathered(AcrossTasks[TaskRows]):
         known = [part.expired_to_us for part in self.parts.values() if part.expired_to_us is not None]
         return max(known) if known else None
 
+    @property
+    def past_below_us(self) -> int | None:
+        """Rows of windows that begin before it are from the history; None if all are live."""
+        return None if self.past is None else self.past.left_below_us
+
     def left_below_us(self, view: View) -> int | None:
         """Windows that begin before it have left some task's table; None if none has, or rows of the view merge."""
         expired_to_us = self.expired_to_us

@@ -8,7 +8,7 @@ from functools import partial
 
 from aiohttp import hdrs, web
 
-from app.edge.formats.format import Format
+from app.edge.formats.format import MOST_IN_COLUMNS, Format, Told
 from app.edge.http.context import Edge, edge_of
 from app.edge.http.kept import kept_response
 from app.edge.http.problems import bad_parameter
@@ -16,7 +16,7 @@ from app.edge.http.query.answer_format import asked_format
 from app.edge.http.query.parameters import FORMAT, LIMIT, MIN_POSITION, PARTITION, STORED_FROM, WAIT
 from app.edge.http.query.read_query import read_no_parameters, read_partial, read_query
 from app.edge.http.query.rows_query import ALL_ROWS, RowsQuery, no_rows_query
-from app.edge.http.responses import json_response
+from app.edge.http.responses import json_response, meta_headers
 from app.edge.http.rows.answered import answered
 from app.edge.http.rows.answers import rows_answer
 from app.edge.http.rows.gather import gather
@@ -49,15 +49,21 @@ async def show_rows(request: web.Request) -> web.Response:
     query, written = read_rows_request(request)
     edge.require_ready(query.view)
     found = await answered(edge, query)
-    body = await rows_answer(edge, found, written.encode)
-    return kept_response(request, body, written.media_type, is_closed=found.is_closed)
+    body, headers = await rows_answer(edge, found, partial(_written, written))
+    return kept_response(request, body, written.media_type, is_closed=found.is_closed, headers=headers)
+
+
+def _written(written: Format, told: Told) -> tuple[bytes, dict[str, str]]:
+    """The answer, and headers with what it has no place for."""
+    return written.encode(told), {} if written.has_meta else meta_headers(told.meta)
 
 
 def read_rows_request(request: web.Request) -> tuple[RowsQuery, Format]:
     """What rows are asked for, and how they are to be written; a problem if it cannot be."""
     view = edge_of(request).view(request.match_info["view"])
-    query = read_query(view, request.query, also=(FORMAT, MIN_POSITION, WAIT))
-    return query, asked_format(request.query, request.headers.getall(hdrs.ACCEPT, []))
+    written = asked_format(request.query, request.headers.getall(hdrs.ACCEPT, []))
+    also = FORMAT, MIN_POSITION, WAIT
+    return read_query(view, request.query, also=also, most_rows=written.most_rows), written
 
 
 async def give_parts(request: web.Request) -> web.StreamResponse:
@@ -66,7 +72,8 @@ async def give_parts(request: web.Request) -> web.StreamResponse:
     What takes long begins with the answer's head, by which the asking worker knows that this one lives.
     """
     edge = edge_of(request)
-    query = read_query(edge.view(request.match_info["view"]), request.query, also=(PARTITION, STORED_FROM))
+    view, also = edge.view(request.match_info["view"]), (PARTITION, STORED_FROM)
+    query = read_query(view, request.query, also=also, most_rows=MOST_IN_COLUMNS)
     if LIMIT not in request.query:  # another worker is not told of limits that no table reaches
         query = replace(query, limit=ALL_ROWS)
     if (stored_from := request.query.get(STORED_FROM)) is not None:

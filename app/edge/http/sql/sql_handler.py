@@ -8,6 +8,7 @@ from aiohttp import hdrs, web
 from aiohttp.http_exceptions import ContentEncodingError
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from app.codecs.stored.arrow_columns import arrow_stream
 from app.edge.http.context import Edge, edge_of
 from app.edge.http.problems import Problem, bad_parameter
 from app.edge.http.query.answer_format import liked
@@ -15,7 +16,7 @@ from app.edge.http.query.instants import INSTANT_EXAMPLE, to_us
 from app.edge.http.query.read_query import read_no_parameters
 from app.edge.http.rows.answers import meta_document, whole_page
 from app.edge.http.sql.gather_tables import Range, TableRows, gather_tables
-from app.edge.http.sql.tables import ZONES, as_stream, table_of, zones_table
+from app.edge.http.tabular.tables import ZONES, table_of, zones_table
 from app.edge.http.zone_names import Names, names_document
 from app.edge.sql.process import Statement, StatementAsked, StatementRefused, statement
 
@@ -68,7 +69,7 @@ async def _answered(edge: Edge, process: Statement, range_us: Range) -> bytes:
     meta = {"as_of": _lowest([told["as_of"] for told in positions.values()]), "views": positions}
     if are_named:
         meta["zones"] = names_document(edge.names)
-        await process.give(ZONES, as_stream(zones_table(edge.names)))
+        await process.give(ZONES, arrow_stream(zones_table(edge.names)))
     for one in gathered:
         await process.give(one.query.view.name, await edge.long_work.run(True, _stream, one, edge.names))
     return await process.answer(meta)
@@ -82,7 +83,7 @@ def _lowest(instants: list[str | None]) -> str | None:
 
 def _stream(one: TableRows, names: Names) -> bytes:
     rows = whole_page(one.query, one.gathered).rows
-    return as_stream(table_of(one.query.view, rows, one.gathered.closed_to_us, names))
+    return arrow_stream(table_of(one.query, rows, one.gathered.closed_to_us, names))
 
 
 async def _read(request: web.Request) -> StatementBody:

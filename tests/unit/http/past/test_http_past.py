@@ -20,7 +20,7 @@ from app.domain.oracle.view_fold import by_window
 from app.domain.records import as_integer
 from app.domain.rows import COUNT_AT, FINGERPRINT_AT, RowKey
 from app.domain.view import View
-from app.edge.formats.format import Document
+from app.edge.formats.format import Document, Told
 from app.edge.http.context import Edge, ServedGroup
 from app.edge.http.problems import Problem
 from app.edge.http.query.instants import to_iso
@@ -48,9 +48,7 @@ PLACES = st.lists(st.tuples(st.integers(0, STARTS - 1), st.none() | st.integers(
 
 @given(
     name=st.sampled_from(sorted(VIEWS)),
-    places=st.tuples(
-        *[st.lists(st.tuples(st.integers(0, STARTS - 1), st.none() | st.integers(1, 3)), max_size=15)] * 2
-    ),
+    places=st.tuples(PLACES, PLACES),
     expired=st.tuples(st.integers(-1, STARTS), st.none() | st.integers(-1, STARTS)),
     bounds=st.tuples(st.integers(-1, STARTS), st.none() | st.integers(0, STARTS + 1)),
     folded=st.integers(1, 3),
@@ -205,7 +203,13 @@ async def _all_pages(edge: Edge, query: RowsQuery) -> AsyncIterator[Document]:
 
 
 async def _page(edge: Edge, query: RowsQuery) -> tuple[list[Document], Document]:
-    return await rows_answer(edge, await answered(edge, query), lambda rows, meta: (list(rows), meta))
+    return await rows_answer(edge, await answered(edge, query), _read)
+
+
+def _read(told: Told) -> tuple[list[Document], Document]:
+    rows = list(told.rows)
+    assert told.table()["source"].to_pylist() == [row["source"] for row in rows]
+    return rows, told.meta
 
 
 def _table(view: View, places: Places, seed: int) -> TableRows:
@@ -231,7 +235,6 @@ def _groups(view: View, number: int | None) -> tuple[int | str | None, ...]:
 
 
 def _near(view: View, nth: int) -> int:
-    """The nth start, those before and behind the first and last ones too."""
     first_us, second_us, *_ = _starts(view)
     return first_us + nth * (second_us - first_us)
 

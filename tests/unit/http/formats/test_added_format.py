@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import orjson
@@ -12,8 +12,7 @@ from multidict import MultiDict
 from openapi_spec_validator import validate
 
 from app.edge.formats import table
-from app.edge.formats.csv_rows import encode as encode_csv
-from app.edge.formats.format import Document, Format
+from app.edge.formats.format import Document, Format, Told
 from app.edge.http.query.read_query import read_query
 from app.rides.views import ZONE_DEMAND
 from tests.support.http import Client, Serve, server_of, zone_table
@@ -22,8 +21,8 @@ from tests.support.material.stored.tables import ready_directory, task_of
 ROWS = "/v1/views/zone_demand/rows"
 
 
-def lines_of(rows: Iterable[Document], meta: Document) -> bytes:
-    return b"\n".join(map(orjson.dumps, [*rows, {"meta": meta}]))
+def lines_of(told: Told) -> bytes:
+    return b"\n".join(map(orjson.dumps, [*told.rows, {"meta": told.meta}]))
 
 
 def a_line_each(row: Document, meta: Document) -> Document:
@@ -33,13 +32,13 @@ def a_line_each(row: Document, meta: Document) -> Document:
 LINES = Format("lines", "application/x-lines", "a line each", lines_of, a_line_each)
 """A format that somebody adds tomorrow."""
 
-JSON, CSV = (next(one for one in table.FORMATS if one.name == name) for name in ("json", "csv"))
-"""Those that were there before: others may have come since, and change nothing here."""
+JSON = next(one for one in table.FORMATS if one.name == "json")
+"""What was there before: others may have come since, and change nothing here."""
 
 
 @pytest.fixture
 async def client(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Client]:
-    monkeypatch.setattr(table, "FORMATS", (JSON, CSV, LINES))
+    monkeypatch.setattr(table, "FORMATS", (JSON, LINES))
     serve: Serve
     async with server_of(tmp_path, (ZONE_DEMAND,)) as serve:
         yield await serve(ready_directory([task_of(0, {ZONE_DEMAND: zone_table((0, 132), (1, 7))})]))
@@ -106,24 +105,3 @@ async def test_workers_ask_each_other_in_their_own_form_only(client: Client) -> 
     answer = await client.get("/v1/internal/views/zone_demand/parts", params={"partition": "0", "format": "lines"})
     assert (answer.status, (await answer.json())["parameter"]) == (400, "format")
     assert "format" not in dict(read_query(ZONE_DEMAND, MultiDict()).parameters())
-
-
-def test_a_format_without_a_place_for_the_position_is_not_served() -> None:
-    assert [one.schema is None for one in (JSON, CSV)] == [False, True]
-    assert JSON in table.served()
-    assert CSV not in table.served()
-
-
-def test_comma_separated_rows_are_no_formulas() -> None:
-    row = {
-        "window": None,
-        "group": {"base": "=1+1", "zone": 132},
-        "measures": {"rides": -3, "histogram": [1, 2]},
-        "state": "open",
-        "fingerprint": "00",
-    }
-    assert encode_csv([row], {}).decode().splitlines() == [
-        "base,zone,rides,histogram,state,fingerprint",
-        "'=1+1,132,-3,1 2,open,00",
-    ]
-    assert encode_csv([], {}) == b""

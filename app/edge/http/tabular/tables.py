@@ -1,4 +1,4 @@
-"""Rows of a view as the table that statements read: instants as timestamps, measures null where there was no value."""
+"""Rows as a table of columns: instants as timestamps, measures null where there was no value."""
 
 from __future__ import annotations
 
@@ -10,12 +10,14 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from app.codecs.arrays import Int64s
+from app.codecs.stored.arrow_columns import boolean_column, fingerprint_column, integer_column, text_column
 from app.codecs.stored.changelog import NULL_INTEGER, value_of
-from app.codecs.stored.export import integer_column, text_column
 from app.domain.measures.contract import Shown
 from app.domain.rows import COUNT_AT, FINGERPRINT_AT
 from app.domain.source import Kind
 from app.domain.view import View
+from app.edge.http.query.arrangement import shown_names
+from app.edge.http.query.rows_query import RowsQuery
 from app.edge.http.zone_names import Names, name_columns
 from app.engine.core.rows.state import Rows
 from app.rides.zones import ZONE_COLUMNS
@@ -25,24 +27,24 @@ ZONES = "zones"
 INSTANT = pa.timestamp("us", "UTC")
 
 
-def table_of(view: View, rows: Rows, closed_to_us: int, names: Names) -> pa.Table:
-    """Window and whether it is closed, groups, measures, count and fingerprint, a row each."""
-    columns: dict[str, Any] = {}
+def table_of(query: RowsQuery, rows: Rows, closed_to_us: int, names: Names) -> pa.Table:
+    """Window and whether it is closed, groups that are kept, measures that are asked for, count and fingerprint of each
+    row."""
+    view, columns = query.view, dict[str, Any]()
     if rows.windows is not None:
-        ends = _ends(view, rows.windows, rows.cells)
+        ends = window_ends(query, rows.windows, rows.cells)
         columns["window_start"] = integer_column(rows.windows).cast(INSTANT)
         columns["window_end"] = integer_column(ends).cast(INSTANT)
-        columns["is_closed"] = _booleans(ends <= closed_to_us)
-    for group, held in zip(view.groups, rows.groups, strict=True):
+        columns["is_closed"] = boolean_column(ends <= closed_to_us)
+    for group, held in zip(query.arrangement.groups_of(view), rows.groups, strict=True):
         is_text = view.source.by_name[group.column].kind is Kind.TEXT
         columns[group.name] = text_column(held) if is_text else integer_column(held, nullable=True)
         if group.column in ZONE_COLUMNS:
             columns |= _names(names, group.name, held)
-    for shown in view.shown:
-        columns[shown.name] = _measure(view, shown, rows.cells)
+    wanted = query.arrangement.shown or shown_names(view)
+    columns |= {one.name: _measure(view, one, rows.cells) for one in view.shown if one.name in wanted}
     columns["count"] = integer_column(np.ascontiguousarray(rows.cells[:, COUNT_AT]))
-    fingerprints = np.ascontiguousarray(rows.cells[:, FINGERPRINT_AT]).view(np.uint64)
-    columns["fingerprint"] = pa.Array.from_buffers(pa.uint64(), len(rows), [None, pa.py_buffer(fingerprints.data)])
+    columns["fingerprint"] = fingerprint_column(np.ascontiguousarray(rows.cells[:, FINGERPRINT_AT]))
     return pa.table(columns)
 
 
@@ -54,22 +56,11 @@ def zones_table(names: Names) -> pa.Table:
     return pa.table({"zone": integer_column(np.array(number, np.int64)), **texts})
 
 
-def as_stream(table: pa.Table) -> bytes:
-    """As an Arrow stream."""
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, table.schema) as stream:
-        stream.write_table(table)
-    return sink.getvalue().to_pybytes()
-
-
-def _booleans(held: npt.NDArray[np.bool_]) -> Any:
-    """A column of bits, without the import of pandas that an array would cost."""
-    bits = np.packbits(held, bitorder="little")
-    return pa.Array.from_buffers(pa.bool_(), len(held), [None, pa.py_buffer(bits.data)])
-
-
-def _ends(view: View, starts: Int64s, cells: Int64s) -> Int64s:
+def window_ends(query: RowsQuery, starts: Int64s, cells: Int64s) -> Int64s:
     """When each row's window ends; those of one start and last record are asked for once."""
+    if query.window_us is not None:
+        return starts + query.window_us
+    view = query.view
     lasts = cells[:, view.last_at] if view.window.merges else np.zeros(len(starts), np.int64)
     spans, at = np.unique(np.stack([starts, lasts]), axis=1, return_inverse=True)
     ends: Int64s = np.array([view.window.window_end(*span) for span in spans.T.tolist()], np.int64)
