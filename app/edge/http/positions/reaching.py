@@ -14,7 +14,7 @@ from app.edge.http.entry.admission import ADMISSION
 from app.edge.http.positions.standing import POSITIONS, PositionWatch
 from app.edge.http.problems import Problem, bad_parameter
 from app.edge.http.query.min_position import MinPosition, read_min_position
-from app.edge.http.query.parameters import MIN_POSITION
+from app.edge.http.query.parameters import MIN_POSITION, WAIT
 from app.edge.http.route import WAITS
 from app.edge.http.rows.view_handlers import read_rows_request
 
@@ -24,6 +24,8 @@ LOOK_SECONDS = 0.05
 async def position_reached(request: web.Request) -> None:
     """Returns at once if no position is asked for, else when it is covered; the `not-reached` problem if it is not in
     time."""
+    if MIN_POSITION not in request.query and WAIT not in request.query:
+        return
     edge, (query, _) = edge_of(request), read_rows_request(request)
     view, wanted = query.view, read_min_position(query.view, request.query)
     if wanted is None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 
 from app.domain.event_time import NO_WATERMARK
 from app.domain.source import FIRST_INSTANT_US, LAST_INSTANT_US
@@ -31,6 +32,7 @@ def to_us(text: str) -> int:
         raise ValueError(str(error)) from error
 
 
+@lru_cache(maxsize=4096)  # answer after answer names the same ones
 def to_iso(instant_us: int) -> str:
     """ISO 8601 in UTC, with a Z."""
     return (EPOCH + instant_us * _MICROSECOND).isoformat().removesuffix("+00:00") + "Z"

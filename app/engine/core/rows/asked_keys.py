@@ -17,7 +17,9 @@ MOST_KEYS = 4096
 def window_starts(view: View, from_us: int, until_us: int) -> Int64s | None:
     """Starts of the stored windows that begin in `[from_us, until_us)`; None if they are many, or anywhere."""
     starts = view.window.starts(from_us, until_us, MOST_KEYS)
-    return None if starts is None else np.fromiter(starts, np.int64, len(starts))
+    if isinstance(starts, range):
+        return np.arange(starts.start, starts.stop, starts.step, dtype=np.int64)
+    return None if starts is None else np.array(starts, np.int64)
 
 
 def keys_of(columns: Sequence[Int64s]) -> Int64s | None:
@@ -29,5 +31,5 @@ def keys_of(columns: Sequence[Int64s]) -> Int64s | None:
     keys, each = np.empty((count, len(columns)), np.int64), count
     for at, column in enumerate(columns):  # the last varies fastest
         each //= len(column) or 1
-        keys[:, at] = np.resize(np.repeat(column, each), count)
+        keys[:, at] = column if len(column) in (1, count) else np.resize(np.repeat(column, each), count)
     return keys
