@@ -70,7 +70,7 @@ def _worker(settings: Settings, owner_fd: int) -> dict[str, Any]:
     await_ready([worker])
     began, before, covered = time.monotonic(), _cpu(process), 0
     while covered < end:
-        position = where_tasks_stand(worker.url, RIDES.name)["position"]
+        position = where_tasks_stand(worker.door, RIDES.name)["position"]
         covered = sum(position.get(str(place), 0) for place in places)
         time.sleep(POLL_SECONDS)
     seconds, cpu = time.monotonic() - began, _cpu(process) - before

@@ -27,6 +27,7 @@ from app.base.services.jars import fetch
 from app.base.services.java import find_java
 from app.base.services.local import supervised
 from app.base.settings import Settings
+from app.base.worker_door import WorkerDoor
 from app.codecs.avro.record_schema import record_schema
 from app.codecs.avro.schema import HEADER_BYTES
 from app.definitions.registered import register_schemas
@@ -61,7 +62,7 @@ def main(rides: int, more: int, report: Path) -> None:
         history = settings.data_dir / "history"
         try:
             await_ready([worker])
-            _send(settings, worker.url, 0, rides)
+            _send(settings, worker.door, 0, rides)
             figures = {
                 "rides": rides,
                 "more": more,
@@ -70,7 +71,7 @@ def main(rides: int, more: int, report: Path) -> None:
                 "first_night": _night(settings, worker.url, history),
                 "bytes_per_ride": {layer: _bytes(history, layer) // rides for layer in ("bronze", "silver", "gold")},
             }
-            _send(settings, worker.url, rides, rides + more)
+            _send(settings, worker.door, rides, rides + more)
             figures["next_night"] = _night(settings, worker.url, history)
         finally:
             stop_workers(settings)
@@ -79,11 +80,11 @@ def main(rides: int, more: int, report: Path) -> None:
     print(json.dumps(figures, indent=2))
 
 
-def _send(settings: Settings, url: str, first: int, until: int) -> None:
+def _send(settings: Settings, worker: WorkerDoor, first: int, until: int) -> None:
     """Rides by number, sent and counted."""
     send(settings, generated(Generator(SEED), first, until - first), until - first, None)
     ends = Cluster(settings.kafka).log_ends(_places(settings), committed=True)
-    while not _covers(where_tasks_stand(url, RIDES.name)["position"], ends):
+    while not _covers(where_tasks_stand(worker, RIDES.name)["position"], ends):
         time.sleep(POLL_SECONDS)
 
 

@@ -16,6 +16,7 @@ from app.base.services import processes
 from app.base.services.local import supervised
 from app.base.services.processes import Daemon
 from app.base.settings import Settings
+from app.base.worker_door import door_of
 from app.definitions.registered import register_schemas
 from app.edge.cli.demo.place import own_place
 from app.edge.local.ask import Worker
@@ -51,7 +52,7 @@ def worker(settings: Settings, cores: Cores, owner_fd: int) -> Iterator[tuple[Wo
     """One worker on the last core, ready; it writes its commits down."""
     os.environ[COMMITS] = str(commits_of(settings))
     log, pid_file = settings.data_dir / "logs" / "worker.log", settings.data_dir / "worker.pid.json"
-    served = Worker(settings.worker.local_host, settings.worker.http_port, log, pid_file)
+    served = Worker(door_of(settings), log, pid_file)
     with cores.starting():
         process = processes.start(Daemon("worker", BENCHED, log, pid_file, {}), STOP_SECONDS, owner_fd)
     try:

@@ -48,7 +48,7 @@ Stored = TypeVar("Stored")
 def copy_exports(run: Reconciliation, group: TaskGroup, views: Sequence[View]) -> dict[str, list[Export]]:
     """Each view's rows, task by task, as the workers export them."""
     partitions, folder = range(run.partition_count(group.sources[0].topics[0].name)), run.work / "live"
-    return {view.name: fetch_exports(run.worker_url, group, view, partitions, folder / view.name) for view in views}
+    return {view.name: fetch_exports(run.worker, group, view, partitions, folder / view.name) for view in views}
 
 
 def copy_changelog(run: Reconciliation, group: TaskGroup, source: Source, cuts: Sequence[TaskCut]) -> DataFrame:

@@ -22,6 +22,7 @@ from app.base.files.verdicts import LastVerdicts, Verdict
 from app.base.kafka.committed import LogRefused, LogSilent
 from app.base.kafka.topic_admin import topic_states
 from app.base.settings import Settings
+from app.base.worker_door import WorkerDoor
 from app.domain.catalogue import TaskGroup
 from app.domain.marker import MOST_SCHEMAS
 from app.domain.naming.evidence import Translator
@@ -50,7 +51,7 @@ def reconcile(
     session: AbstractContextManager[SparkSession],
     groups: Sequence[TaskGroup],
     *,
-    worker_url: str,
+    worker: WorkerDoor,
     output: Path,
     work: Path,
     progress: Progressing = lambda words: nullcontext(),
@@ -77,7 +78,7 @@ def reconcile(
         _require_cluster(settings)
         with session as spark, history_of(spark, settings.history_dir, settings.app_id) as history:
             run = Reconciliation(
-                settings, spark, worker_url, work, report, progress, translator, with_completeness, history
+                settings, spark, worker, work, report, progress, translator, with_completeness, history
             )
             finals = FinalsTopics(run, views)
             for group in groups:

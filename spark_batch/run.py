@@ -14,6 +14,7 @@ from app.base.kafka.clients import librdkafka_options
 from app.base.kafka.cluster import Cluster
 from app.base.kafka.committed import await_decided
 from app.base.settings import Settings
+from app.base.worker_door import WorkerDoor
 from app.domain.naming.evidence import Translator
 from app.domain.records import TopicPartition
 from spark_batch.findings.report import Report
@@ -34,7 +35,7 @@ class Reconciliation:
 
     settings: Settings
     spark: SparkSession
-    worker_url: str
+    worker: WorkerDoor
     work: Path
     report: Report
     progress: Progressing = field(default=lambda words: nullcontext())

@@ -7,6 +7,7 @@ registry brings its own requests; its answers are bounded here too (`app.base.re
 from __future__ import annotations
 
 import json
+import ssl
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -109,9 +110,9 @@ def put(url: str, document: Mapping[str, Any], *, timeout_seconds: float) -> Ans
     return _ask("PUT", url, timeout_seconds, MOST_BYTES, json=document)
 
 
-def post(url: str, document: Mapping[str, Any], *, timeout_seconds: float) -> Answer:
+def post(url: str, document: Mapping[str, Any], *, timeout_seconds: float, **options: Any) -> Answer:
     """What is answered to a JSON document that asks. Raises Unanswered."""
-    return _ask("POST", url, timeout_seconds, MOST_BYTES, json=document)
+    return _ask("POST", url, timeout_seconds, MOST_BYTES, json=document, **options)
 
 
 def bounded(
@@ -135,15 +136,29 @@ def _ask(
     most_bytes: int,
     *,
     login: tuple[str, str] | None = None,
+    token: str = "",
+    trusted: ssl.SSLContext | None = None,
     is_proxied: bool = False,
     **sent: Any,
 ) -> Answer:
-    """One answer, behind redirects. The environment's proxies and certificates count only where `is_proxied`."""
+    """One answer, behind redirects, where `token` is shown too: workers send on to one another. `trusted`: whose
+    certificates count. The environment's proxies and certificates do only where `is_proxied`."""
     import httpx
+
+    def show(request: httpx.Request) -> None:
+        if token and request.url.scheme == httpx.URL(url).scheme:
+            request.headers["Authorization"] = f"Bearer {token}"
 
     try:
         with (
-            httpx.Client(timeout=timeout_seconds, trust_env=is_proxied, follow_redirects=True, auth=login) as client,
+            httpx.Client(
+                timeout=timeout_seconds,
+                trust_env=is_proxied,
+                follow_redirects=True,
+                auth=login,
+                verify=trusted or True,
+                event_hooks={"request": [show]},
+            ) as client,
             client.stream(method, url, **sent) as came,
         ):
             content = b"".join(bounded(came.iter_bytes(), most_bytes, WHOLE_TIMES * timeout_seconds))

@@ -40,4 +40,4 @@ class SchemaRefused(FlagfallError):
 
 
 class CertificateUnusable(FlagfallError):
-    """A file that a TLS setting names is not there, or holds no certificate or key. Correct FLAGFALL_KAFKA_SSL_…."""
+    """A file that a TLS setting names is not there, or holds no certificate or key. The message names its setting."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from app.base.asking import Unanswered, get
+from app.base.asking import Unanswered
+from app.base.worker_door import WorkerDoor
 
 TIMEOUT_SECONDS = 60.0
 PATIENCE_SECONDS = 60.0
@@ -15,7 +16,7 @@ MOST_BYTES = 16 << 30
 
 
 def exported(
-    worker_url: str,
+    worker: WorkerDoor,
     view: str,
     partition: int,
     *,
@@ -23,9 +24,9 @@ def exported(
     sleep: Callable[[float], object] = time.sleep,
 ) -> bytes:
     """The export's bytes; waits its turn, and until a task that changes hands has an owner. Raises Unanswered."""
-    where = f"{worker_url.rstrip('/')}/v1/views/{view}/export"
-    answer = get(
-        where,
+    path = f"/v1/views/{view}/export"
+    answer = worker.get(
+        path,
         {"partition": partition},
         timeout_seconds=TIMEOUT_SECONDS,
         patience_seconds=PATIENCE_SECONDS,
@@ -34,5 +35,7 @@ def exported(
         sleep=sleep,
     )
     if not answer.is_ok:
-        raise Unanswered(f"{where}?partition={partition} answered {answer.problem}; again when the workers are ready")
+        raise Unanswered(
+            f"{worker.url}{path}?partition={partition} answered {answer.problem}; again when the workers are ready"
+        )
     return answer.content

@@ -77,9 +77,13 @@ class WorkerSettings(SettingsGroup):
     """One Faust worker: its HTTP address and how it fetches."""
 
     http_host: str = LOOPBACK
-    """Address to listen on. Loopback, as the queries ask for no password."""
+    """Address to listen on. Beyond loopback it asks for keys and speaks TLS (docs/access.md)."""
     http_port: Port = 18081
     """A second worker on the same machine needs another one."""
+    http_tls_cert_file: FileOrNone = None
+    """PEM file of its certificate and those above it; with ``http_tls_key_file`` it speaks TLS, and nothing else."""
+    http_tls_key_file: FileOrNone = None
+    """PEM file of the certificate's private key."""
     advertised_url: str = Field(default="", pattern=r"^(https?://[^/?#\s]+(/[^?#\s]*)?)?$")
     """Where workers and callers elsewhere reach this one, as ``http://worker-1:18081``. Default: where it listens."""
     session_timeout_seconds: WaitSeconds = 10.0
@@ -113,7 +117,12 @@ class WorkerSettings(SettingsGroup):
     @property
     def url(self) -> str:
         """What others are told: in redirects, and by the group's leader as the owner of this worker's tasks."""
-        return (self.advertised_url or f"http://{in_url(self.http_host)}:{self.http_port}").rstrip("/")
+        return (self.advertised_url or f"{self.scheme}://{in_url(self.http_host)}:{self.http_port}").rstrip("/")
+
+    @property
+    def scheme(self) -> str:
+        """In which it is asked."""
+        return "http" if self.http_tls_cert_file is None else "https"
 
     @property
     def local_host(self) -> str:
@@ -123,7 +132,7 @@ class WorkerSettings(SettingsGroup):
     @property
     def local_url(self) -> str:
         """Where a process on this machine finds the worker, whatever others are told."""
-        return f"http://{in_url(self.local_host)}:{self.http_port}"
+        return f"{self.scheme}://{in_url(self.local_host)}:{self.http_port}"
 
     @model_validator(mode="after")
     def _can_be_reached(self) -> WorkerSettings:
@@ -138,6 +147,12 @@ class WorkerSettings(SettingsGroup):
                 f"others would be told {self.url}, where nobody can be reached: set "
                 f"{variable('worker_advertised_url')} to where they reach this worker, as http://worker-1:18081"
             )
+        return self
+
+    @model_validator(mode="after")
+    def _has_a_key_to_its_certificate(self) -> WorkerSettings:
+        if (self.http_tls_cert_file is None) != (self.http_tls_key_file is None):
+            raise ValueError("http_tls_cert_file and http_tls_key_file come together")
         return self
 
     @model_validator(mode="after")
@@ -205,43 +220,3 @@ class SparkSettings(SettingsGroup):
     """Java's heap; on a cluster that of the driver alone."""
     master: str | None = None
     """A cluster's, as ``spark://host:7077`` (docs/operations.md). Default: all cores of this machine."""
-
-
-class ServicesSettings(SettingsGroup):
-    """The local broker and registry that ``flagfall services up`` starts. All listen on loopback only.
-
-    The default ports are uncommon on purpose: a Kafka that is already here keeps its own.
-    """
-
-    kafka_port: Port = 19092
-    kafka_controller_port: Port = 19093
-    sasl_port: Port | None = None
-    """Opens a second listener that asks for a password (SASL_PLAINTEXT with PLAIN or SCRAM)."""
-    sasl_username: str = "flagfall"
-    sasl_password: SecretStr = SecretStr("")
-    """Required with ``sasl_port``."""
-    registry_port: Port = 18080
-    kafka_heap_mb: int = Field(default=512, ge=128)
-    """320 MB are resident after a demo."""
-    registry_heap_mb: int = Field(default=384, ge=128)
-    """240 MB are resident after a demo."""
-    min_session_timeout_ms: int = Field(default=1_000, ge=1)
-    """The shortest session a worker may ask for; Kafka's own 6 s makes tests of dead workers slow."""
-    start_timeout_seconds: WaitSeconds = 60.0
-    """Time for both to answer; 4 to 8 s are usual, a slow or busy machine takes longer."""
-    stop_timeout_seconds: WaitSeconds = 20.0
-    """Time between TERM and KILL; Kafka closes its logs in it, and starts faster for it."""
-
-    @model_validator(mode="after")
-    def _fits_together(self) -> ServicesSettings:
-        named = {name: getattr(self, name) for name in PORT_FIELDS if getattr(self, name) is not None}
-        for name, port in named.items():
-            others = [other for other in named if other != name and named[other] == port]
-            if others:
-                raise ValueError(f"{name} and {others[0]} are both {port}")
-        if self.sasl_port is not None and not self.sasl_password.get_secret_value():
-            raise ValueError("sasl_port needs sasl_password")
-        return self
-
-
-PORT_FIELDS = ("kafka_port", "kafka_controller_port", "sasl_port", "registry_port")

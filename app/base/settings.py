@@ -24,12 +24,13 @@ from pydantic import (
 from pydantic_settings import BaseSettings, SettingsConfigDict
 from pydantic_settings import SettingsError as NotJson
 
+from app.base.access_settings import AccessSettings
 from app.base.addresses import LOOPBACK
+from app.base.service_settings import ServicesSettings
 from app.base.setting_groups import (
     PREFIX,
     HttpSettings,
     KafkaSettings,
-    ServicesSettings,
     SettingsGroup,
     SparkSettings,
     TopicSettings,
@@ -80,6 +81,7 @@ class Settings(BaseSettings):
     kafka: KafkaSettings = KafkaSettings()
     worker: WorkerSettings = WorkerSettings()
     http: HttpSettings = HttpSettings()
+    access: AccessSettings = AccessSettings()
     topics: TopicSettings = TopicSettings()
     spark: SparkSettings = SparkSettings()
     services: ServicesSettings = ServicesSettings()
@@ -200,7 +202,11 @@ def _explain(error: ValidationError) -> list[str]:
             lines.append(f"{where}: there is no such setting (docs/services.md lists them)")
             continue
         given = mistake["input"]
-        shown = f" (it is {given!r})" if isinstance(given, str | int | float) and "PASSWORD" not in where else ""
+        shown = f" (it is {given!r})" if isinstance(given, str | int | float) and not _is_secret(where) else ""
         hint = mistake["msg"].removeprefix("Value error, ")
         lines.append(f"{where}{'_*' if isinstance(given, dict | SettingsGroup) else ''}: {hint}{shown}")
     return lines
+
+
+def _is_secret(name: str) -> bool:
+    return "PASSWORD" in name or "TOKEN" in name

@@ -29,6 +29,7 @@ from app.base.settings import Settings
 from app.definitions.load import catalogue_of
 from app.definitions.registered import require_fit
 from app.domain.errors import FlagfallError
+from app.edge.doors import require_guarded, tls_context
 from app.edge.http.application import create_app, create_runner
 from app.edge.http.context import ServedGroup
 from app.edge.http.zone_names import Names, no_names
@@ -84,11 +85,13 @@ class HttpEdge(mode.Service):
             awaited_schemas=lambda: self._connections.schemas.awaited,
             history=history_folder(self._settings.history_dir, self._settings.app_id),
             zone_map=zone_map(self._settings.http.zone_shapes_file),
+            access=self._settings.access,
         )
         self._runner = create_runner(made)
         await self._runner.setup()
         try:
-            await web.TCPSite(self._runner, worker.http_host, worker.http_port).start()
+            tls = tls_context(worker)
+            await web.TCPSite(self._runner, worker.http_host, worker.http_port, ssl_context=tls).start()
         except OSError as error:
             if error.errno != errno.EADDRINUSE:
                 raise
@@ -112,10 +115,11 @@ class HttpEdge(mode.Service):
 def create_worker(
     settings: Settings, agents: Sequence[Agent], needed: Sequence[Topic], checks: Sequence[Check] = ()
 ) -> FlagfallApp:
-    """The wired application of these agents; nothing is connected before it starts.
+    """The wired application of these agents; nothing is connected before it starts. OpenToStrangers.
 
     `needed`: topics that must exist as described. `checks`: asked before the group is joined, as these topics are.
     """
+    require_guarded(settings)
     app = FlagfallApp(settings)
     schemas = SchemaCache(Registry(settings, timeout_seconds=PATIENT_SECONDS).writer_schema, RegistryUnavailable)
     awaited = Gauge(

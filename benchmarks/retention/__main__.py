@@ -31,6 +31,7 @@ from app.base.services import processes
 from app.base.services.local import supervised
 from app.base.services.processes import Daemon
 from app.base.settings import Settings
+from app.base.worker_door import door_of
 from app.codecs.stored.changelog import marker_key
 from app.codecs.stored.marker import encode_marker
 from app.definitions.registered import register_schemas
@@ -66,7 +67,7 @@ def main(rides: int, report: Path) -> None:
         register_schemas(settings, shipped(settings).sources)
         create_topics(settings.kafka, topics(settings))
         log, pid_file = settings.data_dir / "logs" / "worker.log", settings.data_dir / "worker.pid.json"
-        served = Worker(settings.worker.local_host, settings.worker.http_port, log, pid_file)
+        served = Worker(door_of(settings), log, pid_file)
         command = (sys.executable, "-m", "faust", "-A", "benchmarks.retention.worker_app", "-L", "uvloop", "--quiet")
         process = processes.start(Daemon("worker", (*command, "worker"), log, pid_file, {}), STOP_SECONDS, owner_fd)
         try:

@@ -19,8 +19,8 @@ from app.base.files.own_directory import claim, empty
 from app.base.kafka.cluster import Cluster
 from app.base.kafka.producer import Producer
 from app.base.kafka.topic_admin import admin_client, create_topics
+from app.base.service_settings import PORT_FIELDS
 from app.base.services.local import supervised
-from app.base.setting_groups import PORT_FIELDS
 from app.base.settings import Settings
 from app.definitions.registered import register_schemas
 from app.domain.errors import FlagfallError

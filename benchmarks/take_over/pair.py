@@ -59,7 +59,7 @@ class Pair:
 
 def tasks_of(worker: Worker, owner: Worker | None = None) -> list[Document]:
     """All tasks as a worker tells of them, or those of an owner."""
-    tasks: Sequence[Document] = ask(worker.url, VIEW)["partitions"]
+    tasks: Sequence[Document] = ask(worker.door, VIEW)["partitions"]
     return [task for task in tasks if owner is None or task["owner"] == owner.url]
 
 

@@ -12,6 +12,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from app.base.asking import Unanswered
 from app.base.exported import exported
+from app.base.worker_door import WorkerDoor
 from app.codecs.stored.export import ExportMetadata, check_digest, read_export
 from app.domain.catalogue import TaskGroup
 from app.domain.errors import LayoutError
@@ -32,14 +33,14 @@ class Export:
 
 
 def fetch_exports(
-    worker_url: str, group: TaskGroup, view: View, partitions: Sequence[int], folder: Path
+    worker: WorkerDoor, group: TaskGroup, view: View, partitions: Sequence[int], folder: Path
 ) -> list[Export]:
     """All tasks' exports of a view, saved below `folder`.
 
     Raises Inconclusive where the workers are not ready, Invalid where what they send is not what it says.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    return [_fetch(worker_url, group, view, partition, folder) for partition in partitions]
+    return [_fetch(worker, group, view, partition, folder) for partition in partitions]
 
 
 def live_rows(spark: SparkSession, view: View, exports: Sequence[Export]) -> DataFrame:
@@ -53,10 +54,10 @@ def as_rows(view: View, partition: int, table: pa.Table) -> pa.Table:
     return pa.table([task, *table.columns], names=[*key_columns(view), *cell_columns(view)])
 
 
-def _fetch(worker_url: str, group: TaskGroup, view: View, partition: int, folder: Path) -> Export:
+def _fetch(worker: WorkerDoor, group: TaskGroup, view: View, partition: int, folder: Path) -> Export:
     path = f"/v1/views/{view.name}/export"
     try:
-        received = exported(worker_url, view.name, partition, is_proxied=True)
+        received = exported(worker, view.name, partition, is_proxied=True)
     except Unanswered as error:
         raise Inconclusive(f"{error}; is a worker running there?") from error
     try:

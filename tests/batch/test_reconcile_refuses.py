@@ -19,6 +19,7 @@ from pyspark.sql import SparkSession
 from app.base.files.verdicts import LastVerdicts, Verdict
 from app.base.kafka.topic_admin import create_topics
 from app.base.settings import Settings
+from app.base.worker_door import WorkerDoor
 from app.domain.marker import OffsetRange
 from app.domain.records import Reason
 from app.domain.view import View
@@ -157,7 +158,12 @@ def test_without_a_broker_the_run_is_inconclusive(spark: SparkSession, tmp_path:
     (port,) = free_ports(1)
     settings = Settings.load(data_dir=tmp_path, kafka={"bootstrap_server": f"127.0.0.1:{port}"})
     report = reconcile(
-        settings, lent(spark), SHIPPED.groups, worker_url="http://127.0.0.1:1", output=tmp_path, work=tmp_path / "work"
+        settings,
+        lent(spark),
+        SHIPPED.groups,
+        worker=WorkerDoor("http://127.0.0.1:1"),
+        output=tmp_path,
+        work=tmp_path / "work",
     )
     assert report.verdict is Verdict.INCONCLUSIVE
     assert f"no broker answers at 127.0.0.1:{port}" in str(report.reason)
@@ -167,7 +173,12 @@ def test_without_a_worker_the_run_is_inconclusive(small_world: World, spark: Spa
     (port,) = free_ports(1)
     url = f"http://127.0.0.1:{port}"
     report = reconcile(
-        small_world.settings, lent(spark), small_world.groups, worker_url=url, output=tmp_path, work=tmp_path / "work"
+        small_world.settings,
+        lent(spark),
+        small_world.groups,
+        worker=WorkerDoor(url),
+        output=tmp_path,
+        work=tmp_path / "work",
     )
     assert report.verdict is Verdict.INCONCLUSIVE
     assert "is a worker running there?" in str(report.reason)

@@ -13,6 +13,7 @@ from pyspark.sql import SparkSession
 from app.base.files.verdicts import Verdict
 from app.base.kafka.topic_admin import create_topics
 from app.base.settings import Settings
+from app.base.worker_door import WorkerDoor
 from app.domain.oracle.alert_fold import fold_alert
 from app.domain.oracle.join_fold import fold_join
 from app.domain.pairs.alert import END_ORIGIN, START_ORIGIN
@@ -98,7 +99,9 @@ def test_every_start_meets_its_fare_once_and_long_rides_are_told(
 def checked(settings: Settings, spark: SparkSession, url: str, folder: Path) -> Report:
     """What Spark says of the views over both sources of a group, and over what is joined of them."""
     groups = shipped(settings).over(RECOMPUTED)
-    return reconcile(settings, lent(spark), groups, worker_url=url, output=folder / "reports", work=folder / "work")
+    return reconcile(
+        settings, lent(spark), groups, worker=WorkerDoor(url), output=folder / "reports", work=folder / "work"
+    )
 
 
 def due(settings: Settings) -> tuple[Pairs, Pairs]:

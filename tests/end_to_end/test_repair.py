@@ -16,6 +16,7 @@ from app.base import names
 from app.base.files.verdicts import Verdict
 from app.base.kafka.clients import librdkafka_options
 from app.base.settings import Settings
+from app.base.worker_door import WorkerDoor
 from app.codecs.stored.changelog import encode_rows, marker_key
 from app.domain.contribution import contribution, key_of
 from app.domain.oracle.view_fold import fold
@@ -73,7 +74,7 @@ def test_wrong_rows_are_set_right_once_and_match(world: Settings, spark: SparkSe
             world,
             lent(spark),
             SHIPPED.over([ZONE_DEMAND]),
-            worker_url=third.url,
+            worker=WorkerDoor(third.url),
             output=tmp_path / "runs",
             work=tmp_path / "work",
         )

@@ -11,6 +11,7 @@ from typing import Any
 from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
 
+from app.base.access_settings import AccessSettings
 from app.base.setting_groups import HttpSettings
 from app.domain.measures.kinds import Count, First, Last, Min
 from app.domain.rows import RowKey
@@ -71,14 +72,19 @@ Serve = Callable[[Directory], Awaitable[Client]]
 
 @asynccontextmanager
 async def server_of(
-    data_dir: Path, views: Sequence[View] = VIEWS, limits: HttpSettings | None = None, history: Path | None = None
+    data_dir: Path,
+    views: Sequence[View] = VIEWS,
+    limits: HttpSettings | None = None,
+    history: Path | None = None,
+    access: AccessSettings | None = None,
 ) -> AsyncIterator[Serve]:
     """Starts the application of a directory, whose URL becomes the server's, as a worker's would be."""
     clients: list[Client] = []
 
     async def start(directory: Directory) -> Client:
         served = [ServedGroup("rides", directory, tuple(views), (RIDES,))]
-        made = create_app(served, verdicts_in(data_dir), names=published_names(), limits=limits, history=history)
+        names, verdicts = published_names(), verdicts_in(data_dir)
+        made = create_app(served, verdicts, names=names, limits=limits, history=history, access=access)
         server = TestServer(made)
         await server.start_server(max_line_size=MAX_LINE_BYTES)
         client: Client = TestClient(server)

@@ -13,6 +13,7 @@ from typing import Any
 from confluent_kafka.schema_registry import Schema, SchemaRegistryClient
 from pyspark.sql import SparkSession
 
+from app.base.worker_door import WorkerDoor
 from app.domain.contribution import contribution, key_of
 from app.domain.naming.evidence import Translator
 from app.domain.oracle.view_fold import fold
@@ -120,7 +121,7 @@ def check(
             world.settings,
             lent(spark),
             world.groups,
-            worker_url=url,
+            worker=WorkerDoor(url),
             output=folder,
             work=folder / "work",
             translator=translator,

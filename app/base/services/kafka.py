@@ -9,12 +9,13 @@ from pathlib import Path
 
 from app.base.addresses import LOOPBACK
 from app.base.kafka.clients import as_properties, jaas, librdkafka_options
+from app.base.service_settings import ServicesSettings
 from app.base.services.class_archives import ClassArchive
 from app.base.services.errors import StartFailed
 from app.base.services.jars import fetch
 from app.base.services.java import find_java
 from app.base.services.processes import Daemon
-from app.base.setting_groups import KafkaSettings, ServicesSettings
+from app.base.setting_groups import KafkaSettings
 from app.base.settings import Settings
 
 NAME = "kafka"

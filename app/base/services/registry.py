@@ -10,12 +10,12 @@ from typing import Any
 from app.base.addresses import LOOPBACK
 from app.base.asking import Unanswered, get, put
 from app.base.registry.compatibility import COMPATIBILITY
+from app.base.service_settings import ServicesSettings
 from app.base.services.class_archives import ClassArchive
 from app.base.services.errors import StartFailed
 from app.base.services.jars import fetch
 from app.base.services.java import find_java
 from app.base.services.processes import Daemon
-from app.base.setting_groups import ServicesSettings
 from app.base.settings import Settings
 
 NAME = "registry"

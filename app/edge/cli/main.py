@@ -30,6 +30,7 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "rebuild": ("tables.rebuild", "Begin the tables anew from what the topics hold now."),
     "accept-loss": ("tables.accept_loss", "Go on without records that a topic lost before they were read."),
     "widen": ("tables.widen", "Go on with more partitions, and so with more tasks."),
+    "keys": ("machine.keys", "Add, list and remove the keys that workers take."),
     "worker": ("worker", "Run one worker."),
     "query": ("tables.query", "Ask a running worker for rows of a view."),
     "sql": ("tables.sql", "Ask a running worker in SQL, by a prompt too."),

@@ -12,17 +12,21 @@ The worker runs it inside Faust's own loop:
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
+from functools import partial
 from pathlib import Path
 
-from aiohttp import ClientSession, hdrs, web
+from aiohttp import ClientSession, TCPConnector, hdrs, web
 from aiohttp.log import server_logger
 from prometheus_client import CollectorRegistry
 
+from app.base.access_settings import AccessSettings
 from app.base.files.verdicts import LastVerdicts
 from app.base.setting_groups import HttpSettings
+from app.base.worker_door import trusted_by
 from app.edge.http.changes.feeds import FEEDS, Feeds
 from app.edge.http.context import EDGE, Edge, ServedGroup
 from app.edge.http.documents.openapi import DOCUMENT, api_document
+from app.edge.http.entry.access import ACCESS, Access, known_caller
 from app.edge.http.entry.admission import ADMISSION, Admission, admitted
 from app.edge.http.entry.nowhere import add_nowhere
 from app.edge.http.entry.security import MAX_LINE_BYTES, bounded_address, secure_headers, unread_body
@@ -51,6 +55,7 @@ def create_app(
     awaited_schemas: AskAwaited = tuple,
     history: Path | None = None,
     zone_map: ZoneMap | None = None,
+    access: AccessSettings | None = None,
 ) -> web.Application:
     """The application of one worker, which answers for these task groups.
 
@@ -59,22 +64,26 @@ def create_app(
     `names` are those of zones; without them answers have none. `limits`: what callers may ask at once.
     `awaited_schemas` gives the ids that tasks wait for. `history`: the folder of what reconciliations of the
     application have kept. `zone_map`: where zones lie, tiles without one.
+    `access`: who may ask, and by which key other workers are asked.
     """
     edge = Edge(groups, verdicts, liveness, names, limits, awaited_schemas, history, zone_map)
     views = tuple(edge.views.values())
     for view in views:
         check_parameter_names(view)
-    app = web.Application(middlewares=[timed, problem_middleware, bounded_address, admitted])
+    app = web.Application(middlewares=[timed, problem_middleware, known_caller, bounded_address, admitted])
     app[EDGE] = edge
+    access = AccessSettings() if access is None else access
+    app[ACCESS] = Access(access, ROUTES)
     app[FEEDS] = Feeds(edge)
     app[DOCUMENT] = api_document(ROUTES, views)
     app[POSITIONS] = PositionWatch(edge)
     admission = app[ADMISSION] = Admission(edge.limits, ROUTES)
     registry = registry or CollectorRegistry()
     registry.register(admission)
+    registry.register(app[ACCESS])
     add_metrics(app, edge, registry)
     app.on_response_prepare.append(secure_headers)
-    app.cleanup_ctx.append(_session)
+    app.cleanup_ctx.append(partial(_session, access))
     app.on_shutdown.append(_end_streams)
     for route in ROUTES:
         add = app.router.add_get if route.method == hdrs.METH_GET else app.router.add_post
@@ -100,8 +109,10 @@ async def _end_streams(app: web.Application) -> None:
     await app[FEEDS].end()
 
 
-async def _session(app: web.Application) -> AsyncIterator[None]:
-    async with ClientSession() as session:
+async def _session(access: AccessSettings, app: web.Application) -> AsyncIterator[None]:
+    token = access.token.get_secret_value()
+    shown = {hdrs.AUTHORIZATION: f"Bearer {token}"} if token else {}
+    async with ClientSession(connector=TCPConnector(ssl=trusted_by(access.ca_file)), headers=shown) as session:
         app[EDGE].session = session
         yield
     app[EDGE].session = None

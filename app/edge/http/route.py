@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from aiohttp import web
 
+from app.base.scopes import KeyScope
 from app.domain.view import View
 from app.edge.http.problems import Handler
 
@@ -29,7 +30,8 @@ def no_parameters(view: View | None) -> list[ApiDocument]:
 
 
 class Route(NamedTuple):
-    """An address; with GET comes HEAD. `answer` names the schema of what it gives, `gate` what bounds it.
+    """An address; with GET comes HEAD. `answer` names the schema of what it gives, `gate` what bounds it,
+    `scope` what a key must be for that opens it, None if anybody may ask.
 
     `parameters` tells what it takes (of a view, where the path has one), `refuses` how else it answers, by status;
     `body` is the schema of what is sent, `also` are other media types of the answer; `before` is waited for outside of
@@ -44,6 +46,7 @@ class Route(NamedTuple):
     answer: str = "Any"
     media_type: str = "application/json"
     gate: str | None = None
+    scope: KeyScope | None = KeyScope.READ
     parameters: Callable[[View | None], list[ApiDocument]] = no_parameters
     refuses: Mapping[str, ApiDocument] = MappingProxyType({})
     method: str = "GET"

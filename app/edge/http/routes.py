@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from app.base.scopes import KeyScope
 from app.codecs.stored.export import MEDIA_TYPE as ARROW
 from app.edge.http.changes import change_handler
 from app.edge.http.documents import openapi, parameters
@@ -40,6 +41,7 @@ ROUTES = (
         PAGE,
         "What the page is drawn with.",
         media_type="text/css",
+        scope=None,
         parameters=parameters.of_file,
     ),
     Route("/v1/zones", zones.show_zones, "zones", VIEWS, "Where zones lie, and their names.", "Zones"),
@@ -97,6 +99,7 @@ ROUTES = (
         "Rows of a task.",
         media_type=ARROW,
         gate=EXPORTS,
+        scope=KeyScope.EXPORT,
         parameters=parameters.of_export,
         refuses=NOT_NOW | ELSEWHERE,
     ),
@@ -162,6 +165,7 @@ ROUTES = (
         "For workers.",
         "Parts",
         gate=WORKERS,
+        scope=KeyScope.WORKERS,
         parameters=parameters.of_own_tasks,
         refuses=NOT_NOW,
     ),
@@ -173,6 +177,7 @@ ROUTES = (
         "For workers.",
         "Parts",
         gate=WORKERS,
+        scope=KeyScope.WORKERS,
         parameters=parameters.of_parts,
         refuses=NOT_NOW | TOO_MUCH,
     ),
@@ -183,11 +188,30 @@ ROUTES = (
         INTERNAL,
         "For workers.",
         gate=WORKERS,
+        scope=KeyScope.WORKERS,
         parameters=parameters.of_own_tables,
         refuses=NOT_NOW | TOO_MUCH,
     ),
-    Route("/livez", health.livez, "livez", OPERATION, "Whether the process answers.", "Alive", refuses=NOT_NOW),
-    Route("/readyz", health.readyz, "readyz", OPERATION, "Whether queries are answered.", "Ready", refuses=NOT_NOW),
+    Route(
+        "/livez",
+        health.livez,
+        "livez",
+        OPERATION,
+        "Whether the process answers.",
+        "Alive",
+        scope=None,
+        refuses=NOT_NOW,
+    ),
+    Route(
+        "/readyz",
+        health.readyz,
+        "readyz",
+        OPERATION,
+        "Whether queries are answered.",
+        "Ready",
+        scope=None,
+        refuses=NOT_NOW,
+    ),
     Route("/metrics", metrics.metrics, "metrics", OPERATION, "For Prometheus.", media_type="text/plain"),
     Route("/openapi.json", openapi.openapi, "openapi", OPERATION, "This description."),
 )

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from app.base.settings import Settings
+from app.base.worker_door import WorkerDoor
 from app.codecs.avro.schema import Schemas
 from app.domain.catalogue import Catalogue
 from app.domain.contribution import key_of
@@ -55,9 +56,9 @@ class Refeeding:
     """One run. `changes`: what was, or would be, corrected."""
 
     def __init__(
-        self, settings: Settings, catalogue: Catalogue, worker_url: str, wait_seconds: float, *, dry: bool
+        self, settings: Settings, catalogue: Catalogue, worker: WorkerDoor, wait_seconds: float, *, dry: bool
     ) -> None:
-        self._catalogue, self._url, self._dry = catalogue, worker_url, dry
+        self._catalogue, self._worker, self._dry = catalogue, worker, dry
         self._outcomes = {group.name: Outcomes(settings, group.name) for group in catalogue.groups}
         self._whole = Originals(settings.kafka)
         self.run = f"refeed-{uuid.uuid4().hex[:12]}"
@@ -120,7 +121,7 @@ class Refeeding:
     def _standing(self, view: View, partition: int, fed: Sequence[Fed]) -> ViewStanding:
         keys = (key_of(view, with_derived(view.source, one.record.values)) for one in fed)
         windows = {key.window_start_us for key in keys if key is not None and key.window_start_us is not None}
-        return standing(self._url, self._outcomes_of(view), view, partition, windows)
+        return standing(self._worker, self._outcomes_of(view), view, partition, windows)
 
     def _outcomes_of(self, view: View) -> Outcomes:
         return self._outcomes[self._catalogue.group_of(view.source).name]

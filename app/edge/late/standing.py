@@ -16,6 +16,7 @@ from app.base.exported import exported
 from app.base.kafka.clients import librdkafka_options
 from app.base.kafka.committed import committed
 from app.base.settings import Settings
+from app.base.worker_door import WorkerDoor
 from app.codecs.stored.corrections import CorrectionOutcome, read_outcome
 from app.codecs.stored.export import read_export
 from app.domain.corrections.refeed import ViewStanding
@@ -82,9 +83,9 @@ class Task(NamedTuple):
     sums: dict[str, int]
 
 
-def task(worker_url: str, view: View, partition: int) -> Task:
+def task(worker: WorkerDoor, view: View, partition: int) -> Task:
     """Where a task stands with a view. Raises TaskUnknown."""
-    marker, table = _exported(worker_url, view, partition)
+    marker, table = _exported(worker, view, partition)
     return Task(marker, {cell: pc.sum(table[cell]).as_py() or 0 for cell in adding_up(view)})
 
 
@@ -95,24 +96,26 @@ def adding_up(view: View) -> list[str]:
     ]
 
 
-def standing(worker_url: str, outcomes: Outcomes, view: View, partition: int, windows: Collection[int]) -> ViewStanding:
+def standing(
+    worker: WorkerDoor, outcomes: Outcomes, view: View, partition: int, windows: Collection[int]
+) -> ViewStanding:
     """Rows of these windows with the marker they stand at, and what was added.
 
     The rows are fetched first: every correction in them is told of by then, and one that follows changes the row
     that a plan expects. Raises TaskUnknown.
     """
-    marker, table = _exported(worker_url, view, partition)
+    marker, table = _exported(worker, view, partition)
     return ViewStanding(marker, _rows(view, table, windows), outcomes.added(view, marker))
 
 
-def _exported(worker_url: str, view: View, partition: int) -> tuple[Marker, pa.Table]:
+def _exported(worker: WorkerDoor, view: View, partition: int) -> tuple[Marker, pa.Table]:
     try:
-        metadata, table = read_export(exported(worker_url, view.name, partition))
+        metadata, table = read_export(exported(worker, view.name, partition))
     except Unanswered as error:
         raise TaskUnknown(f"{error}; is a worker running? --worker names another") from error
     position = metadata.marker.views.get(view.name)
     if position is None or position.version != view.version:
-        raise TaskUnknown(f"the worker at {worker_url} keeps another version of {view.name}: run the worker's release")
+        raise TaskUnknown(f"the worker at {worker.url} keeps another version of {view.name}: run the worker's release")
     return metadata.marker, table
 
 

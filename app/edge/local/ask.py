@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from app.base.asking import UNAVAILABLE, Unanswered, get
+from app.base.asking import UNAVAILABLE, Unanswered
+from app.base.worker_door import WorkerDoor
 from app.domain.errors import FlagfallError
 from app.domain.records import TopicPartition
 
@@ -26,19 +27,18 @@ class WorkerSilent(FlagfallError):
 class Worker:
     """Where a worker answers, and where it leaves its traces."""
 
-    host: str
-    port: int
+    door: WorkerDoor
     log: Path
     pid_file: Path
 
     @property
     def url(self) -> str:
-        return f"http://{self.host}:{self.port}"
+        return self.door.url
 
     def is_ready(self) -> bool:
         """Asks once, and takes a moment over a no."""
         try:
-            if get(f"{self.url}/readyz", timeout_seconds=REQUEST_SECONDS).is_ok:
+            if self.door.get("/readyz", timeout_seconds=REQUEST_SECONDS).is_ok:
                 return True
         except Unanswered:
             pass
@@ -46,11 +46,11 @@ class Worker:
         return False
 
 
-def ask(url: str, path: str, **parameters: str | int) -> dict[str, Any]:
+def ask(worker: WorkerDoor, path: str, **parameters: str | int) -> dict[str, Any]:
     """The answer's document; waits while the worker says that it cannot answer yet. Raises WorkerSilent."""
     try:
-        answer = get(
-            f"{url}{path}",
+        answer = worker.get(
+            path,
             parameters,
             timeout_seconds=REQUEST_SECONDS,
             patience_seconds=STALLED_SECONDS,
@@ -63,15 +63,18 @@ def ask(url: str, path: str, **parameters: str | int) -> dict[str, Any]:
     return answer.document()
 
 
-def where_tasks_stand(url: str, group: str) -> dict[str, Any]:
+def where_tasks_stand(worker: WorkerDoor, group: str) -> dict[str, Any]:
     """`position` and `watermark` of a group's tasks, by topic-partition. Raises WorkerSilent."""
-    tasks = ask(url, "/v1/tasks", group=group)["data"]
+    tasks = ask(worker, "/v1/tasks", group=group)["data"]
     told = ("position", "watermark")
     return {name: {at: value for task in tasks for at, value in task[name].items()} for name in told}
 
 
 def await_position(
-    url: str, group: str, ends: Mapping[TopicPartition, int], tell: Callable[[int], Any] = lambda records: None
+    worker: WorkerDoor,
+    group: str,
+    ends: Mapping[TopicPartition, int],
+    tell: Callable[[int], Any] = lambda records: None,
 ) -> None:
     """Wait until the tasks of a group have read every offset below `ends`; `tell` hears the records read so far.
 
@@ -88,10 +91,10 @@ def await_position(
         tell(so_far)
         return so_far >= wanted, so_far
 
-    _await(url, group, reached, f"the log's end ({wanted:,} records)")
+    _await(worker, group, reached, f"the log's end ({wanted:,} records)")
 
 
-def await_watermark(url: str, group: str, places: Collection[TopicPartition], watermark_us: int) -> None:
+def await_watermark(worker: WorkerDoor, group: str, places: Collection[TopicPartition], watermark_us: int) -> None:
     """Wait until the watermark of each place is at least that. Raises WorkerSilent."""
 
     def reached(stand: dict[str, Any]) -> tuple[bool, int]:
@@ -99,19 +102,19 @@ def await_watermark(url: str, group: str, places: Collection[TopicPartition], wa
         raised = sum(mark >= watermark_us for mark in marks)
         return raised == len(places), raised
 
-    _await(url, group, reached, f"the closing watermark in {len(places)} partitions")
+    _await(worker, group, reached, f"the closing watermark in {len(places)} partitions")
 
 
-def _await(url: str, group: str, reached: Callable[[dict[str, Any]], tuple[bool, int]], what: str) -> None:
+def _await(worker: WorkerDoor, group: str, reached: Callable[[dict[str, Any]], tuple[bool, int]], what: str) -> None:
     best, moved_at = -1, time.monotonic()
     while True:
-        done, so_far = reached(where_tasks_stand(url, group))
+        done, so_far = reached(where_tasks_stand(worker, group))
         if done:
             return
         if so_far > best:
             best, moved_at = so_far, time.monotonic()
         if time.monotonic() - moved_at > STALLED_SECONDS:
-            raise WorkerSilent(f"{url}: {group} did not reach {what}: {so_far:,} since {STALLED_SECONDS:.0f} s")
+            raise WorkerSilent(f"{worker.url}: {group} did not reach {what}: {so_far:,} since {STALLED_SECONDS:.0f} s")
         time.sleep(POLL_SECONDS)
 
 

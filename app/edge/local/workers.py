@@ -8,12 +8,14 @@ import sys
 from collections.abc import Collection, Sequence
 from pathlib import Path
 from time import monotonic
+from urllib.parse import urlsplit
 
 from app.base.services import processes
 from app.base.services.errors import PortInUse, StartFailed
 from app.base.services.processes import Daemon
 from app.base.setting_groups import variable
 from app.base.settings import Settings
+from app.base.worker_door import door_of
 from app.edge.local.ask import Worker
 
 COUNT = 2
@@ -33,7 +35,7 @@ def start_workers(settings: Settings, owner_fd: int | None = None, count: int = 
     for number in range(1, count + 1):
         worker = _running(settings, number) or _start(settings, number, port, owner_fd)
         workers.append(worker)
-        port = next(p for p in itertools.count(worker.port + 1) if processes.port_is_free(p))
+        port = next(p for p in itertools.count((urlsplit(worker.url).port or port) + 1) if processes.port_is_free(p))
     return workers
 
 
@@ -81,7 +83,8 @@ def _start(settings: Settings, number: int, port: int, owner_fd: int | None) -> 
 
 def _worker(settings: Settings, number: int, port: int) -> Worker:
     log = settings.data_dir / "logs" / f"worker-{number}.log"
-    return Worker(settings.worker.local_host, port, log, _pid_file(settings, number))
+    own = settings.model_copy(update={"worker": settings.worker.model_copy(update={"http_port": port})})
+    return Worker(door_of(own), log, _pid_file(settings, number))
 
 
 def _pid_file(settings: Settings, number: int) -> Path:

@@ -11,6 +11,7 @@ from pyspark.sql import SparkSession
 from app.base import names
 from app.base.files.verdicts import Verdict
 from app.base.settings import Settings
+from app.base.worker_door import WorkerDoor
 from app.domain.event_time import NO_WATERMARK
 from app.domain.obeyed import rules_of
 from app.domain.oracle.view_fold import fold
@@ -64,7 +65,7 @@ def test_rules_changed_at_noon_and_in_the_evening_leave_every_figure_exact(
             world,
             lent(spark),
             SHIPPED.groups,
-            worker_url=started[0].url,
+            worker=WorkerDoor(started[0].url),
             output=tmp_path / "reports",
             work=tmp_path / "work",
         )

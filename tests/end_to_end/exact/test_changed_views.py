@@ -13,6 +13,7 @@ from app.base import names
 from app.base.files.verdicts import Verdict
 from app.base.kafka.topic_admin import create_topics
 from app.base.settings import Settings
+from app.base.worker_door import WorkerDoor
 from app.definitions.load import catalogue_of
 from app.domain.view import View
 from app.topics import needed_topics
@@ -90,7 +91,7 @@ def test_a_changed_view_takes_the_name_of_the_old_one_when_it_is_whole(
             settings,
             lent(spark),
             catalogue_of(settings).over([switched["tips"]]),
-            worker_url=started[0].url,
+            worker=WorkerDoor(started[0].url),
             output=tmp_path / "reports",
             work=tmp_path / "work",
         )

@@ -14,6 +14,7 @@ from app.base import names
 from app.base.files.verdicts import Verdict
 from app.base.kafka.group_members import Members
 from app.base.settings import Settings
+from app.base.worker_door import WorkerDoor
 from app.codecs.stored.advances import read_advance
 from app.domain.obeyed import rules_of
 from app.domain.oracle.view_fold import fold
@@ -61,7 +62,7 @@ def test_partitions_are_added_and_every_figure_stays_exact(
             wide,
             lent(spark),
             SHIPPED.groups,
-            worker_url=started[0].url,
+            worker=WorkerDoor(started[0].url),
             output=tmp_path / "reports",
             work=tmp_path / "work",
         )

@@ -11,8 +11,9 @@ from typing import Any
 
 from pydantic import SecretStr
 
+from app.base.service_settings import ServicesSettings
 from app.base.services import local
-from app.base.setting_groups import ServicesSettings, WorkerSettings
+from app.base.setting_groups import WorkerSettings
 from app.base.settings import Settings
 from tests.support.machine.ports import free_ports
 from tests.support.machine.waiting import patient

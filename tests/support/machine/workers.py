@@ -15,6 +15,7 @@ import httpx
 
 from app.base.addresses import LOOPBACK
 from app.base.settings import Settings
+from app.base.worker_door import trusted_by
 from tests.support.machine.ports import free_ports
 from tests.support.machine.waiting import NotInTime, last_words, patient, wait_for
 
@@ -45,10 +46,17 @@ class Worker:
         command: Sequence[str | Path] = (),
     ) -> None:
         self.port = port or free_ports(1)[0]
-        self.url = f"http://{LOOPBACK}:{self.port}"
         self.log = log
         self._told_to_end = False
-        self._asking = httpx.Client(timeout=patient(ANSWER_SECONDS), trust_env=False)
+        environs = Settings.load()
+        self.url, access = f"{environs.worker.scheme}://{LOOPBACK}:{self.port}", environs.access
+        token = access.token.get_secret_value()
+        self._asking = httpx.Client(
+            timeout=patient(ANSWER_SECONDS),
+            trust_env=False,
+            verify=trusted_by(access.ca_file) if access.ca_file else True,
+            headers={"Authorization": f"Bearer {token}"} if token else {},
+        )
         faust = [FAUST, "-A", application, "-L", "uvloop", "--quiet", "worker", "-l", "info"]
         with log.open("ab") as out:
             self.process = subprocess.Popen(

@@ -12,6 +12,7 @@ import pytest
 
 from app.base.asking import Unanswered, get, put
 from app.base.exported import exported
+from app.base.worker_door import WorkerDoor
 
 SECONDS = 30.0
 
@@ -106,20 +107,20 @@ def test_a_refusal_says_what_the_problem_says(serving: Serving) -> None:
 def test_an_export_is_fetched_from_where_it_is(serving: Serving) -> None:
     owner = serving(Reply(200, b"rows"))
     asked = serving(Reply(429, headers={"Retry-After": "0"}), Reply(307, headers={"Location": f"{owner}/export"}))
-    assert exported(asked, "zone_demand", 1) == b"rows"
+    assert exported(WorkerDoor(asked), "zone_demand", 1) == b"rows"
 
 
 def test_an_export_is_awaited_while_its_task_changes_hands(serving: Serving, unused_tcp_port: int) -> None:
     gone = Reply(307, headers={"Location": f"http://127.0.0.1:{unused_tcp_port}/export"})
     owned = Reply(307, headers={"Location": f"{serving(Reply(200, b'rows'))}/export"})
     slept = list[float]()
-    assert exported(serving(gone, Reply(503), owned), "zone_demand", 1, sleep=slept.append) == b"rows"
+    assert exported(WorkerDoor(serving(gone, Reply(503), owned)), "zone_demand", 1, sleep=slept.append) == b"rows"
     assert len(slept) == 2
 
 
 def test_an_export_that_breaks_off_is_asked_for_again(serving: Serving) -> None:
     cut, slept = Reply(200, b"ro", headers={"Content-Length": "4"}), list[float]()
-    assert exported(serving(cut, Reply(200, b"rows")), "zone_demand", 1, sleep=slept.append) == b"rows"
+    assert exported(WorkerDoor(serving(cut, Reply(200, b"rows"))), "zone_demand", 1, sleep=slept.append) == b"rows"
     assert len(slept) == 1
 
 
@@ -135,9 +136,9 @@ def test_an_export_is_refused_at_once_where_waiting_is_of_no_use(serving: Servin
         raise AssertionError(f"waited {seconds} s")
 
     with pytest.raises(Unanswered, match=r"export\?partition=1 answered 404"):
-        exported(serving(Reply(404)), "zone_demand", 1, sleep=nobody_waits)
+        exported(WorkerDoor(serving(Reply(404))), "zone_demand", 1, sleep=nobody_waits)
     with pytest.raises(Unanswered, match="ConnectError"):
-        exported(f"http://127.0.0.1:{unused_tcp_port}", "zone_demand", 1, sleep=nobody_waits)
+        exported(WorkerDoor(f"http://127.0.0.1:{unused_tcp_port}"), "zone_demand", 1, sleep=nobody_waits)
 
 
 def test_what_is_put_is_answered(serving: Serving) -> None:

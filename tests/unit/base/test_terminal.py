@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.base import asking
+from app.base import asking, worker_door
 from app.base.files.verdicts import Verdict
 from app.base.printable import printable
 from app.base.terminal import Terminal
@@ -48,7 +48,7 @@ def test_a_query_prints_a_vendor_literally_whatever_it_holds(
 ) -> None:
     monkeypatch.setenv("COLUMNS", columns)
     told_by_worker = asking.Answer("http://worker", 200, json.dumps(answer(HOSTILE)).encode())
-    monkeypatch.setattr(asking, "get", lambda *_, **__: told_by_worker)
+    monkeypatch.setattr(worker_door, "get", lambda *_, **__: told_by_worker)
     assert main.run(["query", "vendor_trips", "--worker", "http://worker"]) == 0
     told = capsys.readouterr().out
     assert SHOWN.replace(" ", "") in told.replace("\n", "").replace(" ", "")

@@ -11,6 +11,7 @@ import pytest
 
 from app.base.files.verdicts import LATEST, RUNS, LastVerdicts, LatestUnreadable, Verdict
 from app.base.settings import Settings
+from app.base.worker_door import WorkerDoor
 from app.domain.view import View
 from app.domain.windows.scope import Scope
 from app.edge.cli.tables.status import _checked, _verdict
@@ -41,7 +42,12 @@ def run_that(fails_with: Exception, output: Path, monkeypatch: pytest.MonkeyPatc
 
     monkeypatch.setattr(reconcile, "_require_cluster", fail)
     reconcile.reconcile(
-        Settings.load(), nullcontext(), SHIPPED.groups, worker_url="http://nowhere", output=output, work=output / "work"
+        Settings.load(),
+        nullcontext(),
+        SHIPPED.groups,
+        worker=WorkerDoor("http://nowhere"),
+        output=output,
+        work=output / "work",
     )
 
 

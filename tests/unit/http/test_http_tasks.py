@@ -14,6 +14,7 @@ import pytest
 from aiohttp.test_utils import TestClient, TestServer
 from click.testing import CliRunner
 
+from app.base.worker_door import WorkerDoor
 from app.domain.event_time import NO_WATERMARK
 from app.domain.marker import BuildPosition, ViewPosition
 from app.domain.view import View
@@ -85,7 +86,7 @@ async def test_positions_are_the_same_whichever_views_are_left(tmp_path: Path, v
     async with worker_of(tmp_path, rides(views)) as client:
         told = await tasks_of(client)
         assert [len(task["position"]) for task in told] == [len(RIDES.topics)] * 2
-        stand = await asyncio.to_thread(where_tasks_stand, url_of(client), "rides")
+        stand = await asyncio.to_thread(where_tasks_stand, WorkerDoor(url_of(client)), "rides")
         assert stand["position"] == {f"{t.name}-{p}": 100 for t in RIDES.topics for p in range(2)}
 
 

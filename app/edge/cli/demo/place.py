@@ -10,8 +10,8 @@ from pathlib import Path
 
 from app.base.addresses import LOOPBACK
 from app.base.files.own_directory import claim, empty
+from app.base.service_settings import PORT_FIELDS
 from app.base.services.processes import port_is_free
-from app.base.setting_groups import PORT_FIELDS
 from app.base.settings import Settings
 from app.domain.errors import FlagfallError
 

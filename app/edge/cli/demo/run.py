@@ -17,6 +17,7 @@ from app.base.kafka.topic_admin import create_topics
 from app.base.services.local import supervised
 from app.base.settings import Settings
 from app.base.terminal import Terminal
+from app.base.worker_door import WorkerDoor
 from app.definitions.load import catalogue_of
 from app.definitions.registered import register_schemas
 from app.domain.errors import FlagfallError
@@ -82,36 +83,36 @@ def _flow(steps: Steps, settings: Settings, rides: Rides) -> tuple[int, dict[str
             workers = start_workers(settings, owner_fd)
             with steps.step(f"{rides.expected:,} {rides.origin} into Kafka, while {COUNT} workers start"):
                 written, seconds = send(settings, rides.frames, rides.expected, None)
-            url = workers[0].url
+            worker = workers[0].door
             with steps.step("The workers share the tasks and read to the log's end"):
                 await_ready(workers)
-                ends = _catch_up(settings, url)
+                ends = _catch_up(settings, worker)
             with steps.step("Closing the last windows: no further ride will"):
                 watermark_us = close_windows(settings, catalogue.group(RIDES.name), _latest(written))
-                await_watermark(url, RIDES.name, ends, watermark_us)
-            show_answers(steps.console, url)
+                await_watermark(worker, RIDES.name, ends, watermark_us)
+            show_answers(steps.console, worker)
             with steps.step("Spark reads the topics again, recomputes every row, and compares"):
-                code, report = _reconcile(settings, url)
+                code, report = _reconcile(settings, worker)
         finally:
             stop_workers(settings)
     return code, _facts(written, seconds, report) | {"position": sum(ends.values())}
 
 
-def _catch_up(settings: Settings, url: str) -> dict[TopicPartition, int]:
+def _catch_up(settings: Settings, worker: WorkerDoor) -> dict[TopicPartition, int]:
     """Wait for the workers; returns the log's ends that they reached."""
     places = [TopicPartition(t.name, p) for t in RIDES.topics for p in range(settings.topics.partitions)]
     ends = Cluster(settings.kafka).log_ends(places, committed=True)
     with progress("records read", sum(ends.values())) as advanced:
-        await_position(url, RIDES.name, ends, advanced)
+        await_position(worker, RIDES.name, ends, advanced)
     return ends
 
 
-def _reconcile(settings: Settings, url: str) -> tuple[int, dict[str, Any]]:
+def _reconcile(settings: Settings, worker: WorkerDoor) -> tuple[int, dict[str, Any]]:
     """The command itself, in this process: its JVM then ends with us, however we end."""
     from app.edge.cli.tables.reconcile import command
 
     output = settings.data_dir / "reconciliation"
-    code = command.main(["--worker", url, "--output", str(output)], "flagfall reconcile", standalone_mode=False)
+    code = command.main(["--worker", worker.url, "--output", str(output)], "flagfall reconcile", standalone_mode=False)
     reports = sorted(output.glob("*/report.json"))
     if not reports:
         raise FlagfallError(f"the reconciliation left no report in {output}")

@@ -17,6 +17,7 @@ from rich.text import Text
 
 from app.base.printable import printable
 from app.base.terminal import Terminal
+from app.base.worker_door import WorkerDoor
 from app.edge.local.ask import ask
 
 TOP = 5
@@ -45,17 +46,17 @@ def announce(console: Terminal, what: str) -> None:
     console.print(Text.assemble(("▸", "cyan"), f" {what}"), soft_wrap=True)
 
 
-def show_answers(console: Terminal, url: str) -> None:
+def show_answers(console: Terminal, worker: WorkerDoor) -> None:
     """Three questions, each with the request that anyone can send."""
-    zone, day = _show_top_zones(console, url)
-    _show_hour(console, url, zone, day)
-    _show_vendors(console, url)
+    zone, day = _show_top_zones(console, worker)
+    _show_hour(console, worker, zone, day)
+    _show_vendors(console, worker)
 
 
-def _show_top_zones(console: Terminal, url: str) -> tuple[int, datetime]:
+def _show_top_zones(console: Terminal, worker: WorkerDoor) -> tuple[int, datetime]:
     path = "/v1/views/zone_demand/rows"
     parameters: dict[str, str | int] = {"window": "24h", "order": "desc", "limit": MOST_ROWS}
-    rows = ask(url, path, **parameters)["data"]
+    rows = ask(worker, path, **parameters)["data"]
     by_day: Counter[str] = Counter()
     for row in rows:
         by_day[row["window"]["start"]] += row["measures"]["rides"]
@@ -76,10 +77,10 @@ def _show_top_zones(console: Terminal, url: str) -> tuple[int, datetime]:
     return known["group"]["zone"], datetime.fromisoformat(day)
 
 
-def _show_hour(console: Terminal, url: str, zone: int, day: datetime) -> None:
+def _show_hour(console: Terminal, worker: WorkerDoor, zone: int, day: datetime) -> None:
     path = "/v1/views/zone_demand/rows"
     until = day + timedelta(days=1)
-    hours = ask(url, path, zone=zone, window="1h", **{"from": _iso(day), "to": _iso(until)})["data"]
+    hours = ask(worker, path, zone=zone, window="1h", **{"from": _iso(day), "to": _iso(until)})["data"]
     hour = datetime.fromisoformat(max(hours, key=lambda row: row["measures"]["rides"])["window"]["start"])
     parameters: dict[str, str | int] = {
         "zone": zone,
@@ -88,17 +89,17 @@ def _show_hour(console: Terminal, url: str, zone: int, day: datetime) -> None:
         "window": "15m",
     }
     table = _table(f"Zone {zone}, its busiest hour", "from (UTC)", "rides", "passengers", "tips", "state")
-    for row in ask(url, path, **parameters)["data"]:
+    for row in ask(worker, path, **parameters)["data"]:
         seen = row["measures"]
         tips, passengers = f"${seen['tip_cents'] / 100:,.2f}", f"{seen['passengers']:,}"
         table.add_row(row["window"]["start"][11:16], f"{seen['rides']:,}", passengers, tips, row["state"])
     _print(console, table, path, parameters)
 
 
-def _show_vendors(console: Terminal, url: str) -> None:
+def _show_vendors(console: Terminal, worker: WorkerDoor) -> None:
     path = "/v1/views/vendor_trips/rows"
     parameters: dict[str, str | int] = {"limit": MOST_ROWS}
-    rows = ask(url, path, **parameters)["data"]
+    rows = ask(worker, path, **parameters)["data"]
     table = _table("Trips per vendor so far", "vendor", "trips", "fingerprint")
     for row in sorted(rows, key=lambda r: -r["measures"]["trips"])[:TOP]:
         table.add_row(printable(row["group"]["vendor"] or "none"), f"{row['measures']['trips']:,}", row["fingerprint"])

@@ -112,6 +112,7 @@ def refeed(
     """
     from app.base.registry.client import Registry
     from app.base.registry.schemas import RegistrySchemas
+    from app.base.worker_door import door_of
     from app.edge.cli.records.telling import echo_run, run_as_json
     from app.edge.late.mending import read_mended
     from app.edge.late.refeed import Refeeding
@@ -123,8 +124,7 @@ def refeed(
     if file and not mended:
         raise click.BadParameter(f"no record in {file} has values: nothing is to be re-fed", param_hint="--mended")
     selection = selection_of(catalogue, views=views, **asked, places=frozenset(mended))
-    url = worker_url or settings.worker.local_url
-    run = Refeeding(settings, catalogue, url, wait_seconds, dry=dry_run)
+    run = Refeeding(settings, catalogue, door_of(settings, worker_url), wait_seconds, dry=dry_run)
     refused = list(_read(settings, selection, quiet=as_json))
     places = {record.place for record in refused}
     missing = sorted(set(mended) - places)
@@ -160,6 +160,7 @@ def cost(*, views: tuple[str, ...], worker_url: str | None, bootstrap_server: st
     """
     from app.base.registry.client import Registry
     from app.base.registry.schemas import RegistrySchemas
+    from app.base.worker_door import door_of
     from app.edge.cli.records.telling import echo_costs
     from app.edge.late.cost import cost as cost_of
     from app.edge.late.originals import Originals
@@ -168,11 +169,11 @@ def cost(*, views: tuple[str, ...], worker_url: str | None, bootstrap_server: st
 
     settings = load_settings(bootstrap_server)
     catalogue = _catalogue_with(settings, views)
-    url = worker_url or settings.worker.local_url
+    worker = door_of(settings, worker_url)
     outcomes = {source.name: Outcomes(settings, group.name) for group in catalogue.groups for source in group.sources}
     schemas = RegistrySchemas(Registry(settings))
     chosen = [v for v in catalogue.views if (v.name in views if views else v.window.ends)]
-    tasks = {view: [task(url, view, p) for p in range(settings.topics.partitions)] for view in chosen}
+    tasks = {view: [task(worker, view, p) for p in range(settings.topics.partitions)] for view in chosen}
     selection = Selection(
         reasons=frozenset({LATE}),
         views=frozenset(view.name for view in chosen),

@@ -9,17 +9,19 @@ from app.domain.errors import FlagfallError
 
 if TYPE_CHECKING:
     from app.base.asking import Answer
+    from app.base.worker_door import WorkerDoor
 
 
 class QueryError(FlagfallError):
     """The worker could not be asked, or refused."""
 
 
-def address_of(worker_url: str | None) -> str:
+def door_of_worker(worker_url: str | None) -> WorkerDoor:
     """Where the worker is asked."""
     from app.base.settings import Settings
+    from app.base.worker_door import door_of
 
-    return worker_url or Settings.load().worker.local_url
+    return door_of(Settings.load(), worker_url)
 
 
 def answer_of(url: str, ask: Callable[[], Answer]) -> Answer:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from functools import partial
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
@@ -12,7 +12,7 @@ import click
 
 from app.base.printable import printable
 from app.edge.cli.common import Command, echo_json, tell
-from app.edge.cli.tables.asked import address_of, answer_of, document_of
+from app.edge.cli.tables.asked import answer_of, document_of, door_of_worker
 from app.edge.cli.worker_url import worker_option
 from app.edge.formats.csv_rows import flat
 from app.edge.formats.format import Format
@@ -91,8 +91,9 @@ def command(
     written = formats[0] if formats else FORMATS[0]
     if not written.is_text and sys.stdout.isatty():
         raise click.UsageError(f"--{written.name} is no text: send it to a file, as > rows.{written.name}")
-    url = address_of(worker_url)
-    ask = partial(_ask, f"{url}/v1/views/{quote(view, safe='')}/rows", [*parameters, (FORMAT, written.name)])
+    worker = door_of_worker(worker_url)
+    url, asked_for = worker.url, [*parameters, (FORMAT, written.name)]
+    ask = partial(worker.get, f"/v1/views/{quote(view, safe='')}/rows", asked_for, timeout_seconds=TIMEOUT_SECONDS)
     if written is not FORMATS[0]:
         _print_written(written, answer_of(url, ask))
     elif formats:
@@ -106,12 +107,6 @@ def _pair(text: str) -> tuple[str, str]:
     if not (name and equals):
         raise click.UsageError(f"--group {text}: give NAME=VALUE, as --group zone=132")
     return name, value
-
-
-def _ask(address: str, parameters: Sequence[tuple[str, str]]) -> Answer:
-    from app.base.asking import get
-
-    return get(address, parameters, timeout_seconds=TIMEOUT_SECONDS)
 
 
 def _print_written(written: Format, answer: Answer) -> None:

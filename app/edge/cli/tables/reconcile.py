@@ -32,6 +32,7 @@ from app.edge.cli.worker_url import worker_option
 
 if TYPE_CHECKING:
     from app.base.settings import Settings
+    from app.base.worker_door import WorkerDoor
     from app.domain.catalogue import Catalogue, TaskGroup
     from app.domain.records import Record
     from app.domain.rows import Cells
@@ -115,6 +116,7 @@ def command(
          12  INVALID       the topics do not hold what the tables claim to cover
     """
     from app.base.files.verdicts import Verdict
+    from app.base.worker_door import door_of
     from app.edge.local.lifetime import unwind_on_term
 
     scope = scope_of(day, begin, end, is_since=since is not None)
@@ -122,11 +124,11 @@ def command(
     settings = load_settings(bootstrap_server)
     catalogue = load_catalogue(settings)
     groups = _groups(catalogue, names)
-    url = worker_url or settings.worker.local_url
+    worker = door_of(settings, worker_url)
     output = output or settings.data_dir / "reconciliation"
     if since is not None:
         scope = since_last_run(settings, [view for group in groups for view in group.views], output)
-    report, folder = _run(settings, groups, url, output, scope, completeness=completeness, quiet=as_json)
+    report, folder = _run(settings, groups, worker, output, scope, completeness=completeness, quiet=as_json)
     if not as_json:
         from spark_batch.findings.shown.report import show
 
@@ -162,7 +164,7 @@ def _repaired(settings: Settings, catalogue: Catalogue, report: Report, most: in
 def _run(
     settings: Settings,
     groups: list[TaskGroup],
-    url: str,
+    worker: WorkerDoor,
     output: Path,
     scope: Scope | None,
     *,
@@ -178,7 +180,7 @@ def _run(
             settings,
             _spark(settings, work / "spark", progress),
             groups,
-            worker_url=url,
+            worker=worker,
             output=output,
             work=work / "copies",
             progress=progress,

@@ -7,15 +7,18 @@ import json
 import sys
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from app.edge.cli.common import echo_json, echo_table, json_option, tell
-from app.edge.cli.tables.asked import QueryError, address_of, document_of
+from app.edge.cli.tables.asked import QueryError, document_of, door_of_worker
 from app.edge.cli.worker_url import worker_option
 from app.edge.formats.csv_rows import unharmed
 from app.edge.formats.format import Document
+
+if TYPE_CHECKING:
+    from app.base.worker_door import WorkerDoor
 
 TIMEOUT_SECONDS = 120.0
 """Longer than a worker may take."""
@@ -45,7 +48,7 @@ def command(
     """
     if as_json and as_csv:
         raise click.UsageError("--json and --csv: choose one")
-    worker = address_of(worker_url)
+    worker = door_of_worker(worker_url)
     ask = partial(_ask, worker, {name: at for name, at in (("from", from_), ("to", to)) if at is not None})
     show = echo_json if as_json else _print_csv if as_csv else _print_table
     if statement is not None or not sys.stdin.isatty():
@@ -61,18 +64,15 @@ def _piped() -> str:
         raise click.UsageError(f"standard input is no UTF-8: {error}") from None
 
 
-def _ask(worker: str, within: dict[str, str], statement: str) -> Document:
-    from app.base.asking import post
-
+def _ask(worker: WorkerDoor, within: dict[str, str], statement: str) -> Document:
     asked = {"sql": statement, **within}
-    return document_of(worker, lambda: post(f"{worker}/v1/sql", asked, timeout_seconds=TIMEOUT_SECONDS))
+    return document_of(worker.url, lambda: worker.post("/v1/sql", asked, timeout_seconds=TIMEOUT_SECONDS))
 
 
-def _converse(worker: str, answer: Callable[[str], None]) -> None:
-    from app.base.asking import get
+def _converse(worker: WorkerDoor, answer: Callable[[str], None]) -> None:
     from app.edge.cli.tables.sql_prompt import SqlPrompt
 
-    views = document_of(worker, lambda: get(f"{worker}/v1/views", timeout_seconds=TIMEOUT_SECONDS))["data"]
+    views = document_of(worker.url, lambda: worker.get("/v1/views", timeout_seconds=TIMEOUT_SECONDS))["data"]
     SqlPrompt(views, answer).run()
 
 

@@ -29,12 +29,13 @@ def command(worker_url: str | None, as_json: bool) -> int:
     flagfall status
     flagfall status --worker http://127.0.0.1:18082 --json
     """
+    from app.base.worker_door import door_of
     from app.edge.local.ask import ask
 
     settings = load_settings()
-    url = worker_url or settings.worker.local_url
-    tasks = ask(url, "/v1/tasks", partial="allow")["data"]
-    versions = {view["name"]: view["version"] for view in ask(url, "/v1/views")["data"]}
+    worker = door_of(settings, worker_url)
+    tasks = ask(worker, "/v1/tasks", partial="allow")["data"]
+    versions = {view["name"]: view["version"] for view in ask(worker, "/v1/views")["data"]}
     checked = _checked(settings)
     missing = [task for task in tasks if task["state"] == "missing"]
     building = {view for task in tasks if task not in missing for view in task["building"]}

@@ -10,7 +10,7 @@ from app.domain.view import View
 from app.edge.formats import table
 from app.edge.http.documents import schemas
 from app.edge.http.documents.evidence_schema import EVIDENCE
-from app.edge.http.documents.refusals import problem
+from app.edge.http.documents.refusals import UNKNOWN_CALLER, problem
 from app.edge.http.documents.run_schema import RUNS
 from app.edge.http.documents.zones_schema import ZONES
 from app.edge.http.query.read_query import read_no_parameters
@@ -46,7 +46,7 @@ def api_document(routes: Iterable[Route], views: Iterable[View]) -> ApiDocument:
             "description": "Live taxi figures that can be checked; every answer names its position.",
         },
         "paths": paths,
-        "components": {"schemas": SHARED | rows},
+        "components": {"schemas": SHARED | rows, "securitySchemes": {"key": {"type": "http", "scheme": "bearer"}}},
     }
 
 
@@ -57,11 +57,13 @@ def _operation(route: Route, view: View | None) -> ApiDocument:
         "summary": route.summary,
         "description": " ".join((route.handler.__doc__ or "").split()),
         "tags": [route.tag],
+        "security": [] if route.scope is None else [{"key": [route.scope]}, {}],  # none, where the worker has no keys
         "parameters": route.parameters(view),
         **({} if route.body is None else {"requestBody": _body(route.body)}),
         "responses": {
             "200": _success(route, view),
             **({"400": problem("A parameter cannot be used.")} if route.tag in _ASKED else {}),
+            **({} if route.scope is None else UNKNOWN_CALLER),
             **route.refuses,
             "default": problem("Any other error."),
         },

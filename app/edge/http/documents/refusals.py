@@ -16,6 +16,11 @@ NOT_NOW = {
     "503": problem("The worker, or a partition, cannot answer now; or gets nowhere.")
     | {"headers": {"Retry-After": {"description": "Seconds.", "schema": {"type": "integer"}}}}
 }
+UNKNOWN_CALLER = {
+    "401": problem("The worker has keys, and the request shows none that counts."),
+    "403": problem("The key is for other things."),
+    "429": problem("The caller asks more often than it may."),
+}
 NO_FORMAT = {"406": problem("There is no format that Accept names.")}
 NO_ROW = {"404": problem("There is no such view, or no such row.")}
 NO_RUN = {"404": problem("There is no such run, or its files are gone.")}
