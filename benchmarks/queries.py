@@ -27,7 +27,7 @@ from prometheus_client import CollectorRegistry
 from app.base.files.verdicts import LastVerdicts
 from app.base.setting_groups import HttpSettings
 from app.domain.marker import InputPosition, Marker, ViewPosition
-from app.edge.http.application import create_app, create_runner
+from app.edge.http.application import create_app
 from app.edge.http.context import ServedGroup
 from app.edge.http.query.instants import to_iso
 from app.engine.core.rows.state import Rows, ViewState
@@ -104,7 +104,7 @@ async def _serve(rows: int, told: Connection) -> None:
         outer.router.add_get("/bare", bare)
         outer.router.add_get("/hold", longest_hold)
         outer.add_subapp("/app", app)
-        runner = create_runner(outer)
+        runner = web.AppRunner(outer, access_log=None)
         await runner.setup()
         await web.TCPSite(runner, "127.0.0.1", 0).start()
         told.send(runner.addresses[0][1])

@@ -171,6 +171,10 @@ class WorkerSettings(SettingsGroup):
 class HttpSettings(SettingsGroup):
     """What one worker takes on for its callers; what is more is refused, and told why."""
 
+    max_connections: int = Field(default=1_000, ge=8)
+    """Connections open at once; another one takes the place of the one that has been quiet for the longest."""
+    quiet_seconds: WaitSeconds = 60.0
+    """A connection that asks for nothing, or of which the client does not take its answer, is closed after so long."""
     max_requests: int = Field(default=32, ge=1)
     """Queries answered at once; the loop answers one after another, so more would only wait inside. As many again are
     answered for other workers."""

@@ -9,10 +9,10 @@ from __future__ import annotations
 import errno
 import logging
 from collections.abc import Sequence
+from contextlib import AsyncExitStack
 from typing import Any, Protocol
 
 import mode
-from aiohttp import web
 from prometheus_client import Gauge
 
 from agents.fold import Fold
@@ -30,8 +30,9 @@ from app.definitions.load import catalogue_of
 from app.definitions.registered import require_fit
 from app.domain.errors import FlagfallError
 from app.edge.doors import require_guarded, tls_context
-from app.edge.http.application import create_app, create_runner
+from app.edge.http.application import create_app
 from app.edge.http.context import ServedGroup
+from app.edge.http.listening import listening, may_open_files
 from app.edge.http.zone_names import Names, no_names
 from app.engine.core.definition import TaskDefinition
 from app.engine.drive.faust_parts.app import FlagfallApp
@@ -69,7 +70,7 @@ class HttpEdge(mode.Service):
     ) -> None:
         super().__init__(**options)
         self._app, self._settings, self._names, self._connections = app, settings, names, connections
-        self._runner: web.AppRunner | None = None
+        self._listening = AsyncExitStack()
 
     async def on_start(self) -> None:
         worker = self._settings.worker
@@ -87,11 +88,10 @@ class HttpEdge(mode.Service):
             zone_map=zone_map(self._settings.http.zone_shapes_file),
             access=self._settings.access,
         )
-        self._runner = create_runner(made)
-        await self._runner.setup()
+        tls = tls_context(worker)
+        may_open_files()
         try:
-            tls = tls_context(worker)
-            await web.TCPSite(self._runner, worker.http_host, worker.http_port, ssl_context=tls).start()
+            await self._listening.enter_async_context(listening(made, worker.http_host, worker.http_port, tls))
         except OSError as error:
             if error.errno != errno.EADDRINUSE:
                 raise
@@ -108,8 +108,7 @@ class HttpEdge(mode.Service):
         return ServedGroup(table.name, table.directory, definition.views, definition.sources, searcher)
 
     async def on_stop(self) -> None:
-        if self._runner is not None:
-            await self._runner.cleanup()
+        await self._listening.aclose()
 
 
 def create_worker(

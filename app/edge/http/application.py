@@ -1,12 +1,7 @@
-"""The edge as an aiohttp application: `create_app` wires it, `create_runner` readies it for an event loop.
+"""The edge as an aiohttp application, wired. The worker lets it answer inside Faust's own loop:
 
-The worker runs it inside Faust's own loop:
-
-    runner = create_runner(create_app(groups, verdicts))
-    await runner.setup()
-    await web.TCPSite(runner, settings.worker.http_host, settings.worker.http_port).start()
+async with listening(create_app(groups, verdicts), settings.worker.http_host, settings.worker.http_port):
     ...
-    await runner.cleanup()
 """
 
 from __future__ import annotations
@@ -16,7 +11,6 @@ from functools import partial
 from pathlib import Path
 
 from aiohttp import ClientSession, TCPConnector, hdrs, web
-from aiohttp.log import server_logger
 from prometheus_client import CollectorRegistry
 
 from app.base.access_settings import AccessSettings
@@ -28,9 +22,9 @@ from app.edge.http.context import EDGE, Edge, ServedGroup
 from app.edge.http.documents.openapi import DOCUMENT, api_document
 from app.edge.http.entry.access import ACCESS, Access, known_caller
 from app.edge.http.entry.admission import ADMISSION, Admission, admitted
+from app.edge.http.entry.connections import CONNECTIONS, CallersConnections, known_connection
 from app.edge.http.entry.nowhere import add_nowhere
-from app.edge.http.entry.security import MAX_LINE_BYTES, bounded_address, secure_headers, unread_body
-from app.edge.http.entry.unreadable import BRIEF_OF_CALLERS
+from app.edge.http.entry.security import bounded_address, secure_headers, unread_body
 from app.edge.http.operation.metrics import add_metrics, timed
 from app.edge.http.positions.standing import POSITIONS, PositionWatch
 from app.edge.http.problems import problem_middleware
@@ -41,7 +35,8 @@ from app.engine.drive.questions import AskAwaited
 from app.engine.drive.watch.liveness import Liveness
 from app.rides.zone_map import ZoneMap
 
-SHUTDOWN_SECONDS = 2.0
+ENTRY = (known_connection, timed, problem_middleware, known_caller, bounded_address, admitted)
+"""What each request passes, from the outside."""
 
 
 def create_app(
@@ -70,7 +65,7 @@ def create_app(
     views = tuple(edge.views.values())
     for view in views:
         check_parameter_names(view)
-    app = web.Application(middlewares=[timed, problem_middleware, known_caller, bounded_address, admitted])
+    app = web.Application(middlewares=ENTRY)
     app[EDGE] = edge
     access = AccessSettings() if access is None else access
     app[ACCESS] = Access(access, ROUTES)
@@ -81,6 +76,8 @@ def create_app(
     registry = registry or CollectorRegistry()
     registry.register(admission)
     registry.register(app[ACCESS])
+    connections = app[CONNECTIONS] = CallersConnections(edge.limits.max_connections, edge.limits.quiet_seconds)
+    registry.register(connections)
     add_metrics(app, edge, registry)
     app.on_response_prepare.append(secure_headers)
     app.cleanup_ctx.append(partial(_session, access))
@@ -90,19 +87,6 @@ def create_app(
         add(route.path, route.handler, name=route.name, expect_handler=unread_body)
     add_nowhere(app)
     return app
-
-
-def create_runner(app: web.Application) -> web.AppRunner:
-    """A runner that leaves signals to Faust and does not wait long for slow clients when the worker stops."""
-    server_logger.addFilter(BRIEF_OF_CALLERS)
-    return web.AppRunner(
-        app,
-        handle_signals=False,
-        access_log=None,
-        handler_cancellation=True,  # all that is asked is read: what nobody waits for any more is not gone on with
-        shutdown_timeout=SHUTDOWN_SECONDS,
-        max_line_size=MAX_LINE_BYTES,
-    )
 
 
 async def _end_streams(app: web.Application) -> None:

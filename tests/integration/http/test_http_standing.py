@@ -9,13 +9,15 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from aiohttp import ClientSession, web
+from aiohttp import ClientSession
 from aiohttp.test_utils import TestClient, TestServer
 
+from app.base.addresses import LOOPBACK
 from app.base.setting_groups import HttpSettings
 from app.domain.records import TopicPartition
-from app.edge.http.application import create_app, create_runner
+from app.edge.http.application import create_app
 from app.edge.http.context import ServedGroup
+from app.edge.http.listening import listening
 from app.engine.drive.kafka.schemas import Awaited
 from app.engine.drive.ownership.directory import Membership
 from app.engine.drive.standing import GroupStanding
@@ -119,26 +121,27 @@ async def test_a_ready_worker_that_knows_of_no_partitions_is_still_starting(serv
     assert (await client.get("/readyz")).status == 503
 
 
-async def test_the_runner_serves_and_stops(tmp_path: Path, unused_tcp_port: int) -> None:
-    runner = create_runner(create_app([ServedGroup("rides", one_task(), VIEWS, (RIDES,))], verdicts_in(tmp_path)))
-    await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", unused_tcp_port).start()
-    async with ClientSession() as session, session.get(f"http://127.0.0.1:{unused_tcp_port}/livez") as answer:
+async def test_it_serves_where_it_listens_and_stops(tmp_path: Path) -> None:
+    app = create_app([ServedGroup("rides", one_task(), VIEWS, (RIDES,))], verdicts_in(tmp_path))
+    async with (
+        listening(app, LOOPBACK, 0) as port,
+        ClientSession(f"http://{LOOPBACK}:{port}") as session,
+        session.get("/livez") as answer,
+    ):
         assert answer.status == 200
-    await runner.cleanup()
+    with pytest.raises(ConnectionRefusedError):
+        await asyncio.open_connection(LOOPBACK, port)
 
 
 async def test_a_request_that_is_no_http_is_a_line_in_the_log_without_a_trace(
-    tmp_path: Path, unused_tcp_port: int, caplog: pytest.LogCaptureFixture
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    runner = create_runner(create_app([ServedGroup("rides", one_task(), VIEWS, (RIDES,))], verdicts_in(tmp_path)))
-    await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", unused_tcp_port).start()
-    reader, writer = await asyncio.open_connection("127.0.0.1", unused_tcp_port)
-    writer.write(b"GET /v1/tasks?zone=\xff\xfe 100% HTTP/1.1\r\n\r\n")
-    assert (await reader.readline()).startswith(b"HTTP/1.0 400")
-    writer.close()
-    await runner.cleanup()
+    app = create_app([ServedGroup("rides", one_task(), VIEWS, (RIDES,))], verdicts_in(tmp_path))
+    async with listening(app, LOOPBACK, 0) as port:
+        reader, writer = await asyncio.open_connection(LOOPBACK, port)
+        writer.write(b"GET /v1/tasks?zone=\xff\xfe 100% HTTP/1.1\r\n\r\n")
+        assert (await reader.readline()).startswith(b"HTTP/1.0 400")
+        writer.close()
     told = [(record.levelname, record.exc_info, record.getMessage().partition(":")[0]) for record in caplog.records]
     assert told == [("WARNING", None, "a request could not be read")]
 
@@ -146,19 +149,12 @@ async def test_a_request_that_is_no_http_is_a_line_in_the_log_without_a_trace(
 async def test_a_statement_ends_when_its_client_has_left(tmp_path: Path) -> None:
     patient = HttpSettings(statement_seconds=3_600, statement_memory_mb=64)
     served = [ServedGroup("rides", one_task(), VIEWS, (RIDES,))]
-    runner = create_runner(create_app(served, verdicts_in(tmp_path), limits=patient))
-    await runner.setup()
-    try:
-        site = web.TCPSite(runner, "127.0.0.1", 0)
-        await site.start()
-        host, port = runner.addresses[0]
-        async with ClientSession(f"http://{host}:{port}") as client:
-            asked = {"sql": "SELECT count(*) FROM range(1_000_000_000_000)"}
-            endless = asyncio.create_task(client.post("/v1/sql", json=asked))
-            while 'in_flight{gate="statements"} 1.0' not in await (await client.get("/metrics")).text():
-                assert not endless.done()
-            endless.cancel()
-            async with client.post("/v1/sql", json={"sql": "SELECT 1"}) as response:
-                assert response.status == 200
-    finally:
-        await runner.cleanup()
+    app = create_app(served, verdicts_in(tmp_path), limits=patient)
+    async with listening(app, LOOPBACK, 0) as port, ClientSession(f"http://{LOOPBACK}:{port}") as client:
+        asked = {"sql": "SELECT count(*) FROM range(1_000_000_000_000)"}
+        endless = asyncio.create_task(client.post("/v1/sql", json=asked))
+        while 'in_flight{gate="statements"} 1.0' not in await (await client.get("/metrics")).text():
+            assert not endless.done()
+        endless.cancel()
+        async with client.post("/v1/sql", json={"sql": "SELECT 1"}) as response:
+            assert response.status == 200

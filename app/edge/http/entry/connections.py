@@ -1,0 +1,120 @@
+"""The connections of callers: so many at most, and none for long that asks for nothing, or takes no answer.
+
+Whoever comes when all are taken has the place of the one that has been quiet for the longest: callers who only hold
+connections keep nobody out, health checks least of all.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Iterable, Iterator
+
+from aiohttp import web
+from aiohttp.web_protocol import RequestHandler
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.registry import Collector
+
+from app.edge.http.problems import Handler
+
+LOOK_SECONDS = 1.0
+TOO_MANY, TOO_QUIET = "too-many", "too-quiet"
+"""Why a connection was closed."""
+
+
+class CallersConnections(Collector):
+    """Of one worker. Each is in the hands of a handler, or quiet: before its request is whole, between two, or while
+    its client takes an answer. It counts from the end of its TLS handshake on."""
+
+    def __init__(self, most: int, quiet_seconds: float, now: Callable[[], float] = time.monotonic) -> None:
+        self._most, self._quiet_seconds, self._now = most, quiet_seconds, now
+        self._server: web.Server | None = None
+        self._quiet: dict[RequestHandler, float] = {}  # since when, the first one for the longest
+        self._answered: set[RequestHandler] = set()
+        self.closed = dict.fromkeys((TOO_MANY, TOO_QUIET), 0)
+
+    def of(self, server: web.Server) -> Callable[[], RequestHandler]:
+        """What the event loop asks for the protocol of a connection that comes."""
+        self._server = server
+
+        def come() -> RequestHandler:
+            if len(self) >= self._most:
+                self._look()
+                if self._quiet:
+                    self._close(next(iter(self._quiet)), TOO_MANY)
+            return server()
+
+        return come
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self._open())
+
+    def begin(self, protocol: RequestHandler) -> None:
+        """A request of its is whole."""
+        self._quiet.pop(protocol, None)
+        self._answered.add(protocol)
+
+    def end(self, protocol: RequestHandler) -> None:
+        """The answer is made."""
+        self._answered.discard(protocol)
+        if protocol.transport is not None:
+            self._quiet[protocol] = self._now()
+
+    async def watch(self) -> None:
+        """Close those that are quiet for too long, until cancelled."""
+        while True:
+            await asyncio.sleep(LOOK_SECONDS)
+            self.close_quiet()
+
+    def close_quiet(self) -> None:
+        """Close those that are quiet for too long."""
+        self._look()
+        before = self._now() - self._quiet_seconds
+        for protocol in [protocol for protocol, since in self._quiet.items() if since <= before]:
+            self._close(protocol, TOO_QUIET)
+
+    def collect(self) -> Iterable[Metric]:
+        """How many there are, and how many were closed and why."""
+        yield GaugeMetricFamily("flagfall_http_connections", "Open connections of callers.", len(self))
+        closed = CounterMetricFamily(
+            "flagfall_http_connections_closed",
+            "Connections that asked for nothing, or took nothing.",
+            labels=["reason"],
+        )
+        for reason, count in self.closed.items():
+            closed.add_metric([reason], count)
+        yield closed
+
+    def _open(self) -> Iterator[RequestHandler]:
+        made = () if self._server is None else self._server.connections
+        return (protocol for protocol in made if protocol.transport is not None)
+
+    def _look(self) -> None:
+        """Who has come, and who has left."""
+        self._quiet = {protocol: since for protocol, since in self._quiet.items() if protocol.transport is not None}
+        now = self._now()
+        for protocol in self._open():
+            if protocol not in self._answered:
+                self._quiet.setdefault(protocol, now)
+
+    def _close(self, protocol: RequestHandler, reason: str) -> None:
+        del self._quiet[protocol]
+        self.closed[reason] += 1
+        transport = protocol.transport
+        protocol.force_close()
+        if transport is not None:
+            transport.abort()  # what its client does not take would be waited for
+
+
+CONNECTIONS = web.AppKey("connections", CallersConnections)
+
+
+@web.middleware
+async def known_connection(request: web.Request, handler: Handler) -> web.StreamResponse:
+    """Tell the connection from those that ask for nothing."""
+    connections = request.app[CONNECTIONS]
+    connections.begin(request.protocol)
+    try:
+        return await handler(request)
+    finally:
+        connections.end(request.protocol)
