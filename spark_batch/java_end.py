@@ -26,6 +26,8 @@ NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EMFILE, errno.ENFILE)
 """Of a disk that is full, and of limits to what a process may write or hold open."""
 ACCOUNT = re.compile(r"^(?:Caused by: |: |Exception in thread .+? )?((?:[\w$]+\.)*\w+(?:Exception|Error)\b.*)$")
 """The first line of what Java tells of a failure; of what caused it, last of all, it tells last."""
+TRACE = "Trace:"
+"""What Java's words follow in py4j's, where it refuses a question without an exception."""
 NOTHING_SAID = "it said nothing"
 MOST_READ = 1 << 20
 MOST_LETTERS = 500
@@ -59,7 +61,7 @@ def lives() -> bool:
 
 def _told(error: Exception, memory_mb: int, log: Path) -> str | None:
     is_javas = not isinstance(error, OSError)
-    if is_javas and not isinstance(error, Py4JNetworkError) and lives():
+    if is_javas and not _is_cut_short(error) and lives():
         with suppress(Py4JError, ConnectionError):  # Java is asked for its text, and may end meanwhile
             text = str(error)
             return _too_little(memory_mb) if OUT_OF_MEMORY in text else _failed(_accounts(text)[-1], log)
@@ -70,6 +72,11 @@ def _told(error: Exception, memory_mb: int, log: Path) -> str | None:
     if code is not None:
         return _too_little(memory_mb) if code == OUT_OF_MEMORY_CODE else _ended(code, log)
     return _failed(_logged(log), log) if is_javas else None
+
+
+def _is_cut_short(error: Exception) -> bool:
+    """Whether nothing of it is Java's: where an answer ends too soon, py4j tells a failure without a trace."""
+    return isinstance(error, Py4JNetworkError) or (type(error) is Py4JError and TRACE not in str(error))
 
 
 def _exit_code(process: Popen[bytes] | None) -> int | None:

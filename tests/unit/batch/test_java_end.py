@@ -83,12 +83,29 @@ def test_java_that_ended_for_want_of_memory_is_told_with_the_setting(monkeypatch
             failing(ConnectionResetError(), memory_mb=700)
 
 
-def test_a_connection_that_is_lost_before_java_has_ended_is_told_by_its_end(living: subprocess.Popen[bytes]) -> None:
+@pytest.mark.parametrize(
+    "error",
+    [
+        Py4JNetworkError("Error while sending or receiving"),
+        Py4JError("An error occurred while calling o50.sc"),  # of an answer that is cut short
+        ConnectionResetError(errno.ECONNRESET, "Connection reset by peer"),
+    ],
+)
+def test_a_connection_that_is_lost_before_java_has_ended_is_told_by_its_end(
+    living: subprocess.Popen[bytes], error: Exception
+) -> None:
     """It goes a moment before its process does."""
     Timer(0.2, living.kill).start()
     assert lives()
     with pytest.raises(Inconclusive, match="ended by signal 9"):
-        failing(Py4JNetworkError("Error while sending or receiving"))
+        failing(error)
+
+
+@pytest.mark.usefixtures("living")
+def test_what_java_refuses_without_an_exception_is_told_in_its_words(log: Path) -> None:
+    refused = "An error occurred while calling o50.sc. Trace:\npy4j.Py4JException: Method sc([]) does not exist\n"
+    with pytest.raises(Inconclusive, match=r"^Spark failed: py4j\.Py4JException: Method sc\(\[\]\) does not exist\. "):
+        failing(Py4JError(refused), log=log)
 
 
 def test_a_failure_of_another_kind_is_not_taken_for_it(living: subprocess.Popen[bytes]) -> None:
