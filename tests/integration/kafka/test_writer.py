@@ -9,6 +9,8 @@ from contextlib import contextmanager
 
 import pytest
 from aiokafka import TopicPartition
+from aiokafka.errors import UnknownError
+from aiokafka.producer import sender
 
 from app.base import names
 from app.base.kafka.clients import aiokafka_options
@@ -52,6 +54,32 @@ async def test_a_fenced_writer_says_so_though_none_of_its_batches_was_told(world
             await asyncio.gather(former.stop(), present.stop())
         del former
     assert complaints == []
+
+
+async def test_a_writer_that_is_not_told_what_became_of_its_transaction_has_lost_the_task(
+    world: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As Kafka's coordinator answers where somebody fences the task in the moment of its commit: its next owner, who
+    may be this worker, finds in the log what there is."""
+    former, present = (_writer(world) for _ in range(2))
+    with _complaints() as complaints:
+        try:
+            await former.fence()
+            assert await former.write(_transaction(world, [])) == 1
+            with monkeypatch.context() as patch:
+                patch.setattr(sender.EndTxnHandler, "handle_response", _fails)
+                with pytest.raises(Fenced, match="does not say what became of a transaction"):
+                    await former.write(_transaction(world, []))
+            await present.fence()
+            assert await present.write(_transaction(world, [])) > 1
+        finally:
+            await asyncio.gather(former.stop(), present.stop())
+        del former
+    assert complaints == []
+
+
+def _fails(*_: object) -> None:
+    raise UnknownError
 
 
 @contextmanager

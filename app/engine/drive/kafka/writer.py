@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from aiokafka import AIOKafkaProducer
-from aiokafka.errors import IllegalOperation, InvalidProducerEpoch, KafkaError, ProducerFenced
+from aiokafka.errors import IllegalOperation, InvalidProducerEpoch, KafkaError, ProducerFenced, UnknownError
 from aiokafka.producer import sender
 
 from app.base.kafka.clients import TRANSACTION_TIMEOUT_MS
@@ -42,7 +42,7 @@ class SentBatch(NamedTuple):
 
 
 class Fenced(FlagfallError):
-    """Somebody else has taken the task over; the state here is not the log's any more."""
+    """Somebody else has taken the task over, or may have; the state here is not the log's any more."""
 
 
 class TaskWriter:
@@ -74,7 +74,8 @@ class TaskWriter:
         failpoints.reached(failpoints.TASK_FENCED)
 
     async def write(self, transaction: Transaction) -> int:
-        """Write it all and commit; gives the offset of the marker's record. Fenced if another owner took over."""
+        """Write it all and commit; gives the offset of the marker's record. Fenced if another owner took over, or may
+        have."""
         try:
             await self._producer.begin_transaction()
             failpoints.reached(failpoints.TRANSACTION_BEGUN)
@@ -85,13 +86,23 @@ class TaskWriter:
             outputs = await self._send_outputs(transaction.outputs)
             offsets = [told.offset for told in await asyncio.gather(*(s.future for s in changelog + outputs))]
             failpoints.reached(failpoints.TRANSACTION_SENT)
-            await self._producer.commit_transaction()
+            await self._commit()
             failpoints.reached(failpoints.TRANSACTION_COMMITTED)
         except (ProducerFenced, InvalidProducerEpoch, IllegalOperation) as error:
             if isinstance(error, IllegalOperation) and not self._was_fenced():
                 raise
             raise Fenced(f"{self._changelog}-{self._partition}: another worker has taken this task over") from error
         return int(offsets[len(changelog) - 1]) + changelog[-1].records - 1
+
+    async def _commit(self) -> None:
+        """Kafka's coordinator fails, and says no more, where somebody fences the task in this very moment."""
+        try:
+            await self._producer.commit_transaction()
+        except KafkaError as error:
+            if isinstance(error.__cause__, UnknownError):
+                place = f"{self._changelog}-{self._partition}"
+                raise Fenced(f"{place}: the broker does not say what became of a transaction of this task") from error
+            raise
 
     def _was_fenced(self) -> bool:
         """Whether aiokafka's sender ended so: it then takes no further batch, and does not say why.
