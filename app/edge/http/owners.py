@@ -10,8 +10,9 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Protocol, TypeVar
 
-from aiohttp import ClientError, ClientTimeout
+from aiohttp import ClientError, ClientResponse, ClientTimeout
 
+from app.base.traces import HEADER, trace_now
 from app.edge.http.context import Edge
 from app.edge.http.problems import Problem
 from app.engine.drive.ownership.directory import Directory
@@ -19,6 +20,9 @@ from app.engine.drive.ownership.directory import Directory
 ATTEMPTS = 2
 TIMEOUT_SECONDS = 1.0
 """Of one attempt, until an owner begins to answer; one that folds many rows then has half of the request's time."""
+
+MOST_BYTES = 1 << 30
+"""Of an owner's answer: several times what the rows take that one request may fold."""
 
 Given = TypeVar("Given")
 Gives_co = TypeVar("Gives_co", covariant=True)
@@ -105,16 +109,18 @@ async def _ask(
     assert edge.session is not None  # open from the application's start to its end
     parameters = [*asked.parameters(), *(("partition", str(p)) for p in partitions)]
     address = f"{url.rstrip('/')}{asked.address}"
-    seconds, untimed = TIMEOUT_SECONDS, ClientTimeout(total=None)
+    seconds, untimed, onward = TIMEOUT_SECONDS, ClientTimeout(total=None), {HEADER: trace_now().onward()}
     given: dict[int, Given] = {}
     try:
         async with (
             asyncio.timeout(seconds) as deadline,
-            edge.session.get(address, params=parameters, timeout=untimed, allow_redirects=False) as answer,
+            edge.session.get(
+                address, params=parameters, headers=onward, timeout=untimed, allow_redirects=False
+            ) as answer,
         ):
             seconds = edge.limits.max_seconds / 2
             deadline.reschedule(asyncio.get_running_loop().time() + seconds)
-            given = dict(await asked.read(url, answer.status, await answer.read()))
+            given = dict(await asked.read(url, answer.status, await _body(answer)))
     except TimeoutError:
         why = f"its owner {url} did not answer within {seconds:g} s"
     except (ClientError, OSError) as error:
@@ -125,3 +131,12 @@ async def _ask(
         why = f"its owner {url} {asked.not_given}"
     wanted = {p: one for p, one in given.items() if p in partitions}
     return wanted, {p: why for p in partitions if p not in wanted}
+
+
+async def _body(answer: ClientResponse) -> bytes:
+    body = bytearray()
+    async for part in answer.content.iter_any():
+        body += part
+        if len(body) > MOST_BYTES:
+            raise ValueError(f"it is longer than {MOST_BYTES:,} bytes")
+    return bytes(body)

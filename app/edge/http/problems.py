@@ -12,6 +12,9 @@ from typing import Any, NamedTuple
 import orjson
 from aiohttp import web
 
+from app.base.traces import HEADER as TRACE_HEADER
+from app.base.traces import begin_trace, trace_now
+
 MEDIA_TYPE = "application/problem+json"
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
@@ -79,6 +82,7 @@ class Problem(Exception):
             "detail": self.detail,
             "instance": instance,
             "retryable": self.type.retryable,
+            "trace_id": trace_now().id,
             **self.extensions,
         }
 
@@ -96,6 +100,7 @@ def bad_parameter(name: str, value: str, allowed: str) -> Problem:
 @web.middleware
 async def problem_middleware(request: web.Request, handler: Handler) -> web.StreamResponse:
     """Whatever goes wrong leaves as a problem; what nobody foresaw is logged here and not shown."""
+    trace = begin_trace(request.headers.get(TRACE_HEADER))
     try:
         return await handler(request)
     except Problem as problem:
@@ -105,8 +110,8 @@ async def problem_middleware(request: web.Request, handler: Handler) -> web.Stre
             raise
         return _from_http(error, request).response(request)
     except Exception:
-        log.exception("unexpected failure while answering %s %s", request.method, request.path)
-        detail = "An unexpected failure; the worker's log has the cause. Nothing was changed."
+        log.exception("unexpected failure while answering %s %s, trace %s", request.method, request.path, trace.id)
+        detail = f"An unexpected failure; the worker's log has the cause, under trace {trace.id}. Nothing was changed."
         return Problem("internal-error", detail).response(request)
 
 

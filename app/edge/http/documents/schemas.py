@@ -187,6 +187,7 @@ SHARED: Schema = {
             "detail": TEXT,
             "instance": TEXT,
             "retryable": {"type": "boolean"},
+            "trace_id": TEXT,
         }
     ),
     "RowsMeta": record(_META | {"next_cursor": nullable(TEXT)}),
