@@ -20,8 +20,8 @@ SEARCHES, WAITS = "searches", "waits"
 """The gates: of what users ask, of what workers ask of each other, of exports, of streams of changes, of SQL; of
 searches for the records behind a row, and of waits for a position."""
 
-ROWS = "Rows"
-"""The answer that has the view's own schema, in every format that there is."""
+ROWS, ANYTHING = "Rows", "Any"
+"""The answers that have the view's own schema, in every format that there is, and no schema."""
 
 
 def no_parameters(view: View | None) -> list[ApiDocument]:
@@ -43,7 +43,7 @@ class Route(NamedTuple):
     name: str
     tag: str
     summary: str
-    answer: str = "Any"
+    answer: str = ANYTHING
     media_type: str = "application/json"
     gate: str | None = None
     scope: KeyScope | None = KeyScope.READ

@@ -75,6 +75,7 @@ ROUTES = (
         "changes",
         VIEWS,
         "Rows, and what becomes of them.",
+        "Event",
         media_type=change_handler.MEDIA_TYPE,
         gate=STREAMS,
         parameters=parameters.of_changes,

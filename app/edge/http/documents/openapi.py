@@ -9,16 +9,17 @@ from aiohttp import web
 from app.domain.view import View
 from app.edge.formats import table
 from app.edge.http.documents import schemas
+from app.edge.http.documents.event_schema import EVENT
 from app.edge.http.documents.evidence_schema import EVIDENCE
 from app.edge.http.documents.refusals import UNKNOWN_CALLER, problem
 from app.edge.http.documents.run_schema import RUNS
 from app.edge.http.documents.zones_schema import ZONES
 from app.edge.http.query.read_query import read_no_parameters
 from app.edge.http.responses import json_response
-from app.edge.http.route import ROWS, ApiDocument, Route
+from app.edge.http.route import ANYTHING, ROWS, ApiDocument, Route
 
 VIEW = "{view}"
-SHARED = schemas.SHARED | {"Evidence": EVIDENCE, "Runs": RUNS, "Zones": ZONES}
+SHARED = schemas.SHARED | {"Evidence": EVIDENCE, "Runs": RUNS, "Zones": ZONES, "Event": EVENT}
 _ASKED = ("views", "tasks", "sql", "reconciliation", "internal")
 """Tags of addresses that read parameters."""
 DOCUMENT = web.AppKey("api_document", ApiDocument)
@@ -78,7 +79,7 @@ def _success(route: Route, view: View | None) -> ApiDocument:
     if route.answer == ROWS and view is not None:
         return {"description": route.summary, "content": dict(_rows_content(view))}
     schema: ApiDocument = {"$ref": f"#/components/schemas/{route.answer}"}
-    if route.media_type != "application/json":
+    if route.media_type != "application/json" and route.answer == ANYTHING:
         schema = {"type": "string"}
     others = {media_type: {"schema": {"type": "string"}} for media_type in route.also}
     return {"description": route.summary, "content": {route.media_type: {"schema": schema}, **others}}

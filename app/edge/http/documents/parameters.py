@@ -172,7 +172,7 @@ _PARTIAL = _parameter(
     {"type": "string", "enum": ["refuse", "allow"], "default": "refuse"},
     "Whether an answer may lack partitions, which it then names.",
 )
-_CURSOR = _parameter("cursor", {"type": "string"}, "meta.next_cursor of the page before.")
+_CURSOR = _parameter("cursor", {"type": "string", "minLength": 1}, "meta.next_cursor of the page before.")
 _REQUIRED = {"required": True}
 _ONE = "As the row has it; `null` where it has none."
 _OF_ROW: dict[str, ApiDocument] = {
