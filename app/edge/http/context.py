@@ -114,13 +114,13 @@ class Edge:
         """Whether queries about every group may be answered from here."""
         return self.standing is GroupStanding.READY
 
-    def require_ready(self, view: View) -> None:
+    def require_ready(self, view: View, *, stale_allowed: bool = False) -> None:
         """A 503 problem unless this worker may answer about the view, or about some of its partitions."""
-        self.require_answers(self.directory(view))
+        self.require_answers(self.directory(view), stale_allowed=stale_allowed)
 
-    def require_answers(self, directory: Directory) -> None:
-        """The same of a group."""
-        if not directory.answers:
+    def require_answers(self, directory: Directory, *, stale_allowed: bool = False) -> None:
+        """The same of a group. By what it knew last it may answer as soon as it knows how many partitions there are."""
+        if not (directory.answers or (stale_allowed and directory.partitions)):
             raise not_ready(directory.standing_now)
 
 

@@ -28,6 +28,7 @@ def meta_headers(meta: Mapping[str, Any]) -> dict[str, str]:
         "Flagfall-As-Of": meta["as_of"],
         "Flagfall-Position": position,
         "Flagfall-Partial": str(meta["partial"]).lower(),
+        "Flagfall-Stale": ",".join(f"{one['partition']}:{one['seconds']}" for one in meta["stale"]) or None,
         "Flagfall-Next-Cursor": meta["next_cursor"],
     }
     return {name: value for name, value in told.items() if value is not None}

@@ -8,12 +8,14 @@ from pathlib import Path
 from app.base import names
 from app.base.settings import Settings
 from app.rides.ride import RIDES
+from app.rides.views import VENDOR_TRIPS
 from tests.support.machine.cluster import write_rides
 from tests.support.machine.waiting import wait_for
 from tests.support.machine.workers import Worker
 from tests.support.machine.world import assert_exact, covers, log_ends_of, ready_worker, tasks_of, worker
 
 ALL = [0, 1, 2, 3]
+TRIPS = f"/v1/views/{VENDOR_TRIPS.name}/rows"
 
 
 def test_tasks_of_a_killed_worker_go_on_from_the_copies(world: Settings, tmp_path: Path) -> None:
@@ -26,7 +28,9 @@ def test_tasks_of_a_killed_worker_go_on_from_the_copies(world: Settings, tmp_pat
             others = tasks_of(first)
             wait_for(lambda: _have_all(world, second, others), "the copies are whole", both)
             assert not set(tasks_of(second)) & set(others)
+            whole = second.get(TRIPS).json()["data"]
             first.kill()
+            _assert_stale(second, others, whole)
             wait_for(lambda: tasks_of(second) == ALL, "the second has all tasks", [second])
             assert {task: _last_read(second)[task] for task in others} == dict.fromkeys(others, 0)
             write_rides(world, 20_000, 2_000)
@@ -50,6 +54,14 @@ def test_a_copy_follows_its_owner_while_rides_come_in(world: Settings, tmp_path:
         first.kill()
         wait_for(lambda: tasks_of(second) == ALL, "the second has all tasks", [second])
         assert_exact(world, [second])
+
+
+def _assert_stale(survivor: Worker, others: list[int], whole: list[dict[str, object]]) -> None:
+    """Before anybody else owns them, the copies have all rows for who takes old ones, and none for others."""
+    answer = survivor.get(TRIPS, max_staleness="1m").json()
+    assert [one["partition"] for one in answer["meta"]["stale"]] == others
+    assert answer["data"] == whole
+    assert survivor.get(TRIPS).status_code == 503
 
 
 def _share(workers: list[Worker]) -> bool:

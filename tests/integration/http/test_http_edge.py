@@ -107,7 +107,7 @@ async def test_the_api_document_is_valid_and_holds_every_route(serve: Serve) -> 
     names = [p["name"] for p in document["paths"]["/v1/views/by_base/rows"]["get"]["parameters"]]
     assert names == [
         *("base", "zone", "from", "to", "window", "last", "group_by", "top", "by", "among", "measures"),
-        *("limit", "cursor", "order", "partial", "format", "min_position", "wait"),
+        *("limit", "cursor", "order", "partial", "format", "min_position", "wait", "max_staleness"),
     ]
 
 

@@ -53,6 +53,7 @@ def _format_options(command: Command) -> Command:
 @click.option("--min-position", metavar="PLACE:OFFSET,…", help="Wait until this is covered: rides.yellow-0:51235.")
 @click.option("--newest", is_flag=True, help="Newest windows first.")
 @click.option("--partial", "is_partial", is_flag=True, help="Take an answer that lacks partitions, which it names.")
+@click.option("--max-staleness", metavar="LENGTH", help="Take rows so old where nobody has newer ones: 30s.")
 @worker_option
 @_format_options
 def command(
@@ -114,6 +115,8 @@ def _print_written(written: Format, answer: Answer) -> None:
     click.echo(printable(answer.text, lines=True) if sys.stdout.isatty() else answer.content, nl=False)
     if answer.headers.get("flagfall-partial") == "true":
         tell("Some partitions are missing; without --csv they are named.")
+    if stale := answer.headers.get("flagfall-stale"):
+        tell(f"Something may have come since: PARTITION:SECONDS {stale}")
     if not written.has_meta and (cursor := answer.headers.get("flagfall-next-cursor")):
         tell(f"There are more: --cursor {cursor}")
 
@@ -169,6 +172,8 @@ def _print_table(view: str, answer: dict[str, Any], asked: Collection[str]) -> N
         console.print(table)
     else:
         _print_blocks(console, title, lines)
+    for stale in meta.get("stale", ()):  # an older worker has none
+        console.print(f"partition {stale['partition']} is as it was {stale['seconds']:.0f} s ago", style="yellow")
     for missing in meta["missing"]:
         console.print(f"partition {missing['partition']} is missing: {missing['why']}", style="yellow")
     if meta["as_of"] is None and meta["held_back_by"]:

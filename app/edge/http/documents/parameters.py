@@ -10,8 +10,8 @@ from app.edge.formats.format import MOST_DOCUMENTS, MOST_IN_COLUMNS
 from app.edge.http.evidence.asked_row import DEFAULT_RECORDS, MAX_RECORDS
 from app.edge.http.query.arrangement import MAX_TOP, NO_GROUP, among_which, ranking_names, shown_names
 from app.edge.http.query.min_position import DEFAULT_WAIT_SECONDS, EXAMPLE
-from app.edge.http.query.parameters import FORMAT, MIN_POSITION, NOT_OF_CHANGES, WAIT
-from app.edge.http.query.read_query import integer_range
+from app.edge.http.query.parameters import FORMAT, MAX_STALENESS, MIN_POSITION, NOT_OF_CHANGES, WAIT
+from app.edge.http.query.read_query import MAX_STALENESS_US, integer_range
 from app.edge.http.query.rows_query import DEFAULT_LIMIT
 from app.edge.http.route import ApiDocument
 from app.edge.http.runs.run_handlers import DEFAULT_RUNS, MAX_RUNS
@@ -22,7 +22,7 @@ def of_view(view: View | None) -> list[ApiDocument]:
 
 
 def of_rows(view: View | None) -> list[ApiDocument]:
-    return [*_of_query(view, MOST_IN_COLUMNS), _format(), *_REACHING]
+    return [*_of_query(view, MOST_IN_COLUMNS), _format(), *_REACHING, _MAX_STALENESS]
 
 
 def of_changes(view: View | None) -> list[ApiDocument]:
@@ -47,7 +47,7 @@ def of_export(view: View | None) -> list[ApiDocument]:
 
 
 def of_parts(view: View | None) -> list[ApiDocument]:
-    return [*_of_query(view, MOST_IN_COLUMNS), _WANTED]
+    return [*_of_query(view, MOST_IN_COLUMNS), _MAX_STALENESS, _WANTED]
 
 
 def of_tasks(view: View | None) -> list[ApiDocument]:
@@ -110,11 +110,10 @@ def of_window(view: View) -> list[ApiDocument]:
     if view.window.panes is None:
         return bounds
     pane = to_duration(view.window.panes.size_us)
-    duration = {"type": "string", "pattern": "^[1-9][0-9]{0,8}[smhd]$"}
     return [
         *bounds,
-        _parameter("window", duration | {"default": pane}, f"Length of the windows, a multiple of the pane, {pane}."),
-        _parameter("last", duration, f"One window: as much before `to`, or before meta.as_of; a multiple of {pane}."),
+        _parameter("window", _DURATION | {"default": pane}, f"Length of the windows, a multiple of the pane, {pane}."),
+        _parameter("last", _DURATION, f"One window: as much before `to`, or before meta.as_of; a multiple of {pane}."),
     ]
 
 
@@ -164,6 +163,7 @@ def _parameter(name: str, schema: ApiDocument, description: str) -> ApiDocument:
     return {"name": name, "in": "query", "schema": schema, "description": description}
 
 
+_DURATION: ApiDocument = {"type": "string", "pattern": "^[1-9][0-9]{0,8}[smhd]$"}
 _PARTITION: ApiDocument = {"type": "integer", "minimum": 0}
 _WANTED = _parameter("partition", {"type": "array", "items": _PARTITION}, "Tasks that are wanted.")
 _GROUP = _parameter("group", {"type": "string"}, "A task group; /readyz names them.")
@@ -183,6 +183,12 @@ _REACHING = [
     _parameter(MIN_POSITION, {"type": "string"}, f"Next offsets that the answer is to cover, as {EXAMPLE}."),
     _parameter(WAIT, {"type": "string", "pattern": "^[1-5]s$", "default": f"{DEFAULT_WAIT_SECONDS}s"}, "For that."),
 ]
+_MAX_STALENESS = _parameter(
+    MAX_STALENESS,
+    _DURATION,
+    f"Where a task cannot be asked: rows of it that may have changed since, so old at most; up to "
+    f"{to_duration(MAX_STALENESS_US)}.",
+)
 _COMMON = [
     _CURSOR,
     _parameter(

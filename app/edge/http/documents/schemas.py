@@ -112,6 +112,11 @@ _META: Schema = {
         "description": "Where windows that begin before `left_before` were answered from, and by which reconciliation "
         "they were found right; null if the answer has none of them."
     },
+    "stale": {
+        "type": "array",
+        "items": record({"partition": INTEGER, "seconds": {"type": "number"}}),
+        "description": "With max_staleness: partitions of which something may have come since, so long ago at most.",
+    },
     "partial": {"type": "boolean"},
     "missing": {
         "type": "array",

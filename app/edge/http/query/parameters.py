@@ -14,11 +14,14 @@ ARRANGED = ("group_by", "top", "by", "among", "measures")
 REPEATABLE = ("group_by", "measures")
 FORMAT = "format"
 MIN_POSITION, WAIT = "min_position", "wait"
+MAX_STALENESS = "max_staleness"
 PARTITION, STORED_FROM = "partition", "stored_from_us"
 """By which workers ask one another for their parts of an answer, and say which rows to leave out."""
 NOT_OF_CHANGES = ("cursor", "partial")
 """What a stream of changes does not take, which begins with the first rows, of all partitions."""
-RESERVED = frozenset({*COMMON, *WINDOWED, *FOLDED, *ARRANGED, FORMAT, MIN_POSITION, WAIT, PARTITION, STORED_FROM})
+OF_ROWS = (FORMAT, MIN_POSITION, WAIT, MAX_STALENESS)
+"""What rows take beside those that say which."""
+RESERVED = frozenset({*COMMON, *WINDOWED, *FOLDED, *ARRANGED, *OF_ROWS, PARTITION, STORED_FROM})
 """No group of a view is called so."""
 
 

@@ -24,6 +24,7 @@ from app.edge.http.query.parameters import (
     ARRANGED,
     COMMON,
     FOLDED,
+    MAX_STALENESS,
     RESERVED,
     WINDOWED,
     Parameters,
@@ -32,6 +33,8 @@ from app.edge.http.query.parameters import (
     whole_number,
 )
 from app.edge.http.query.rows_query import DEFAULT_LIMIT, NULL, RowsQuery
+
+MAX_STALENESS_US = 86_400_000_000
 
 
 def read_no_parameters(request: web.Request) -> None:
@@ -100,6 +103,20 @@ def read_partial(parameters: Parameters) -> bool:
 def is_partial_allowed(parameters: Parameters) -> bool:
     """Whether `partial` says that an answer may lack partitions."""
     return choice(parameters, "partial", ("refuse", "allow")) == "allow"
+
+
+def read_staleness(parameters: Parameters) -> int | None:
+    """How old rows may be that may have changed since; None where they may not."""
+    text = one(parameters, MAX_STALENESS)
+    if text is None:
+        return None
+    try:
+        age_us = duration_us(text)
+    except ValueError:
+        age_us = MAX_STALENESS_US + 1
+    if age_us > MAX_STALENESS_US:
+        raise bad_parameter(MAX_STALENESS, text, f"up to {to_duration(MAX_STALENESS_US)}: {DURATION_EXAMPLE}")
+    return age_us
 
 
 def _instant(view: View, parameters: Parameters, name: str) -> int | None:

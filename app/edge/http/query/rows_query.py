@@ -14,6 +14,7 @@ from app.domain.windows.durations import to_duration
 from app.edge.http.query import cursors
 from app.edge.http.query.arrangement import AS_STORED, Among, Arrangement
 from app.edge.http.query.instants import to_iso
+from app.edge.http.query.parameters import MAX_STALENESS
 
 DEFAULT_LIMIT = 100
 ALL_ROWS = 1 << 40
@@ -29,7 +30,8 @@ class RowsQuery:
     where windows are as the view says. With `last_us` there is one window, of that length, which ends at `until_us`;
     None is the lowest watermark. `stored_from_us`: rows that are stored under earlier starts are left out, whatever
     windows they are in. `after` is the last key of the page before this one, in the order asked for; of ranked
-    rows the key is what they are ranked among, and the rank.
+    rows the key is what they are ranked among, and the rank. `max_staleness_us`: how old rows may
+    be of which nobody knows whether they have changed since.
     """
 
     view: View
@@ -44,6 +46,7 @@ class RowsQuery:
     last_us: int | None = None
     arrangement: Arrangement = AS_STORED
     stored_from_us: int | None = None
+    max_staleness_us: int | None = None
 
     @property
     def is_folded(self) -> bool:
@@ -109,13 +112,16 @@ class RowsQuery:
             told.append(("cursor", self.cursor_after(self.after)))
         if self.arrangement.orders_windows:
             told.append(("order", "desc" if self.newest_first else "asc"))
+        if self.max_staleness_us is not None:
+            told.append((MAX_STALENESS, to_duration(self.max_staleness_us)))
         limit = [("limit", str(self.limit))] if self.limit < ALL_ROWS else []
         return [*told, *self.arrangement.parameters(), *limit]
 
 
-def no_rows_query(view: View, *, partial_allowed: bool) -> RowsQuery:
+def no_rows_query(view: View, *, partial_allowed: bool, max_staleness_us: int | None = None) -> RowsQuery:
     """Asks where each task stands: over no time, so that the parts carry no rows (all-time views: two)."""
+    query = RowsQuery(view, limit=1, partial_allowed=partial_allowed, max_staleness_us=max_staleness_us)
     if not view.window.ends:
-        return RowsQuery(view, limit=1, partial_allowed=partial_allowed)
+        return query
     pane_us = panes.size_us if (panes := view.window.panes) else None
-    return RowsQuery(view, 0, 0, pane_us, limit=1, partial_allowed=partial_allowed)
+    return replace(query, from_us=0, until_us=0, window_us=pane_us)

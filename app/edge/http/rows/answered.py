@@ -46,7 +46,9 @@ async def answered(edge: Edge, query: RowsQuery, *, takes_partial: bool = True, 
     ask = partial(_with_past if with_past else gather, edge, takes_partial=takes_partial)
     if query.last_us is None or query.until_us is not None:
         return Answered(query, await ask(query))
-    any_of_it = no_rows_query(query.view, partial_allowed=query.partial_allowed)
+    any_of_it = no_rows_query(
+        query.view, partial_allowed=query.partial_allowed, max_staleness_us=query.max_staleness_us
+    )
     standing = await gather(edge, any_of_it, takes_partial=takes_partial)
     as_of_us = standing.lowest_watermark_us
     if as_of_us == NO_WATERMARK:

@@ -109,6 +109,7 @@ def meta_document(edge: Edge, view: View, gathered: Gathered) -> dict[str, Any]:
         "lag_records": {at: state.lag_records for at, state in states.items()},
         "left_before": None if left_us is None else to_iso(left_us),
         "history": None if past is None else {"run": past.run_id, "final_to": to_iso(past.final_to_us)},
+        "stale": [{"partition": p, "seconds": seconds} for p, seconds in sorted(gathered.stale.items())],
         "partial": gathered.is_partial,
         "missing": missing_facts(edge.directory(view), gathered.missing),
         "zones": names_document(edge.names),

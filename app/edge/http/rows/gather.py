@@ -5,8 +5,8 @@ What could not be had is named, with why: the caller refuses, or says that the a
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from app.domain.event_time import NO_WATERMARK
 from app.domain.view import View
@@ -16,7 +16,7 @@ from app.edge.http.owners import of_all_tasks, partitions_missing
 from app.edge.http.problems import TYPES
 from app.edge.http.query.parameters import STORED_FROM
 from app.edge.http.query.rows_query import RowsQuery
-from app.edge.http.rows.own_parts import own_parts, too_much_there
+from app.edge.http.rows.own_parts import own_parts, stale_parts, too_much_there
 from app.edge.http.rows.parts import TaskRows, decode_parts
 from app.engine.core.rows.state import Rows
 
@@ -40,6 +40,17 @@ class Gathered(AcrossTasks[TaskRows]):
     """Parts by partition, and why each of the other partitions is missing; `past`, if the answer reaches there."""
 
     past: PastRows | None = None
+
+    @property
+    def stale(self) -> dict[int, float]:
+        """Partitions of which something may have come since, and how long ago at most."""
+        return {p: part.stale_seconds for p, part in self.parts.items() if part.stale_seconds is not None}
+
+    def with_parts(self, parts: Iterable[TaskRows]) -> Gathered:
+        """These as well, missing no more."""
+        more = {part.partition: part for part in parts}
+        missing = {p: why for p, why in self.missing.items() if p not in more}
+        return replace(self, parts=self.parts | more, missing=missing)
 
     @property
     def pieces(self) -> list[Rows]:
@@ -77,6 +88,8 @@ async def gather(edge: Edge, query: RowsQuery, *, takes_partial: bool = True) ->
     worker would have to fold more rows than it may, here or there. `takes_partial`: whether who asked could allow it.
     """
     gathered = Gathered(*await of_all_tasks(edge, _AskedParts(edge, query)))
+    if gathered.is_partial and query.max_staleness_us is not None:
+        gathered = gathered.with_parts(stale_parts(edge, query, gathered.missing))
     if gathered.is_partial and not query.partial_allowed:
         directory = edge.directory(query.view)
         raise partitions_missing(query.view.name, directory, gathered.missing, takes_partial=takes_partial)

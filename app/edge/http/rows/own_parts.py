@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -47,6 +47,21 @@ async def own_parts(
     async with edge.long_work.turn:
         parts = [await _part_beside(edge, query, p) for p in partitions]
     return [part for part in parts if part]
+
+
+def stale_parts(edge: Edge, query: RowsQuery, partitions: Iterable[int]) -> list[TaskRows]:
+    """Parts of those that are not answered from here now, out of what was known of them last, as old as the query
+    allows. None of those that would be copied or folded beside the loop: it may be read on meanwhile."""
+    directory, view = edge.directory(query.view), query.view
+    known = [one for p in partitions if (one := directory.last_known(p)) and serves(one.state, view)]
+    young = [one for one in known if one.age_seconds * 1e6 <= (query.max_staleness_us or 0)]
+    readings = [reading_of(query, one.state) for one in young]
+    if within_budget(edge, query, readings) > MANY_ROWS:
+        return []
+    return [
+        replace(part_of(directory, one.state, query, reading), stale_seconds=round(one.age_seconds, 3))
+        for one, reading in zip(young, readings, strict=True)
+    ]
 
 
 async def _part_beside(edge: Edge, query: RowsQuery, partition: int) -> TaskRows | None:

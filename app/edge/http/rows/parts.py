@@ -40,7 +40,7 @@ class InputState:
 @dataclass(frozen=True, slots=True)
 class TaskRows:
     """Rows of one task, merged and cut to the query's page, with the position they belong to. Windows that ended by
-    `expired_to_us` have left its table."""
+    `expired_to_us` have left its table. `stale_seconds`: what came since may be so old; None where nothing has come."""
 
     partition: int
     version: str
@@ -50,6 +50,7 @@ class TaskRows:
     inputs: dict[str, InputState]
     rows: Rows
     expired_to_us: int | None = None
+    stale_seconds: float | None = None
 
 
 def part_of(directory: Directory, task: TaskState, query: RowsQuery, reading: Reading | None = None) -> TaskRows:
@@ -118,6 +119,7 @@ def _told(part: TaskRows) -> dict[str, Any]:
         "row_count": part.row_count,
         "inputs": part.inputs,
         "expired_to_us": part.expired_to_us,
+        "stale_seconds": part.stale_seconds,
         "windows": rows.windows,
         "groups": [held.tolist() for held in rows.groups],
         "cells": np.ascontiguousarray(rows.cells),
@@ -139,6 +141,7 @@ def _read(query: RowsQuery, told: dict[str, Any]) -> TaskRows:
         inputs={topic: _read_input(**state) for topic, state in told["inputs"].items()},
         rows=Rows(windows, list(groups), cells),
         expired_to_us=told.get("expired_to_us"),
+        stale_seconds=told.get("stale_seconds"),
     )
 
 

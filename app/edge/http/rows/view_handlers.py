@@ -13,14 +13,14 @@ from app.edge.http.context import Edge, edge_of
 from app.edge.http.kept import kept_response
 from app.edge.http.problems import bad_parameter
 from app.edge.http.query.answer_format import asked_format
-from app.edge.http.query.parameters import FORMAT, LIMIT, MIN_POSITION, PARTITION, STORED_FROM, WAIT
-from app.edge.http.query.read_query import read_no_parameters, read_partial, read_query
+from app.edge.http.query.parameters import LIMIT, MAX_STALENESS, MIN_POSITION, OF_ROWS, PARTITION, STORED_FROM
+from app.edge.http.query.read_query import read_no_parameters, read_partial, read_query, read_staleness
 from app.edge.http.query.rows_query import ALL_ROWS, RowsQuery, no_rows_query
 from app.edge.http.responses import json_response, meta_headers
 from app.edge.http.rows.answered import answered
 from app.edge.http.rows.answers import rows_answer
 from app.edge.http.rows.gather import gather
-from app.edge.http.rows.own_parts import own_parts
+from app.edge.http.rows.own_parts import own_parts, stale_parts
 from app.edge.http.rows.parts import encode_parts
 from app.edge.http.rows.view_documents import state_document, view_document
 from app.edge.http.streamed import cut_on_failure
@@ -47,7 +47,7 @@ async def show_rows(request: web.Request) -> web.Response:
     """A page of rows, merged over all tasks; the position that is asked for is covered by now."""
     edge = edge_of(request)
     query, written = read_rows_request(request)
-    edge.require_ready(query.view)
+    edge.require_ready(query.view, stale_allowed=query.max_staleness_us is not None)
     found = await answered(edge, query)
     body, headers = await rows_answer(edge, found, partial(_written, written))
     return kept_response(request, body, written.media_type, is_closed=found.is_closed, headers=headers)
@@ -62,8 +62,11 @@ def read_rows_request(request: web.Request) -> tuple[RowsQuery, Format]:
     """What rows are asked for, and how they are to be written; a problem if it cannot be."""
     view = edge_of(request).view(request.match_info["view"])
     written = asked_format(request.query, request.headers.getall(hdrs.ACCEPT, []))
-    also = FORMAT, MIN_POSITION, WAIT
-    return read_query(view, request.query, also=also, most_rows=written.most_rows), written
+    query = read_query(view, request.query, also=OF_ROWS, most_rows=written.most_rows)
+    query = replace(query, max_staleness_us=read_staleness(request.query))
+    if query.max_staleness_us is not None and (at_least := request.query.get(MIN_POSITION)) is not None:
+        raise bad_parameter(MIN_POSITION, at_least, f"not with {MAX_STALENESS}: what is stale may cover less")
+    return query, written
 
 
 async def give_parts(request: web.Request) -> web.StreamResponse:
@@ -72,19 +75,25 @@ async def give_parts(request: web.Request) -> web.StreamResponse:
     What takes long begins with the answer's head, by which the asking worker knows that this one lives.
     """
     edge = edge_of(request)
-    view, also = edge.view(request.match_info["view"]), (PARTITION, STORED_FROM)
+    view, also = edge.view(request.match_info["view"]), (PARTITION, STORED_FROM, MAX_STALENESS)
     query = read_query(view, request.query, also=also, most_rows=MOST_IN_COLUMNS)
+    query = replace(query, max_staleness_us=read_staleness(request.query))
     if LIMIT not in request.query:  # another worker is not told of limits that no table reaches
         query = replace(query, limit=ALL_ROWS)
     if (stored_from := request.query.get(STORED_FROM)) is not None:
         query = replace(query, stored_from_us=_integer(STORED_FROM, stored_from))
+    stale_allowed = query.max_staleness_us is not None
     partitions = [
-        read_partition(edge, edge.directory(query.view), text) for text in request.query.getall(PARTITION, [])
+        read_partition(edge, edge.directory(query.view), text, stale_allowed=stale_allowed)
+        for text in request.query.getall(PARTITION, [])
     ]
-    edge.require_ready(query.view)
+    edge.require_ready(query.view, stale_allowed=stale_allowed)
     begun = web.StreamResponse(headers={hdrs.CONTENT_TYPE: "application/json"})
     with cut_on_failure(request, begun):
-        body = encode_parts(await own_parts(edge, query, partitions, partial(begun.prepare, request)))
+        parts = await own_parts(edge, query, partitions, partial(begun.prepare, request))
+        if stale_allowed:
+            parts += stale_parts(edge, query, {*partitions} - {part.partition for part in parts})
+        body = encode_parts(parts)
         if not begun.prepared:
             return web.Response(body=body, content_type="application/json")
         await begun.write(body)
@@ -98,9 +107,9 @@ def _integer(name: str, text: str) -> int:
     raise bad_parameter(name, text, "microseconds since the epoch")
 
 
-def read_partition(edge: Edge, directory: Directory, text: str) -> int:
+def read_partition(edge: Edge, directory: Directory, text: str, *, stale_allowed: bool = False) -> int:
     """A partition number of the group; a 503 problem while the worker does not know how many there are."""
-    edge.require_answers(directory)
+    edge.require_answers(directory, stale_allowed=stale_allowed)
     last = directory.partitions - 1
     if text.isascii() and text.isdigit() and len(text) < 6 and int(text) <= last:
         return int(text)

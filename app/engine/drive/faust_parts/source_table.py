@@ -140,7 +140,7 @@ class SourceTable(faust.Table):
             self._let_flow(partition)
             if clean:
                 self._kept[partition] = runner.core.state
-        self.directory.tasks = {}
+        self.directory.hand_over(self._kept)
 
     async def take_over(self, partitions: Iterable[int]) -> None:
         """Fence the former owners of these tasks, restore their states, and start them. Others are given up."""
@@ -151,6 +151,7 @@ class SourceTable(faust.Table):
         kept, self._kept = self._kept, {}
         if self.standby is not None:
             kept = await self.standby.exchange(self._assigned, kept) | kept
+        self.directory.copies = {}  # from here on they are read on
         await self._take(self._assigned, kept)
         self._tell_if_whole()
 

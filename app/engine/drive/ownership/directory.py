@@ -9,6 +9,7 @@ import math
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from app.domain.marker import InputPosition
 from app.engine.core.task_state import TaskState
@@ -37,6 +38,18 @@ class Membership:
         return time.monotonic() - self.heartbeat_at_seconds > self.session_timeout_seconds
 
 
+class LastKnown(NamedTuple):
+    """A committed state of a task, which was its last one at that moment (monotonic), or later."""
+
+    state: TaskState
+    at_seconds: float
+
+    @property
+    def age_seconds(self) -> float:
+        """What came since may be so old."""
+        return time.monotonic() - self.at_seconds
+
+
 @dataclass
 class Directory:
     """Tasks of one group as seen by this worker.
@@ -45,9 +58,9 @@ class Directory:
     partition, as of the last rebalance. `partitions`: how many tasks the group has. `standing`: as the engine last
     left it. `log_end`: end offsets last seen, per topic and partition, for the lag in answers. `recovering`: of tasks
     that are being taken over, how many offsets of their changelogs were read, of how many. `standby`: up to which
-    offset the changelogs of tasks that others own are held here, warm; nothing is answered from these.
-    `took_over_seconds`: how long the last take-over took, None before the first; `replayed_records`: of changelogs,
-    read in all take-overs.
+    offset the changelogs of tasks that others own are held here, warm. `copies`: states of those, and of tasks that
+    are being handed over, which are not answered from as if they were the task's. `took_over_seconds`: how long the
+    last take-over took, None before the first; `replayed_records`: of changelogs, read in all take-overs.
     """
 
     url: str
@@ -59,6 +72,7 @@ class Directory:
     membership: Membership = field(default_factory=Membership)
     recovering: dict[int, tuple[int, int]] = field(default_factory=dict)
     standby: dict[int, int] = field(default_factory=dict)
+    copies: dict[int, LastKnown] = field(default_factory=dict)
     took_over_seconds: float | None = None
     replayed_records: int = 0
 
@@ -75,6 +89,18 @@ class Directory:
         """How many offsets of a topic-partition a task has not read; None where the log's end is not known."""
         end = self.log_end.get((topic, partition))
         return None if end is None else max(0, end - position.next_offset)
+
+    def hand_over(self, states: Mapping[int, TaskState]) -> None:
+        """No task is owned here any more; these are how they were left."""
+        now, self.tasks = time.monotonic(), {}
+        self.copies |= {partition: LastKnown(state, now) for partition, state in states.items()}
+
+    def last_known(self, partition: int) -> LastKnown | None:
+        """Of a task that is not answered from here now."""
+        if (task := self.tasks.get(partition)) is None:
+            return self.copies.get(partition)
+        heartbeat_at_seconds = self.membership.heartbeat_at_seconds
+        return LastKnown(task, time.monotonic() if heartbeat_at_seconds is None else heartbeat_at_seconds)
 
     @property
     def ready(self) -> bool:

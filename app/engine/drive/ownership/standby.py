@@ -24,7 +24,7 @@ from app.engine.core.restore import Restorer
 from app.engine.core.task_state import TaskState
 from app.engine.drive.kafka.changelog_reader import read_to_end
 from app.engine.drive.kafka.connections import Connections
-from app.engine.drive.ownership.directory import Directory
+from app.engine.drive.ownership.directory import Directory, LastKnown
 from app.engine.drive.questions import AskAssigned
 
 log = logging.getLogger(__name__)
@@ -119,6 +119,7 @@ class Standby(mode.Service):
                 self._copies[partition] = _Copy(Restorer(self._definition), starts[place], now)
 
         def take(batch: Batch) -> None:
+            self._directory.copies.pop(batch.partition, None)  # within a transaction it is no committed state
             copy = self._copies[batch.partition]
             copy.restorer.read(batch)
             copy.next_offset = batch.next_offset
@@ -126,5 +127,8 @@ class Standby(mode.Service):
         begins = {p: max(self._copies[p].next_offset, starts[places[p]]) for p in others}
         await read_to_end(self._connections.client, self._changelog, begins, ends, take)
         for partition, end in ends.items():
-            self._copies[partition].next_offset, self._copies[partition].whole_at = end, now
+            copy = self._copies[partition]
+            copy.next_offset, copy.whole_at = end, now
+            if (state := copy.restorer.so_far) is not None:
+                self._directory.copies[partition] = LastKnown(state, now)
         self._directory.standby = ends
