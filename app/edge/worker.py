@@ -34,6 +34,8 @@ from app.edge.http.application import create_app
 from app.edge.http.context import ServedGroup
 from app.edge.http.listening import listening, may_open_files
 from app.edge.http.zone_names import Names, no_names
+from app.edge.published.result_log import ResultLog
+from app.edge.published.result_topic import published_by
 from app.engine.core.definition import TaskDefinition
 from app.engine.drive.faust_parts.app import FlagfallApp
 from app.engine.drive.faust_parts.source_table import SourceTable
@@ -87,6 +89,7 @@ class HttpEdge(mode.Service):
             history=history_folder(self._settings.history_dir, self._settings.app_id),
             zone_map=zone_map(self._settings.http.zone_shapes_file),
             access=self._settings.access,
+            results=ResultLog(self._settings.app_id, self._connections),
         )
         tls = tls_context(worker)
         may_open_files()
@@ -105,7 +108,8 @@ class HttpEdge(mode.Service):
         definition = table.definition
         rereader = Rereader(definition.application, self._connections)
         searcher = RowSearch(definition, self._connections, rereader)
-        return ServedGroup(table.name, table.directory, definition.views, definition.sources, searcher)
+        published = published_by(definition)
+        return ServedGroup(table.name, table.directory, definition.views, definition.sources, searcher, published)
 
     async def on_stop(self) -> None:
         await self._listening.aclose()

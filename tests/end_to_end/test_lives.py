@@ -18,6 +18,7 @@ from app.domain.oracle.alert_fold import fold_alert
 from app.domain.oracle.join_fold import fold_join
 from app.domain.pairs.alert import END_ORIGIN, START_ORIGIN
 from app.domain.pairs.join import LEFT_ORIGIN, RIGHT_ORIGIN, Side
+from app.domain.pairs.pairing import Pairing
 from app.domain.records import Record
 from app.domain.source import Source
 from app.edge.cli.records.lifecycle_sending import send_lifecycle
@@ -73,6 +74,7 @@ def test_every_start_meets_its_fare_once_and_long_rides_are_told(
             started[1:],
         )
         assert told(on) == expected
+        assert (over_http(started[1], FARED_STARTS), over_http(started[1], LONG_RIDES)) == expected
         wait_for(lambda: covers(on, FARED), "what was joined is read", started[1:])
         assert_exact(on, started[1:], LIFE_QUESTIONS)
         assert_exact(on, started[1:], FARED_QUESTIONS)
@@ -122,6 +124,17 @@ def told(settings: Settings) -> tuple[Pairs, Pairs]:
     """Origins of what stands in the topics of the join and the alert."""
     joined, alerts = records_of(settings, FARED_STARTS.source), records_of(settings, LONG_RIDES.source)
     return _origins(joined, LEFT_ORIGIN, RIGHT_ORIGIN), _origins(alerts, START_ORIGIN, END_ORIGIN)
+
+
+def over_http(worker: Worker, pairing: Pairing) -> Pairs:
+    """The same, as a worker answers it, page by page."""
+    found, asked = Pairs(), dict[str, object]()
+    while True:
+        page = worker.get(f"/v1/results/{pairing.output.name}", limit=500, **asked).json()
+        found.update(tuple(one["values"][origin] for origin in pairing.origins) for one in page["data"])
+        if (cursor := page["meta"]["next_cursor"]) is None:
+            return found
+        asked = {"cursor": cursor}
 
 
 def has_as_many(found: tuple[Pairs, Pairs], expected: tuple[Pairs, Pairs]) -> bool:

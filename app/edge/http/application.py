@@ -31,6 +31,7 @@ from app.edge.http.problems import problem_middleware
 from app.edge.http.query.read_query import check_parameter_names
 from app.edge.http.routes import ROUTES
 from app.edge.http.zone_names import Names
+from app.edge.published.result_log import ResultLog
 from app.engine.drive.questions import AskAwaited
 from app.engine.drive.watch.liveness import Liveness
 from app.rides.zone_map import ZoneMap
@@ -51,6 +52,7 @@ def create_app(
     history: Path | None = None,
     zone_map: ZoneMap | None = None,
     access: AccessSettings | None = None,
+    results: ResultLog | None = None,
 ) -> web.Application:
     """The application of one worker, which answers for these task groups.
 
@@ -59,9 +61,9 @@ def create_app(
     `names` are those of zones; without them answers have none. `limits`: what callers may ask at once.
     `awaited_schemas` gives the ids that tasks wait for. `history`: the folder of what reconciliations of the
     application have kept. `zone_map`: where zones lie, tiles without one.
-    `access`: who may ask, and by which key other workers are asked.
+    `access`: who may ask, and by which key other workers are asked. `results`: what tasks have published.
     """
-    edge = Edge(groups, verdicts, liveness, names, limits, awaited_schemas, history, zone_map)
+    edge = Edge(groups, verdicts, liveness, names, limits, awaited_schemas, history, zone_map, results)
     views = tuple(edge.views.values())
     for view in views:
         check_parameter_names(view)

@@ -16,6 +16,8 @@ from app.domain.view import View
 from app.edge.http.long_work import LongWork
 from app.edge.http.problems import Problem
 from app.edge.http.zone_names import Names, no_names
+from app.edge.published.result_log import ResultLog
+from app.edge.published.result_topic import ResultTopic
 from app.engine.drive.kafka.row_search import RowSearch
 from app.engine.drive.ownership.directory import Directory
 from app.engine.drive.questions import AskAwaited
@@ -46,7 +48,7 @@ FARTHEST = [
 class ServedGroup:
     """A task group as the edge sees it. `views` are those that it answers queries about; some groups have none.
 
-    `searcher` looks for the records behind their rows.
+    `searcher` looks for the records behind their rows; `published`: where else results of it go.
     """
 
     name: str
@@ -54,6 +56,7 @@ class ServedGroup:
     views: tuple[View, ...]
     sources: tuple[Source, ...]
     searcher: RowSearch | None = None
+    published: tuple[ResultTopic, ...] = ()
 
     @property
     def topics(self) -> list[str]:
@@ -74,6 +77,7 @@ class Edge:
         awaited_schemas: AskAwaited = tuple,
         history: Path | None = None,
         zone_map: ZoneMap | None = None,
+        results: ResultLog | None = None,
     ) -> None:
         self.groups = tuple(groups)
         self.views = {view.name: view for group in groups for view in group.views}
@@ -82,6 +86,8 @@ class Edge:
         self.limits = HttpSettings() if limits is None else limits
         self.awaited_schemas = awaited_schemas
         self.history = history
+        self.published = {one.topic: one for group in groups for one in group.published}
+        self.results = results
         self.zone_map = tile_map() if zone_map is None else zone_map
         self.long_work = LongWork()
         self.session: ClientSession | None = None

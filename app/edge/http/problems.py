@@ -38,6 +38,7 @@ TYPES = {
     "not-allowed": ProblemType(403, "The key does not open this address"),
     "not-found": ProblemType(404, "There is nothing at this address"),
     "unknown-view": ProblemType(404, "There is no such view"),
+    "unknown-topic": ProblemType(404, "There are no such results"),
     "unknown-row": ProblemType(404, "There is no such row"),
     "not-in-history": ProblemType(404, "The history does not have these windows yet"),
     "unknown-run": ProblemType(404, "There is no such run of the reconciliation"),

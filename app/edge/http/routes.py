@@ -13,6 +13,7 @@ from app.edge.http.documents.refusals import (
     NO_ROW,
     NO_ROWS,
     NO_RUN,
+    NO_TOPIC,
     NOT_NOW,
     TOO_MUCH,
 )
@@ -21,6 +22,7 @@ from app.edge.http.operation import health, metrics
 from app.edge.http.page import first_page as page
 from app.edge.http.page import zones
 from app.edge.http.positions.reaching import position_reached
+from app.edge.http.results import result_handlers
 from app.edge.http.route import CALLERS, EXPORTS, ROWS, SEARCHES, STATEMENTS, STREAMS, WORKERS, Route
 from app.edge.http.rows import export_handler, view_handlers
 from app.edge.http.runs import run_handlers
@@ -29,7 +31,7 @@ from app.edge.http.sql.gather_tables import OWN_TABLES
 from app.edge.http.tasks import task_handlers
 from app.edge.http.tasks.gather_tasks import OWN_TASKS
 
-VIEWS, TASKS, SQL, RUNS = "views", "tasks", "sql", "reconciliation"
+VIEWS, RESULTS, TASKS, SQL, RUNS = "views", "results", "tasks", "sql", "reconciliation"
 INTERNAL, OPERATION, PAGE = "internal", "operation", "page"
 
 ROUTES = (
@@ -103,6 +105,25 @@ ROUTES = (
         scope=KeyScope.EXPORT,
         parameters=parameters.of_export,
         refuses=NOT_NOW | ELSEWHERE,
+    ),
+    Route(
+        "/v1/results",
+        result_handlers.list_results,
+        "results",
+        RESULTS,
+        "Topics of final rows, joined records and alerts.",
+        "Published",
+    ),
+    Route(
+        "/v1/results/{topic}",
+        result_handlers.show_results,
+        "topic_results",
+        RESULTS,
+        "Results, the newest first.",
+        "Results",
+        gate=SEARCHES,
+        parameters=parameters.of_results,
+        refuses=NOT_NOW | NO_TOPIC,
     ),
     Route(
         "/v1/sql",

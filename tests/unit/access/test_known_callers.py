@@ -53,7 +53,7 @@ async def client(serve: Serve) -> Client:
 
 async def test_every_address_but_health_and_styles_asks_for_a_key(client: Client) -> None:
     for route in ROUTES:
-        path = route.path.format(view="zone_demand", file="page.css", run="r1")
+        path = route.path.format(view="zone_demand", file="page.css", run="r1", topic="windows.trips")
         answer = await client.request(route.method, path)
         assert (answer.status != 401) == (route.path in OPEN), route.path
 

@@ -12,6 +12,7 @@ from app.edge.http.documents import schemas
 from app.edge.http.documents.event_schema import EVENT
 from app.edge.http.documents.evidence_schema import EVIDENCE
 from app.edge.http.documents.refusals import UNKNOWN_CALLER, problem
+from app.edge.http.documents.results_schema import OF_RESULTS
 from app.edge.http.documents.run_schema import RUNS
 from app.edge.http.documents.zones_schema import ZONES
 from app.edge.http.query.read_query import read_no_parameters
@@ -19,8 +20,9 @@ from app.edge.http.responses import json_response
 from app.edge.http.route import ANYTHING, ROWS, ApiDocument, Route
 
 VIEW = "{view}"
-SHARED = schemas.SHARED | {"Evidence": EVIDENCE, "Runs": RUNS, "Zones": ZONES, "Event": EVENT}
-_ASKED = ("views", "tasks", "sql", "reconciliation", "internal")
+SHARED = schemas.SHARED | {"Evidence": EVIDENCE, "Runs": RUNS, "Zones": ZONES, "Event": EVENT} | OF_RESULTS
+
+_ASKED = ("views", "results", "tasks", "sql", "reconciliation", "internal")
 """Tags of addresses that read parameters."""
 DOCUMENT = web.AppKey("api_document", ApiDocument)
 

@@ -13,6 +13,7 @@ from app.edge.http.query.min_position import DEFAULT_WAIT_SECONDS, EXAMPLE
 from app.edge.http.query.parameters import FORMAT, MAX_STALENESS, MIN_POSITION, NOT_OF_CHANGES, WAIT
 from app.edge.http.query.read_query import MAX_STALENESS_US, integer_range
 from app.edge.http.query.rows_query import DEFAULT_LIMIT
+from app.edge.http.results.result_handlers import DEFAULT_RESULTS, MAX_RESULTS
 from app.edge.http.route import ApiDocument
 from app.edge.http.runs.run_handlers import DEFAULT_RUNS, MAX_RUNS
 
@@ -48,6 +49,16 @@ def of_export(view: View | None) -> list[ApiDocument]:
 
 def of_parts(view: View | None) -> list[ApiDocument]:
     return [*_of_query(view, MOST_IN_COLUMNS), _MAX_STALENESS, _WANTED]
+
+
+def of_results(view: View | None) -> list[ApiDocument]:
+    limit = {"type": "integer", "minimum": 1, "maximum": MAX_RESULTS, "default": DEFAULT_RESULTS}
+    return [
+        {"name": "topic", "in": "path", "required": True, "schema": {"type": "string"}},
+        _parameter("partition", {"type": "array", "items": _PARTITION}, "Of these partitions alone."),
+        _parameter("limit", limit, "Results of a page, at most."),
+        _CURSOR,
+    ]
 
 
 def of_tasks(view: View | None) -> list[ApiDocument]:

@@ -23,6 +23,7 @@ UNKNOWN_CALLER = {
 }
 NO_FORMAT = {"406": problem("There is no format that Accept names.")}
 NO_ROW = {"404": problem("There is no such view, or no such row.")}
+NO_TOPIC = {"404": problem("No results go to this topic.")}
 NO_RUN = {"404": problem("There is no such run, or its files are gone.")}
 TOO_MUCH = {"422": problem("A worker would have to fold more rows than one request may.")}
 MANY_STREAMS = {"429": problem("The worker has as many open streams as it may.")}
