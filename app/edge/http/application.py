@@ -24,7 +24,7 @@ from app.edge.http.entry.access import ACCESS, Access, known_caller
 from app.edge.http.entry.admission import ADMISSION, Admission, admitted
 from app.edge.http.entry.connections import CONNECTIONS, CallersConnections, known_connection
 from app.edge.http.entry.nowhere import add_nowhere
-from app.edge.http.entry.security import bounded_address, secure_headers, unread_body
+from app.edge.http.entry.security import bounded_address, readable_head, secure_headers, unread_body
 from app.edge.http.operation.metrics import add_metrics, timed
 from app.edge.http.positions.standing import POSITIONS, PositionWatch
 from app.edge.http.problems import problem_middleware
@@ -36,7 +36,7 @@ from app.engine.drive.questions import AskAwaited
 from app.engine.drive.watch.liveness import Liveness
 from app.rides.zone_map import ZoneMap
 
-ENTRY = (known_connection, timed, problem_middleware, known_caller, bounded_address, admitted)
+ENTRY = (known_connection, timed, problem_middleware, readable_head, known_caller, bounded_address, admitted)
 """What each request passes, from the outside."""
 
 

@@ -125,6 +125,14 @@ def test_rows_may_be_asked_for_with_any_value_of_any_parameter(
     assert caller.status(target + b"&order=desc" * order) in ANSWERED - {503}
 
 
+@pytest.mark.parametrize("name", [b"Accept", b"Authorization", b"Last-Event-ID", b"X"])
+@pytest.mark.parametrize("address", [b"/v1/views", b"/v1/views/zone_demand/rows", b"/v1/views/zone_demand/changes"])
+def test_a_header_that_is_no_text_is_refused(caller: Caller, name: bytes, address: bytes) -> None:
+    """What repeats it could not be written."""
+    assert caller.status(address, {name: b"*/*\xc8"}) == 400
+    assert caller.status(address, {b"X": "Ω".encode()}) in {200, 503}
+
+
 @pytest.mark.parametrize(
     ("method", "address", "status"),
     [(b"GET", b"/v1/views", 200), (b"GET", b"/nowhere", 404), (b"POST", b"/livez", 405)],

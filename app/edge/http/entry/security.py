@@ -56,6 +56,23 @@ def _too_long(request: web.Request) -> bool:
     return len(request.raw_path) > MAX_ADDRESS_BYTES or request.query_string.count("&") >= MAX_PARAMETERS
 
 
+@web.middleware
+async def readable_head(request: web.Request, handler: Handler) -> web.StreamResponse:
+    """Refuse header lines that are no UTF-8: nothing could repeat them."""
+    for name, value in request.raw_headers:
+        if not (value.isascii() or _is_text(value)):
+            raise Problem("bad-request", f"The header {name.decode()} is no UTF-8.")
+    return await handler(request)
+
+
+def _is_text(value: bytes) -> bool:
+    try:
+        value.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
 async def unread_body(request: web.Request) -> None:
     """Go on whatever `Expect` says: no address takes a body, so there is none to wait for or to refuse.
 
