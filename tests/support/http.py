@@ -66,6 +66,9 @@ ANSWERS_ALWAYS = (
     *(f"/static/{name}" for name in ("page.css", "icon.svg", "city.css", "city.js")),
 )
 
+PATIENT = HttpSettings(statement_seconds=600)
+"""A machine that is slow refuses no statement."""
+
 Client = TestClient[web.Request, web.Application]
 Serve = Callable[[Directory], Awaitable[Client]]
 
@@ -74,7 +77,7 @@ Serve = Callable[[Directory], Awaitable[Client]]
 async def server_of(
     data_dir: Path,
     views: Sequence[View] = VIEWS,
-    limits: HttpSettings | None = None,
+    limits: HttpSettings = PATIENT,
     history: Path | None = None,
     access: AccessSettings | None = None,
 ) -> AsyncIterator[Serve]:
