@@ -94,6 +94,8 @@ class Report:
             reason=self.reason if view is None else None,
             scope=self.scope,
             report=f"{self.run_id}/{REPORT}",
+            version=None if view is None else view.view.version,
+            final_to_us=None if view is None else view.final_to_us,
         )
 
     @property

@@ -11,6 +11,8 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import functools
+import logging
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -26,6 +28,9 @@ from app.domain.windows.scope import Scope
 RUNS = "reconciliation"
 """Where the runs are, below the data directory."""
 LATEST = "latest.json"
+
+
+log = logging.getLogger(__name__)
 
 
 class Verdict(StrEnum):
@@ -55,7 +60,8 @@ class Finished(Begun):
 
     `residual`: rows that differ unexplained, None where nothing was compared; `reason`: why there is no verdict on
     the figures; `report`: the report's place beside this file; `scope`: which windows were compared, None for all;
-    `cut_at`: when the last run began that compared the view, None where none has.
+    `cut_at`: when the last run began that compared the view, None where none has. `version`: of the view that was
+    compared, None where none was; `final_to_us`: its windows that had ended by then took no more records at the cut.
     """
 
     finished_at: AwareDatetime
@@ -65,6 +71,8 @@ class Finished(Begun):
     report: str
     scope: Scope | None = None
     cut_at: AwareDatetime | None = None
+    version: str | None = None
+    final_to_us: int | None = None
 
 
 class Checked(_Written):
@@ -110,6 +118,15 @@ class LastVerdicts:
         """By view; empty before the first. Raises LatestUnreadable."""
         return _read(self.runs / LATEST).applications.get(self.application, {})
 
+    def last_known(self) -> Mapping[str, Checked]:
+        """The same, read anew only where the file is another one; empty, with a warning, where it makes no sense."""
+        file = self.runs / LATEST
+        try:
+            held = file.stat()
+        except OSError:
+            return {}
+        return _held(file, held.st_ino, held.st_mtime_ns, held.st_size).get(self.application, {})
+
     def write_begun(self, views: Sequence[str], begun: Begun) -> None:
         """Say of these views, before anything else is done, that a run began. The others' entries stay."""
         with self._changed() as known:
@@ -139,6 +156,15 @@ class LastVerdicts:
             yield known
             latest = Latest(applications={**held, self.application: known})
             write_whole(self.runs / LATEST, latest.model_dump_json(indent=2).encode())
+
+
+@functools.lru_cache(maxsize=1)
+def _held(file: Path, *_: int) -> Mapping[str, Mapping[str, Checked]]:
+    try:
+        return _read(file).applications
+    except LatestUnreadable as error:
+        log.warning("%s", error)
+        return {}
 
 
 def _with_cut(finished: Finished, before: Checked | None) -> Finished:

@@ -111,6 +111,11 @@ class Edge:
         return found
 
     @property
+    def own_url(self) -> str:
+        """The worker's, as others know it."""
+        return self.groups[0].directory.url if self.groups else ""
+
+    @property
     def standing(self) -> GroupStanding:
         """The worker's: of its groups' standings the one farthest from ready."""
         return max((group.directory.standing_now for group in self.groups), key=FARTHEST.index)

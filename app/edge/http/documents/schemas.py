@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from app.base.files.verdicts import Verdict
 from app.domain.figures.contract import Figure
 from app.domain.measures.contract import Shown
 from app.domain.source import Kind
@@ -111,6 +112,13 @@ _META: Schema = {
     | {
         "description": "Where windows that begin before `left_before` were answered from, and by which reconciliation "
         "they were found right; null if the answer has none of them."
+    },
+    "reconciled": nullable(
+        record({"run": TEXT, "verdict": {"enum": [one.value for one in Verdict]}, "final_to": nullable(INSTANT)})
+    )
+    | {
+        "description": "What the last reconciliation found of the view; windows that end by `final_to` were closed at "
+        "its cut. Null if this worker knows of none that compared the view as it is now."
     },
     "stale": {
         "type": "array",

@@ -23,6 +23,7 @@ from app.edge.http.rows.fold_rows import concatenated, key_at, merged, page
 from app.edge.http.rows.gather import Gathered
 from app.edge.http.rows.ranked_rows import cursor_key, ranked
 from app.edge.http.rows.touching_rows import between, together
+from app.edge.http.runs.last_run import reconciled_document
 from app.edge.http.tabular.page_table import page_table
 from app.edge.http.tabular.tables import window_ends
 from app.edge.http.zone_names import Names, name_columns, names_document
@@ -109,6 +110,7 @@ def meta_document(edge: Edge, view: View, gathered: Gathered) -> dict[str, Any]:
         "lag_records": {at: state.lag_records for at, state in states.items()},
         "left_before": None if left_us is None else to_iso(left_us),
         "history": None if past is None else {"run": past.run_id, "final_to": to_iso(past.final_to_us)},
+        "reconciled": reconciled_document(edge, view),
         "stale": [{"partition": p, "seconds": seconds} for p, seconds in sorted(gathered.stale.items())],
         "partial": gathered.is_partial,
         "missing": missing_facts(edge.directory(view), gathered.missing),

@@ -1,0 +1,19 @@
+"""What the last reconciliation that compared a view found of it, for those who read its rows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from app.base.files.verdicts import Checked
+from app.domain.view import View
+from app.edge.http.context import Edge
+from app.edge.http.query.instants import watermark_text
+
+
+def reconciled_document(edge: Edge, view: View) -> dict[str, Any] | None:
+    """None where no run has compared the view as it is defined now."""
+    checked: Checked | None = edge.verdicts.last_known().get(view.name)
+    found = None if checked is None else checked.finished
+    if found is None or found.final_to_us is None or found.version != view.version:
+        return None
+    return {"run": found.run_id, "verdict": found.verdict.value, "final_to": watermark_text(found.final_to_us)}
