@@ -4,7 +4,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .ONESHELL:
 .DEFAULT_GOAL := help
-.PHONY: help setup demo up down test test-fast check format lint types imports collection bench bench-latency bench-poison bench-recovery bench-stream bench-take-over simulate fuzz plants pictures drill soak agreement laws jars lock clean
+.PHONY: help setup demo up down test test-fast check format lint types imports collection bench bench-http bench-latency bench-poison bench-recovery bench-stream bench-take-over simulate fuzz plants pictures drill soak agreement laws jars lock clean
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -86,6 +86,9 @@ check:  ## what CI runs: set-up, lint, types, import rules, jars, every test; bu
 bench: setup  ## rides per second through producer, one worker and Spark, into build/bench.json
 	@mkdir -p build
 	exec $(BIN)/python benchmarks/flow.py --rides 1000000 --report build/bench.json
+
+bench-http: setup  ## questions, followers and hostile callers beside a worker's stream, into build/bench-http.json (6 min)
+	exec $(BIN)/python -m benchmarks.http
 
 bench-latency: setup  ## from produce to committed and readable, and what it costs, into build/latency.json (CASES= rates)
 	exec $(BIN)/python -m benchmarks.latency $(if $(CASES),--cases $(CASES))

@@ -19,6 +19,7 @@ import threading
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +35,7 @@ from app.definitions.registered import register_schemas
 from app.edge.local.lifetime import unwind_on_term
 from app.rides.frames import message_keys
 from app.rides.generator.demand import MAX_NUMBER
-from app.rides.generator.generator import Generator
+from app.rides.generator.generator import DEFAULT_START, Generator
 from app.rides.ride import RIDES, SERVICES, avro_schema
 from benchmarks.latency.committed import read_commits
 from benchmarks.one_worker import commits_of, longest_hold_ms, place, worker
@@ -52,12 +53,14 @@ ROWS = "/v1/views/zone_demand/rows?limit=100&order=desc"
 
 @dataclass(frozen=True)
 class Case:
-    """A backlog. `partition` -1: on all tasks. `stopping`: the broker is stopped again and again."""
+    """A backlog, reported from `start` on. `partition` -1: on all tasks. `stopping`: the broker is stopped again and
+    again."""
 
     rides: int
     a_day: int = BUSY_A_DAY
     partition: int = -1
     stopping: bool = False
+    start: datetime = DEFAULT_START
 
 
 CASES = {
@@ -99,7 +102,7 @@ def caught_up(case: Case) -> dict[str, Any]:
 def fill(settings: Settings, case: Case) -> None:
     """Write the backlog."""
     ids, producer = register_schemas(settings, (RIDES,)), Producer(settings.kafka)
-    generator = Generator(SEED, rides_per_day=case.a_day)
+    generator = Generator(SEED, case.start, case.a_day)
     for first in range(0, case.rides, BLOCK_RIDES):
         frame = generator.rides(first, min(BLOCK_RIDES, case.rides - first))
         for (service,), part in frame.partition_by("service", as_dict=True).items():

@@ -28,7 +28,7 @@ from benchmarks.latency.committed import COMMITS
 from benchmarks.stream.place import Cores
 
 STOP_SECONDS = 20.0
-BENCHED = (sys.executable, "-m", "faust", "-A", "benchmarks.latency.worker_app", "-L", "uvloop", "--quiet", "worker")
+BENCHED = "benchmarks.latency.worker_app"
 
 
 @contextlib.contextmanager
@@ -48,13 +48,16 @@ def place(folder: Path, tasks: int) -> Iterator[tuple[Settings, Cores, int]]:
 
 
 @contextlib.contextmanager
-def worker(settings: Settings, cores: Cores, owner_fd: int) -> Iterator[tuple[Worker, psutil.Process]]:
-    """One worker on the last core, ready; it writes its commits down."""
+def worker(
+    settings: Settings, cores: Cores, owner_fd: int, module: str = BENCHED
+) -> Iterator[tuple[Worker, psutil.Process]]:
+    """One worker on the last core, ready, whose application is in that module; it writes its commits down."""
     os.environ[COMMITS] = str(commits_of(settings))
     log, pid_file = settings.data_dir / "logs" / "worker.log", settings.data_dir / "worker.pid.json"
+    command = (sys.executable, "-m", "faust", "-A", module, "-L", "uvloop", "--quiet", "worker")
     served = Worker(door_of(settings), log, pid_file)
     with cores.starting():
-        process = processes.start(Daemon("worker", BENCHED, log, pid_file, {}), STOP_SECONDS, owner_fd)
+        process = processes.start(Daemon("worker", command, log, pid_file, {}), STOP_SECONDS, owner_fd)
     try:
         await_ready([served])
         yield served, process

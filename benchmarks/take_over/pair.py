@@ -45,16 +45,21 @@ class Pair:
     def settled(self) -> list[Document]:
         """All tasks, once there is nothing left to read, to close or to publish."""
         worker, *_ = self.complete()
-        before, since = tasks_of(worker), time.monotonic()
+        return settled(worker)
 
-        def look() -> list[Document] | None:
-            nonlocal before, since
-            now = tasks_of(worker)
-            if now != before or any(lag for task in now for lag in task["lag_records"].values()):
-                before, since = now, time.monotonic()
-            return now if time.monotonic() - since > QUIET_SECONDS else None
 
-        return awaited(look, "all is read, closed and published")
+def settled(worker: Worker) -> list[Document]:
+    """All tasks as this worker tells of them, once there is nothing left to read, to close or to publish."""
+    before, since = tasks_of(worker), time.monotonic()
+
+    def look() -> list[Document] | None:
+        nonlocal before, since
+        now = tasks_of(worker)
+        if now != before or any(lag for task in now for lag in task["lag_records"].values()):
+            before, since = now, time.monotonic()
+        return now if time.monotonic() - since > QUIET_SECONDS else None
+
+    return awaited(look, "all is read, closed and published")
 
 
 def tasks_of(worker: Worker, owner: Worker | None = None) -> list[Document]:
