@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import AsyncIterator
+import time
+from collections.abc import AsyncIterator, Iterator
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -164,3 +166,44 @@ async def test_a_fold_that_fails_after_the_answer_began_is_cut(serve: Serve, mon
     here.owners = dict.fromkeys((0, 1), str(there.make_url("")).rstrip("/"))
     answer = await (await serve(here)).get(ROWS)
     assert (answer.status, "partitions-missing" in await answer.text()) == (503, True)
+
+
+async def test_steps_of_all_long_work_are_taken_one_at_a_time_and_others_have_their_turns_between() -> None:
+    work, told = long_work.LongWork(), list[str]()
+
+    def steps(name: str) -> Iterator[int]:
+        for nth in range(4):
+            told.append(f"{name} begins")
+            time.sleep(0.002)
+            told.append(f"{name} ends")
+            yield nth
+
+    async def taking(name: str) -> list[int]:
+        return [nth async for nth in work.in_steps(steps(name))]
+
+    async def beat() -> None:
+        while True:
+            told.append("beat")
+            await asyncio.sleep(0)
+
+    beating = asyncio.create_task(beat())
+    first, second = await asyncio.gather(taking("a"), taking("b"))
+    beating.cancel()
+    assert first == second == [0, 1, 2, 3]
+    taken = [one for one in told if one != "beat"]
+    assert taken == [f"{name} {what}" for name in "abababab" for what in ("begins", "ends")]
+    behind = [after for before, after in pairwise(told) if before.endswith("ends")]
+    assert set(behind) == {"beat"}
+
+
+async def test_steps_that_nobody_waits_for_any_more_leave_the_turn_to_others() -> None:
+    work = long_work.LongWork()
+
+    async def left() -> None:
+        async for _ in work.in_steps(range(10**6)):
+            pass
+
+    task = asyncio.create_task(left())
+    await asyncio.sleep(0)
+    task.cancel()
+    assert [one async for one in work.in_steps(range(2))] == [0, 1]

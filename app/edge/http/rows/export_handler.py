@@ -1,13 +1,13 @@
 """The export: all rows of one task, of one marker, as an Arrow stream.
 
 A snapshot is taken before the first await, so its rows are of the marker's commit; copying, digest and
-encoding then go in slices that give the loop back. A task that moves on, or away, changes nothing in it.
+encoding then go in steps beside the loop. A task that moves on, or away, changes nothing in it.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 
 from aiohttp import web
 
@@ -20,7 +20,6 @@ from app.codecs.stored.export import (
 )
 from app.domain.view import View
 from app.edge.http.context import Edge, edge_of
-from app.edge.http.long_work import copied
 from app.edge.http.problems import Problem, bad_parameter
 from app.edge.http.rows.own_parts import serves
 from app.edge.http.rows.view_handlers import read_partition
@@ -42,17 +41,20 @@ async def export(request: web.Request) -> web.StreamResponse:
     if task is None or task.is_ahead or not serves(task, view):  # of a marker that its log does not hold yet
         raise _elsewhere(edge, request, view, partition)
     marker, offset = task.marker, task.marker_offset
-    rows = await copied(task.views[view.name])  # at once, so that they belong to the marker
-    digest = add_digests(*[part async for part in _digests(view, rows)])
+    rows = await edge.long_work.copied(task.views[view.name])  # at once, so that they belong to the marker
+    digests = edge.long_work.in_steps(digest_of_columns(view, *piece) for piece in slices(rows))
+    digest = add_digests(*[one async for one in digests])
     metadata = ExportMetadata(view.name, view.version, partition, marker, offset, len(rows), digest)
     response = web.StreamResponse(headers={"Content-Type": MEDIA_TYPE})
     with cut_on_failure(request, response):
         await response.prepare(request)
-        async for piece in _encoded(view, metadata, rows):
+        writer = ExportWriter(view, metadata)
+        encoded = edge.long_work.in_steps(writer.rows(*piece) for piece in slices(rows))
+        async for some in encoded:
             async with asyncio.timeout(edge.limits.export_idle_seconds):
-                await response.write(piece)
+                await response.write(some)
         async with asyncio.timeout(edge.limits.export_idle_seconds):
-            await response.write_eof()
+            await response.write_eof(writer.end())
     return response
 
 
@@ -62,20 +64,6 @@ def slices(rows: Rows) -> Iterator[Rows]:
         at = slice(start, start + SLICE_ROWS)
         windows = None if rows.windows is None else rows.windows[at]
         yield Rows(windows, [held[at] for held in rows.groups], rows.cells[at])
-
-
-async def _digests(view: View, rows: Rows) -> AsyncIterator[int]:
-    for piece in slices(rows):
-        yield digest_of_columns(view, *piece)
-        await asyncio.sleep(0)
-
-
-async def _encoded(view: View, metadata: ExportMetadata, rows: Rows) -> AsyncIterator[bytes]:
-    writer = ExportWriter(view, metadata)
-    for piece in slices(rows):
-        yield writer.rows(*piece)
-        await asyncio.sleep(0)
-    yield writer.end()
 
 
 def _read(edge: Edge, view: View, request: web.Request) -> int:

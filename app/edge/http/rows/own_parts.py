@@ -12,7 +12,7 @@ from app.base.setting_groups import variable
 from app.domain.marker import LIVE
 from app.domain.view import View
 from app.edge.http.context import Edge
-from app.edge.http.long_work import MANY_ROWS, copied
+from app.edge.http.long_work import MANY_ROWS
 from app.edge.http.problems import Problem
 from app.edge.http.query.rows_query import ALL_ROWS, RowsQuery
 from app.edge.http.rows.page_rows import reading_of
@@ -75,7 +75,7 @@ async def _part_beside(edge: Edge, query: RowsQuery, partition: int) -> TaskRows
         within_budget(edge, query, [reading])
         state = task.views[query.view.name]
         standing = part_with(edge.directory(query.view), task, query.view, state.rows_at(reading.slots[:0]))
-        copy = await copied(state, reading.slots)
+        copy = await edge.long_work.copied(state, reading.slots)
         rows = await edge.long_work.run(True, reading.fold, copy)
         more *= 4
     return replace(standing, rows=rows)

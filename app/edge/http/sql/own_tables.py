@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import ExitStack
@@ -64,8 +63,8 @@ async def _of_task(edge: Edge, queries: Sequence[RowsQuery], task: TaskState) ->
             standing.append(part_with(edge.directory(query.view), task, query.view, state.rows_at(reading.slots[:0])))
             snapshots.append(held.enter_context(state.snapshot(reading.slots)))
         for snapshot in snapshots:
-            for _ in snapshot.copy(COPY_ROWS):
-                await asyncio.sleep(0)
+            async for _ in edge.long_work.in_steps(snapshot.copy(COPY_ROWS)):
+                pass
     tables = {}
     for query, part, reading, snapshot in zip(queries, standing, readings, snapshots, strict=True):
         rows = await edge.long_work.run(True, reading.fold, snapshot.rows())
