@@ -65,7 +65,10 @@ class ServedGroup:
 
 
 class Edge:
-    """The worker as its HTTP side sees it. `session` asks other workers; it is open while the application runs."""
+    """The worker as its HTTP side sees it. `session` asks other workers; it is open while the application runs.
+
+    `left_below_us`: by view, before which start windows had left some task's table when it was asked last.
+    """
 
     def __init__(
         self,
@@ -89,6 +92,7 @@ class Edge:
         self.published = {one.topic: one for group in groups for one in group.published}
         self.results = results
         self.zone_map = tile_map() if zone_map is None else zone_map
+        self.left_below_us: dict[str, int | None] = {}
         self.long_work = LongWork()
         self.session: ClientSession | None = None
         self._by_view = {view.name: group for group in groups for view in group.views}

@@ -23,6 +23,7 @@ from app.edge.http.query.instants import to_iso
 from app.edge.http.query.parameters import one, whole_number
 from app.edge.http.query.rows_query import RowsQuery
 from app.edge.http.responses import json_response
+from app.edge.http.rows.answered import not_in_history
 from app.edge.http.rows.answers import row_document
 from app.edge.http.rows.gather import Gathered, gather
 from app.edge.http.rows.parts import InputState
@@ -41,9 +42,11 @@ async def show_evidence(request: web.Request) -> web.Response:
     cursor = None if given is None else decode(view, asked, given)
     edge.require_ready(view)
     gathered = await gather(edge, query, takes_partial=False)
-    searcher = edge.searcher(view)
     if cursor is None:
-        cursor = _begun(view, told_row(view, asked, query, gathered), gathered)
+        row = told_row(view, asked, query, gathered)
+        _require_whole(query, row.asked.start_us, gathered.left_below_us(view))
+        cursor = _begun(view, row, gathered)
+    searcher = edge.searcher(view)
     rulings = await searcher.rulings(view, _covered(gathered, cursor))
     looking = Looking(searcher, edge.long_work, view, rulings, limit=limit)
     cursor = cursor.going_on(await _looked(looking, searcher, view, cursor, rulings))
@@ -77,6 +80,12 @@ async def _looked(looking: Looking, searcher: RowSearch, view: View, cursor: Sea
             return search
         cursor = cursor.going_on(search)
     return await looking.go_on(cursor.search_in(await looking.added_spans(search)))
+
+
+def _require_whole(query: RowsQuery, start_us: int | None, left_us: int | None) -> None:
+    """The `not-in-history` problem of a row that has left some task's table: what others still have is a part of it."""
+    if start_us is not None and left_us is not None and start_us < left_us:
+        raise not_in_history(query, left_us, "records are looked for behind rows that the tables hold")
 
 
 def _begun(view: View, row: ToldRow, gathered: Gathered) -> SearchCursor:

@@ -43,7 +43,7 @@ async def answered(edge: Edge, query: RowsQuery, *, takes_partial: bool = True, 
     `with_past`: windows that the query names and that have left the tables are answered from the history; if that does
     not have them it is the `not-in-history` problem.
     """
-    ask = partial(_with_past if with_past else gather, edge, takes_partial=takes_partial)
+    ask = partial(_with_past if with_past else _of_tables, edge, takes_partial=takes_partial)
     if query.last_us is None or query.until_us is not None:
         return Answered(query, await ask(query))
     any_of_it = no_rows_query(
@@ -59,10 +59,10 @@ async def answered(edge: Edge, query: RowsQuery, *, takes_partial: bool = True, 
 
 async def _with_past(edge: Edge, query: RowsQuery, *, takes_partial: bool) -> Gathered:
     """Of windows that have left some task's table none is taken from others; asked again if more leave meanwhile."""
-    gathered = await gather(edge, query, takes_partial=takes_partial)
-    if query.view.window.merges:
-        _require_held(query, gathered.expired_to_us)
+    gathered = await _of_tables(edge, query, takes_partial=takes_partial)
     while (left_us := gathered.left_below_us(query.view)) is not None and _reaches_below(query, left_us):
+        if query.view.window.merges:
+            raise not_in_history(query, left_us, "of such views the tables alone are asked")
         past = await edge.long_work.run(True, _past, edge, query, left_us)
         of_tables = replace(query, stored_from_us=left_us)
         gathered = await gather(edge, of_tables, takes_partial=takes_partial)
@@ -71,10 +71,31 @@ async def _with_past(edge: Edge, query: RowsQuery, *, takes_partial: bool) -> Ga
     return gathered
 
 
-def _require_held(query: RowsQuery, expired_to_us: int | None) -> None:
-    """Rows that merge are of the tables alone: the `not-in-history` problem where some that are asked for have left."""
-    if query.from_us is not None and expired_to_us is not None and query.from_us < expired_to_us:
-        raise _not_in_history(query, expired_to_us, "of such views the tables alone are asked", "end")
+async def _of_tables(edge: Edge, query: RowsQuery, *, takes_partial: bool) -> Gathered:
+    """What the tables hold of windows that have left none of them: of others some tasks would lack their part.
+
+    Which these are is known from the question before, and asked again where it is not so any more. Raises the
+    `not-in-history` problem where the query is open towards the past and ends there.
+    """
+    view, known = query.view, edge.left_below_us
+    while True:
+        left_us = known.get(view.name)
+        asked = (
+            query if left_us is None or view.window.merges else replace(query, stored_from_us=_whole(query, left_us))
+        )
+        gathered = await gather(edge, asked, takes_partial=takes_partial)
+        if (known_now := gathered.left_below_us(view)) == left_us:
+            break
+        known[view.name] = known_now
+    if left_us is not None and query.from_us is None and query.until_us is not None and query.until_us <= left_us:
+        raise not_in_history(query, left_us, "the query names no first one, from which the history could be asked")
+    return gathered
+
+
+def _whole(query: RowsQuery, left_us: int) -> int:
+    """Where the first window begins that the query asks for and that has left none of its panes behind."""
+    size_us = query.window_us or 1
+    return -(-(left_us - query.aligned_us) // size_us) * size_us + query.aligned_us
 
 
 def _reaches_below(query: RowsQuery, left_us: int) -> bool:
@@ -89,7 +110,7 @@ def _reaches_below(query: RowsQuery, left_us: int) -> bool:
 def _past(edge: Edge, query: RowsQuery, left_us: int) -> PastRows:
     """The page of what the history has; the `not-in-history` problem if it lacks windows that are asked for."""
     if edge.history is None:
-        raise _not_in_history(query, left_us, "no history is kept, as FLAGFALL_HISTORY_DIR would have it")
+        raise not_in_history(query, left_us, "no history is kept, as FLAGFALL_HISTORY_DIR would have it")
     view = query.view
     try:
         with GoldFiles.reading(edge.history, view):
@@ -106,7 +127,7 @@ def _of_gold(edge: Edge, history: Path, query: RowsQuery, left_us: int) -> PastR
     held_us = None if gold is None else view.window.ended_below(gold.final_to_us)
     if gold is None or held_us is None or held_us < until_us:
         has = "nothing of it" if held_us is None else f"what begins before {to_iso(held_us)}"
-        raise _not_in_history(query, left_us, f"the history has {has} yet: the next `flagfall reconcile` adds to it")
+        raise not_in_history(query, left_us, f"the history has {has} yet: the next `flagfall reconcile` adds to it")
     asked = GoldRange(from_us, until_us, query.groups)
     if (rows := gold.count(asked)) > edge.limits.max_rows:
         raise too_much(query, rows, edge.limits.max_rows)
@@ -115,9 +136,10 @@ def _of_gold(edge: Edge, history: Path, query: RowsQuery, left_us: int) -> PastR
     return PastRows(page, left_us, gold.run_id, gold.final_to_us)
 
 
-def _not_in_history(query: RowsQuery, left_us: int, why: str, which: str = "begin") -> Problem:
+def not_in_history(query: RowsQuery, left_us: int, why: str) -> Problem:
+    """The problem of a query that names windows which neither the tables have nor a history."""
     detail = (
-        f"Windows of {query.view.name} that {which} before {to_iso(left_us)} have left the tables, and {why}. "
+        f"Windows of {query.view.name} that begin before {to_iso(left_us)} have left the tables, and {why}. "
         f"Ask for what the tables hold: from={to_iso(left_us)}"
     )
     return Problem("not-in-history", detail, left_before=to_iso(left_us))

@@ -186,10 +186,16 @@ def whole_page(query: RowsQuery, gathered: Gathered) -> Page:
     pieces = gathered.pieces
     if not pieces:
         return Page(ViewState(query.view).select())
-    rows = _merged(query, concatenated(pieces))
+    rows = _whole_windows(query.view, _merged(query, concatenated(pieces)), gathered)
     if (ranking := query.arrangement.ranking) is not None:
         return Page(*ranked(query, ranking, rows))
     return Page(page(rows, query.after, query.limit + 1, newest_first=query.newest_first))
+
+
+def _whole_windows(view: View, rows: Rows, gathered: Gathered) -> Rows:
+    """Without those of windows that have left some task's table, unless all that begin there are of the history."""
+    left_us = None if gathered.past is not None else gathered.left_below_us(view)
+    return rows if left_us is None or rows.windows is None else rows.at(np.flatnonzero(rows.windows >= left_us))
 
 
 def _merged(query: RowsQuery, rows: Rows) -> Rows:

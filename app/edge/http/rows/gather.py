@@ -70,9 +70,14 @@ class Gathered(AcrossTasks[TaskRows]):
         return None if self.past is None else self.past.left_below_us
 
     def left_below_us(self, view: View) -> int | None:
-        """Windows that begin before it have left some task's table; None if none has, or rows of the view merge."""
+        """Windows that begin before it have left some task's table, or may be cut short there; None if none has.
+
+        Rows that merge are whole if they began later than those that left had ended: no one touched them.
+        """
         expired_to_us = self.expired_to_us
-        return None if expired_to_us is None or view.window.merges else view.window.ended_below(expired_to_us)
+        if expired_to_us is None or view.window.merges:
+            return None if expired_to_us is None else expired_to_us + 1
+        return view.window.ended_below(expired_to_us)
 
     @property
     def closed_to_us(self) -> int:

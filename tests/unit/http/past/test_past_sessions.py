@@ -25,8 +25,8 @@ async def test_a_query_that_names_sessions_that_have_left_is_refused_and_never_a
     position = replace(task.marker.views[SHIFTS.name], expired_to_us=NOON_US)
     task.marker = replace(task.marker, views={SHIFTS.name: position})
     edge = Edge([ServedGroup("rides", ready_directory([task]), (SHIFTS,), (RIDES,))], verdicts_in(Path()))
-    for held in (RowsQuery(SHIFTS), RowsQuery(SHIFTS, NOON_US)):
+    for held in (RowsQuery(SHIFTS), RowsQuery(SHIFTS, NOON_US + 1)):
         assert (await answered(edge, held)).gathered.parts
-    with pytest.raises(Problem, match=f"that end before {to_iso(NOON_US)} have left the tables") as told:
-        await answered(edge, RowsQuery(SHIFTS, NOON_US - 1))
+    with pytest.raises(Problem, match=f"that begin before {to_iso(NOON_US + 1)} have left the tables") as told:
+        await answered(edge, RowsQuery(SHIFTS, NOON_US))
     assert told.value.slug == "not-in-history"
