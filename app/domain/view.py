@@ -11,6 +11,7 @@ from typing import Any
 
 from app.domain.errors import DefinitionError, did_you_mean
 from app.domain.figures.contract import Figure, FigureValue, figure_problems
+from app.domain.figures.names import name_problems
 from app.domain.measures.contract import Measure, Shown
 from app.domain.measures.parts import COUNT, FINGERPRINT, Part, merge_part
 from app.domain.source import NAME, Action, Kind, Source, no_column
@@ -238,7 +239,10 @@ def _name_problems(view: View) -> Iterable[str]:
     for measure in view.measures:
         shown += [one.name for one in measure.shown(view.source)]
         stored += [cell for part in measure.parts(view.source) for cell in part.cells]
-    for names in ([*groups, *shown], [WINDOW_NAME, WINDOW_END, WINDOW_DAY, *groups, *stored]):
+    if taken := list(name_problems(groups, shown)):
+        yield from taken
+        return
+    for names in ([*groups, *shown], [*groups, *stored]):
         alike = [name.lower() for name in names]  # SQL and Delta tables mind no case
         if twice := sorted({name for name in names if alike.count(name.lower()) > 1}):
             yield from (f"the name {name!r} is used twice" for name in twice)

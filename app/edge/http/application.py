@@ -28,7 +28,7 @@ from app.edge.http.entry.security import bounded_address, readable_head, secure_
 from app.edge.http.operation.metrics import add_metrics, timed
 from app.edge.http.positions.standing import POSITIONS, PositionWatch
 from app.edge.http.problems import problem_middleware
-from app.edge.http.query.read_query import check_parameter_names
+from app.edge.http.query.served_names import check_names
 from app.edge.http.routes import ROUTES
 from app.edge.http.zone_names import Names
 from app.edge.published.result_log import ResultLog
@@ -65,8 +65,7 @@ def create_app(
     """
     edge = Edge(groups, verdicts, liveness, names, limits, awaited_schemas, history, zone_map, results)
     views = tuple(edge.views.values())
-    for view in views:
-        check_parameter_names(view)
+    check_names(views)
     app = web.Application(middlewares=ENTRY)
     app[EDGE] = edge
     access = AccessSettings() if access is None else access
@@ -81,7 +80,7 @@ def create_app(
     connections = app[CONNECTIONS] = CallersConnections(edge.limits.max_connections, edge.limits.quiet_seconds)
     registry.register(connections)
     add_metrics(app, edge, registry)
-    app.on_response_prepare.append(secure_headers)
+    app.on_response_prepare.extend((secure_headers, _named_worker))
     app.cleanup_ctx.append(partial(_session, access))
     app.on_shutdown.append(_end_streams)
     for route in ROUTES:
@@ -89,6 +88,10 @@ def create_app(
         add(route.path, route.handler, name=route.name, expect_handler=unread_body)
     add_nowhere(app)
     return app
+
+
+async def _named_worker(request: web.Request, response: web.StreamResponse) -> None:
+    response.headers["Flagfall-Worker"] = request.app[EDGE].own_url
 
 
 async def _end_streams(app: web.Application) -> None:

@@ -50,7 +50,7 @@ def check(file: Path, as_json: bool) -> int:
     """
     from app.definitions.read import read_definitions
     from app.domain.errors import DefinitionError
-    from app.edge.http.query.read_query import check_parameter_names
+    from app.edge.http.query.served_names import check_names
     from app.rides.shipped import everything, shipped
     from app.topics import topics
 
@@ -59,8 +59,7 @@ def check(file: Path, as_json: bool) -> int:
         brought = shipped(settings)
         catalogue = read_definitions(file, brought, everything(settings))
         topics(settings, catalogue)
-        for view in catalogue.views:
-            check_parameter_names(view)
+        check_names(catalogue.views)
     except DefinitionError as error:
         if not as_json:
             raise click.UsageError(str(error)) from error

@@ -9,7 +9,6 @@ from dataclasses import replace
 
 from aiohttp import web
 
-from app.domain.errors import DefinitionError
 from app.domain.records import Value
 from app.domain.source import Column, Kind
 from app.domain.view import Group, View
@@ -18,14 +17,13 @@ from app.domain.windows.panes import Panes
 from app.edge.formats.format import MOST_DOCUMENTS
 from app.edge.http.problems import bad_parameter
 from app.edge.http.query import cursors
-from app.edge.http.query.arrangement import NO_GROUP, read_arrangement
+from app.edge.http.query.arrangement import read_arrangement
 from app.edge.http.query.instants import INSTANT_EXAMPLE, MAX_WINDOW_US, instant_range, to_iso, to_us
 from app.edge.http.query.parameters import (
     ARRANGED,
     COMMON,
     FOLDED,
     MAX_STALENESS,
-    RESERVED,
     WINDOWED,
     Parameters,
     choice,
@@ -41,14 +39,6 @@ def read_no_parameters(request: web.Request) -> None:
     """Refuse any parameter, where there is none to give."""
     for name, value in request.query.items():
         raise bad_parameter(name, value, f"unknown; {request.path} takes no parameters")
-
-
-def check_parameter_names(view: View) -> None:
-    """DefinitionError if a group's name is that of a parameter, so that it could not be asked for."""
-    reserved = {*RESERVED, NO_GROUP}
-    taken = [f"group {g.name!r}: a query parameter has that name" for g in view.groups if g.name in reserved]
-    if taken:
-        raise DefinitionError(f"view {view.name!r} cannot be served", taken)
 
 
 def read_query(

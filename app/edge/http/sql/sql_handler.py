@@ -14,9 +14,10 @@ from app.edge.http.problems import Problem, bad_parameter
 from app.edge.http.query.answer_format import liked
 from app.edge.http.query.instants import INSTANT_EXAMPLE, to_us
 from app.edge.http.query.read_query import read_no_parameters
+from app.edge.http.query.served_names import ZONES
 from app.edge.http.rows.answers import meta_document, whole_page
 from app.edge.http.sql.gather_tables import Range, TableRows, gather_tables
-from app.edge.http.tabular.tables import ZONES, table_of, zones_table
+from app.edge.http.tabular.tables import table_of, zones_table
 from app.edge.http.zone_names import Names, names_document
 from app.edge.sql.process import Statement, StatementAsked, StatementRefused, statement
 
@@ -61,7 +62,7 @@ async def answer_statement(request: web.Request) -> web.Response:
 async def _answered(edge: Edge, process: Statement, range_us: Range) -> bytes:
     wanted = await process.tables()
     views = [edge.views[name] for name in wanted if name in edge.views]
-    are_named = ZONES in wanted and ZONES not in edge.views
+    are_named = ZONES in wanted
     for view in views:
         edge.require_ready(view)
     gathered = await gather_tables(edge, views, range_us)

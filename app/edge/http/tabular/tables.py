@@ -22,8 +22,6 @@ from app.edge.http.zone_names import Names, name_columns
 from app.engine.core.rows.state import Rows
 from app.rides.zones import ZONE_COLUMNS
 
-ZONES = "zones"
-"""The table of names, unless a view is called so."""
 INSTANT = pa.timestamp("us", "UTC")
 
 
