@@ -19,6 +19,10 @@ class Inconclusive(NoVerdict):
     """Nothing is known to be wrong, but the copy cannot be trusted. Run it again."""
 
 
+class HistoryTaken(Inconclusive):
+    """Another run adds to the history. Run it again when that has ended."""
+
+
 class Invalid(NoVerdict):
     """The cut cannot be recomputed, however often it is tried. The text names topic, partition and offsets."""
 

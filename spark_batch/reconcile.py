@@ -20,7 +20,7 @@ from app.base.errors import KafkaUnavailable, RegistryUnavailable
 from app.base.files.trail import Trail
 from app.base.files.verdicts import LastVerdicts, Verdict
 from app.base.kafka.committed import LogRefused, LogSilent
-from app.base.kafka.topic_admin import topic_states
+from app.base.kafka.topic_admin import described
 from app.base.settings import Settings
 from app.base.worker_door import WorkerDoor
 from app.domain.catalogue import TaskGroup
@@ -29,9 +29,10 @@ from app.domain.naming.evidence import Translator
 from app.domain.source import Source
 from app.domain.view import View
 from app.domain.windows.scope import Scope
+from app.topics import source_topics
 from spark_batch.check_view import check_view
 from spark_batch.copies import copy_advances, copy_changelog, copy_exports, copy_records, schemas_not_held
-from spark_batch.errors import Inconclusive, Invalid, NoVerdict
+from spark_batch.errors import HistoryTaken, Inconclusive, Invalid, NoVerdict
 from spark_batch.findings.report import Report, new_run_id
 from spark_batch.findings.written import RUN_FILES, write_report
 from spark_batch.folds.corrections import read_told
@@ -75,7 +76,7 @@ def reconcile(
     if not report.is_of_a_stretch:
         verdicts.write_begun([view.name for view in views], report.begun)
     try:
-        _require_cluster(settings)
+        _require_topics(settings, groups)
         with session as spark, history_of(spark, settings.history_dir, settings.app_id) as history:
             run = Reconciliation(
                 settings, spark, worker, work, report, progress, translator, with_completeness, history
@@ -88,7 +89,7 @@ def reconcile(
         report.verdict = Verdict.MATCH if report.is_right else Verdict.MISMATCH
     except (NoVerdict, LogSilent, LogRefused, RegistryUnavailable) as error:
         report.verdict, report.reason = _broken_off(report, error)
-        report.reason += _of_history(settings, report.reason)
+        report.reason += "" if isinstance(error, HistoryTaken) else _of_history(settings, report.reason)
         shutil.rmtree(work, ignore_errors=True)  # the disk may be full, and the report is still to be written
     report.finished_at = datetime.now(UTC)
     write_report(report, output / report.run_id)
@@ -197,12 +198,21 @@ def _check(run: Reconciliation, cuts: Sequence[SourceCut], contradictions: Itera
         raise Invalid("the marker's ledgers do not add up:\n" + "\n".join(f"  - {text}" for text in problems))
 
 
-def _require_cluster(settings: Settings) -> None:
-    """Ask once and briefly: later questions wait longer."""
+def _require_topics(settings: Settings, groups: Sequence[TaskGroup]) -> None:
+    """Asks once and briefly: later questions wait longer. Invalid where a source's topic is not there, Inconclusive
+    where those of a group have other numbers of partitions: then there may be no worker to ask."""
+    by_group = [[t for source in group.sources for t in source_topics(settings, source)] for group in groups]
     try:
-        topic_states(settings.kafka, [])
+        known = described(settings.kafka, [topic for topics in by_group for topic in topics])
     except KafkaUnavailable as error:
         raise Inconclusive(str(error)) from error
+    if missing := [topic.name for topics in by_group for topic in topics if topic.name not in known]:
+        raise Invalid(f"no topic {', '.join(missing)}: deleted with the records of the tables, or not created yet")
+    for topics in by_group:
+        numbers = {topic.name: known[topic.name].partitions for topic in topics}
+        if len({*numbers.values()}) > 1:
+            told = ", ".join(f"{name} has {number}" for name, number in numbers.items())
+            raise Inconclusive(f"partitions: {told}; a task reads equal ones of all: `flagfall widen` makes them even")
 
 
 def _by_source(views: Sequence[View]) -> Iterable[tuple[Source, list[View]]]:

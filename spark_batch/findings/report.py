@@ -17,7 +17,7 @@ from app.domain.windows.scope import Scope
 from spark_batch.findings.results import PairingReport
 from spark_batch.findings.view_report import ViewReport
 
-LAYOUT = 6
+LAYOUT = 7
 REPORT = "report.json"
 
 
@@ -55,6 +55,11 @@ class Report:
     @property
     def residual(self) -> int:
         return sum(one.residual for one in self.compared)
+
+    @property
+    def told_residual(self) -> int | None:
+        """None where there is no verdict on the figures."""
+        return self.residual if self.verdict in (Verdict.MATCH, Verdict.MISMATCH) else None
 
     @property
     def is_right(self) -> bool:
@@ -109,7 +114,7 @@ class Report:
             started=self.started_at,
             finished=self.finished_at,
             verdict=self.verdict,
-            residual=self.residual if self.verdict in (Verdict.MATCH, Verdict.MISMATCH) else None,
+            residual=self.told_residual,
             reason=self.reason,
             scope=self.scope,
             views={one.name: one.verdict for one in self.compared},
@@ -134,7 +139,7 @@ class Report:
             "reason": self.reason,
             "started": self.started_at.isoformat(),
             "finished": None if self.finished_at is None else self.finished_at.isoformat(),
-            "residual": self.residual,
+            "residual": self.told_residual,
             "versions": self.versions,
             "records": self.records,
             "offsets_read": self.offsets_read,

@@ -9,7 +9,7 @@ from spark_batch.findings.completeness import Incomplete
 MEANING = {
     Verdict.MATCH: "every row of the tables is what the records in the topics make it",
     Verdict.MISMATCH: "the tables differ from what the records in the topics make them",
-    Verdict.INCONCLUSIVE: "no statement about the tables: mend the reason below, then run it again",
+    Verdict.INCONCLUSIVE: "no statement about the tables: see the reason below, then run it again",
     Verdict.INVALID: "no statement about the tables: they cannot be recomputed",
 }
 OF_RECORDS = {

@@ -25,7 +25,7 @@ from app.base.files.history import history_folder
 from app.domain.records import Place
 from app.domain.source import Source
 from app.domain.view import View
-from spark_batch.errors import Inconclusive
+from spark_batch.errors import HistoryTaken
 from spark_batch.layers.covers import one_of_each
 from spark_batch.layers.gold import GoldTable
 from spark_batch.layers.layer_table import LayerTable, inside
@@ -135,4 +135,4 @@ def history_of(spark: SparkSession, folder: Path | None, application: str) -> It
         with held_alone(own / ".lock"):
             yield History(spark, own)
     except HeldElsewhere as error:
-        raise Inconclusive(f"{own}: another run is adding to this history; run it again when that has ended") from error
+        raise HistoryTaken(f"{own}: another run is adding to this history; run it again when that has ended") from error

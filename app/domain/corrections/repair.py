@@ -2,8 +2,8 @@
 (rules 23, 25).
 
 What is repaired is a fault of processing that was explained to the record, and a row that was changed where it is
-stored, behind a task that applied what it should have. Where table and changelog differ, the changelog is read back;
-code that is wrong is mended, and the view built anew; what is unexplained is looked at first.
+stored, behind a task that applied what it should have. Where table and changelog differ, the right one is kept; code
+that is wrong is mended, and the view built anew; what is unexplained is looked at first.
 """
 
 from __future__ import annotations
@@ -29,6 +29,8 @@ class Unrepaired(StrEnum):
 
     UNEXPLAINED = "unexplained"
     STORE = "store"
+    CHANGELOG = "changelog"
+    BOTH = "both"
     LOGIC = "logic"
     ALL_TIME = "all_time"
     MERGING = "merging"
@@ -38,7 +40,10 @@ class Unrepaired(StrEnum):
 
 REMEDIES: Mapping[Unrepaired, str] = {
     Unrepaired.UNEXPLAINED: "no listed record explains it: look at it first",
-    Unrepaired.STORE: "live table and changelog differ: start the worker again, it reads the changelog back",
+    Unrepaired.STORE: "the changelog is right, the live table is not: start the worker again, it reads it back",
+    Unrepaired.CHANGELOG: "the live table is right, the changelog is not, and would be read at the next start: "
+    "stop the worker, then flagfall rebuild, then start it",
+    Unrepaired.BOTH: "live table and changelog differ, and neither is right: flagfall rebuild makes them anew",
     Unrepaired.LOGIC: "the worker's code makes it so: mend the code, then build the view anew",
     Unrepaired.ALL_TIME: "an all-time row is repaired by building the view anew: flagfall rebuild",
     Unrepaired.MERGING: "sessions are repaired by building the view anew: flagfall rebuild",
@@ -88,7 +93,8 @@ def _why_never(view: View, differences: Sequence[RowDifference]) -> Unrepaired |
     """Why the row cannot be set by a correction at all."""
     kinds, row = {one.kind for one in differences}, differences[0].row
     if row.live != row.changelog:
-        return Unrepaired.STORE
+        rights = {row.changelog: Unrepaired.STORE, row.live: Unrepaired.CHANGELOG}
+        return rights.get(row.recomputed, Unrepaired.BOTH)
     if DifferenceKind.LOGIC in kinds:
         return Unrepaired.LOGIC
     is_explained = not any(one.is_residual for one in differences) and kinds <= REPAIRED

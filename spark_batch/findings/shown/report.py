@@ -67,7 +67,8 @@ def show(report: Report, folder: Path, console: Terminal | None = None, *, plans
             "undecodable` adds those that it has not added",
         )
     rate = f", {report.records_per_second:,.0f} a second" if report.records_per_second else ""
-    out.print(f"\n{report.records:,} source records{rate}; unexplained residual {report.residual}")
+    residual = "" if report.told_residual is None else f"; unexplained residual {report.told_residual:,}"
+    out.print(f"\n{report.records:,} source records{rate}{residual}")
     out.print(f"{report.offsets_read:,} offsets were read from topics")
     out.print(f"report: {folder / PAGE}, and {REPORT} beside it", soft_wrap=True)
     if report.line:
@@ -132,7 +133,8 @@ def _show_runs(out: Terminal, view: ViewReport) -> None:
 
 
 def _show_differences(out: Terminal, view: ViewReport) -> None:
-    for one in view.differences[:SHOWN]:
+    unexplained_first = sorted(view.differences, key=lambda one: not one.is_residual)
+    for one in unexplained_first[:SHOWN]:
         what = f" {view.view.name} {_key(view.view, one.row)}: {one.why or OF_RECORDS[one.kind]}"
         out.print(Text.assemble((one.kind.value, "bold red"), what))
         _show_records(out, view, one)

@@ -21,7 +21,7 @@ from app.rides.ride import RIDES
 from app.rides.shipped import SHIPPED
 from app.rides.views import VENDOR_TRIPS, VIEWS, ZONE_DEMAND
 from spark_batch import reconcile
-from spark_batch.errors import Inconclusive, Invalid
+from spark_batch.errors import HistoryTaken, Inconclusive, Invalid
 from spark_batch.findings.report import Report, new_run_id
 from spark_batch.findings.view_report import ViewReport
 from spark_batch.reconcile import _broken_off, _of_history
@@ -37,10 +37,10 @@ def edge_of(data_dir: Path, *views: View, application: str = "flagfall") -> Edge
 
 
 def run_that(fails_with: Exception, output: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(settings: Settings) -> None:
+    def fail(*_: object) -> None:
         raise fails_with
 
-    monkeypatch.setattr(reconcile, "_require_cluster", fail)
+    monkeypatch.setattr(reconcile, "_require_topics", fail)
     reconcile.reconcile(
         Settings.load(),
         nullcontext(),
@@ -104,6 +104,20 @@ def test_a_run_without_a_verdict_on_the_figures_says_so_of_every_view(
         (Verdict.INCONCLUSIVE, None, "no broker")
     ] * len(VIEWS)
     assert all((tmp_path / one.report).is_file() for one in ended if one)
+
+
+def test_who_finds_the_history_taken_is_not_told_to_move_it_away(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FLAGFALL_HISTORY_DIR", str(tmp_path / "kept"))
+    told = f"{tmp_path / 'kept'}/flagfall: another run is adding to this history"
+    for error, reason in ((HistoryTaken(told), told), (Inconclusive(told), f"{told}. It is of the history in")):
+        run_that(error, tmp_path, monkeypatch)
+        finished = LastVerdicts(tmp_path, "flagfall").read()[ZONE_DEMAND.name].finished
+        assert finished is not None
+        assert finished.reason is not None
+        assert finished.reason.startswith(reason)
+        assert ("move its silver" in finished.reason) is not isinstance(error, HistoryTaken)
 
 
 def test_a_run_that_ends_after_a_later_one_ended_leaves_none_that_has_not(tmp_path: Path) -> None:

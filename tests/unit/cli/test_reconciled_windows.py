@@ -48,6 +48,8 @@ def test_a_time_is_named_in_one_way() -> None:
     [
         (["--date", "31.1.2024"], "does not match the format"),
         (["--from", "2024-01-31T00:00"], "has no time zone"),
+        (["--from", "0001-01-01T00:00+05:00"], "is in UTC before the year 1 or after 9999"),
+        (["--to", "9999-12-31T23:59-05:00"], "is in UTC before the year 1 or after 9999"),
         (["--since", "yesterday"], "is not 'last'"),
         (
             ["--from", "2024-02-01T00:00Z", "--to", "2024-01-31T00:00Z"],

@@ -78,6 +78,8 @@ def test_a_row_that_was_changed_where_it_is_stored_is_set_though_no_record_expla
 LEFT = {
     Unrepaired.UNEXPLAINED: planned(differing(unexplained=("fare_cents",))),
     Unrepaired.STORE: planned(differing(DifferenceKind.STORE, changelog=RIGHT)),
+    Unrepaired.CHANGELOG: planned(differing(DifferenceKind.STORE, stored=RIGHT)),
+    Unrepaired.BOTH: planned(differing(DifferenceKind.STORE, changelog=None)),
     Unrepaired.LOGIC: planned(differing(DifferenceKind.LOGIC)),
     Unrepaired.ALL_TIME: planned(differing(key=RowKey(None, (1,))), view=VENDOR_TRIPS),
     Unrepaired.MERGING: planned(differing(), view=SHIFTS),

@@ -52,10 +52,21 @@ def scope_of(
             raise click.BadParameter(f"{day:%Y-%m-%d} is the last day that there is", param_hint="--date") from error
     if begin is None and end is None:
         return None
+    for option, instant in (("--from", begin), ("--to", end)):
+        _require_in_utc(option, instant)
     try:
         return Scope(_us(begin), _us(end))
     except ValueError as error:
         raise click.UsageError(str(error)) from error
+
+
+def _require_in_utc(option: str, instant: dt.datetime | None) -> None:
+    """Reports tell it so."""
+    try:
+        _ = instant and instant.astimezone(dt.UTC)
+    except OverflowError as error:
+        words = f"{instant} is in UTC before the year 1 or after 9999"
+        raise click.BadParameter(words, param_hint=option) from error
 
 
 def since_last_run(settings: Settings, views: Sequence[View], runs: Path) -> Scope | None:
