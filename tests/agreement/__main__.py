@@ -26,7 +26,7 @@ QUICK_START = "-XX:TieredStopAtLevel=1"
 
 
 @click.command()
-@click.option("--seeds", default=100, show_default=True, help="How many histories.")
+@click.option("--seeds", type=click.IntRange(1), default=100, show_default=True, help="How many histories.")
 @click.option("--seed", type=int, help="The first one's. Default: by the clock.")
 @click.option("--report", type=click.Path(path_type=Path), default=Path("build/agreement.json"), show_default=True)
 def main(seeds: int, seed: int | None, report: Path) -> None:

@@ -12,7 +12,7 @@ import click
 from app.domain.errors import did_you_mean
 from app.edge.cli.common import bootstrap_option, echo_json, json_option, load_catalogue, load_settings
 from app.edge.cli.instant import INSTANT
-from app.edge.cli.records.lifecycle_sending import echo_recorded, send_lifecycle
+from app.edge.cli.records.lifecycle_sending import echo_recorded, over_joined, send_lifecycle
 from app.edge.cli.records.sending import close_option, close_windows, echo_summary, send, speed_option, summary
 
 if TYPE_CHECKING:
@@ -76,10 +76,11 @@ def command(
         _require(made, first, rides)
         settings = load_settings(bootstrap_server)
         told = send_lifecycle(settings, made, first, rides, speed, quiet=as_json)
+        catalogue = load_catalogue(settings)
         if close and told["latest_clock_ms"] is not None:
-            group = load_catalogue(settings).group("ride_events")
+            group = catalogue.group("ride_events")
             told["closing_watermark_us"] = close_windows(settings, group, told["latest_clock_ms"])
-        return echo_json(told) if as_json else echo_recorded(told)
+        return echo_json(told) if as_json else echo_recorded(told, over_joined(catalogue) if close else [])
     generator = _generator(seed, start, rides_per_day, dirt, shares)
     _require(generator, first, rides)
     settings = load_settings(bootstrap_server)

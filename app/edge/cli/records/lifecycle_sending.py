@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -11,6 +12,7 @@ from app.edge.cli.records.sending import progress
 
 if TYPE_CHECKING:
     from app.base.settings import Settings
+    from app.domain.catalogue import Catalogue
     from app.rides.lifecycle.lifecycle import Lifecycle
 
 RECORDS_PER_RIDE = 3
@@ -58,8 +60,17 @@ def send_lifecycle(
     }
 
 
-def echo_recorded(facts: dict[str, Any]) -> None:
-    """One line a topic, and the total."""
+def over_joined(catalogue: Catalogue) -> list[str]:
+    """Groups of views over what is joined of these records, which come to their topic a moment later."""
+    from app.rides.lifecycle.pairing import FARED
+
+    return [group.name for group in catalogue.groups if FARED in group.sources and group.views]
+
+
+def echo_recorded(facts: dict[str, Any], left_open: Sequence[str] = ()) -> None:
+    """One line a topic, the total, and the groups whose windows nobody asked to be closed."""
     for topic, records in facts["records_by_topic"].items():
         click.echo(f"{records:>12,}  {topic}")
     click.echo(f"{facts['records']:>12,}  records of {facts['rides']:,} rides confirmed in {facts['seconds']:.1f} s")
+    for name in left_open:
+        click.echo(f"{'':>12}  windows over what is joined stay open: flagfall advance --group {name} --to TIME")

@@ -56,7 +56,7 @@ def speed_option(command: Command) -> Command:
 
 def close_option(command: Command) -> Command:
     """`--close`; passes `close`."""
-    text = "Then close every window: rides that are written later and are not newer will be late."
+    text = "Then close every window of what is written: rides that come later and are not newer will be late."
     return click.option("--close", is_flag=True, help=text)(command)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from aiohttp import hdrs, web
 
-from app.edge.http.context import edge_of
 from app.edge.http.problems import Handler, Problem
 
 INTERNAL = "/v1/internal/"
@@ -39,7 +38,6 @@ HEADERS = {
 
 async def secure_headers(request: web.Request, response: web.StreamResponse) -> None:
     """Runs before any answer's head is sent, errors and streams included. A handler's own header stays."""
-    response.headers["Flagfall-Worker"] = edge_of(request).own_url
     for name, value in HEADERS.items():
         response.headers.setdefault(name, value)
     response.headers.popall(hdrs.SERVER, None)

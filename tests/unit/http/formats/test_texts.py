@@ -67,6 +67,7 @@ async def test_headers_tell_what_comma_separated_values_rest_on(client: Client) 
         "Flagfall-As-Of": meta["as_of"],
         "Flagfall-Position": ",".join(f"{at}:{offset}" for at, offset in meta["position"].items()),
         "Flagfall-Partial": "false",
+        "Flagfall-Worker": str(client.make_url("")).rstrip("/"),
         "Flagfall-Next-Cursor": meta["next_cursor"],
     }
     covered = {"min_position": told["Flagfall-Position"], "cursor": told["Flagfall-Next-Cursor"]}
