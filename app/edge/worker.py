@@ -33,7 +33,6 @@ from app.edge.doors import require_guarded, tls_context
 from app.edge.http.application import create_app
 from app.edge.http.context import ServedGroup
 from app.edge.http.listening import listening, may_open_files
-from app.edge.http.long_work import may_interrupt_long_work
 from app.edge.http.zone_names import Names, no_names
 from app.edge.published.result_log import ResultLog
 from app.edge.published.result_topic import published_by
@@ -94,7 +93,6 @@ class HttpEdge(mode.Service):
         )
         tls = tls_context(worker)
         may_open_files()
-        may_interrupt_long_work()
         try:
             await self._listening.enter_async_context(listening(made, worker.http_host, worker.http_port, tls))
         except OSError as error:

@@ -8,7 +8,6 @@ these: so of all steps one is taken at a time, and behind it the loop has as lon
 from __future__ import annotations
 
 import asyncio
-import sys
 from collections.abc import AsyncIterator, Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from time import perf_counter
@@ -26,17 +25,9 @@ MANY_DOCUMENTS = 500
 THREADS = 1
 """Of those that want to go on, each has its share of the interpreter, and the loop is one of them: with two threads
 beside it, twice as late (`python -m benchmarks.http`, hostile callers)."""
-SWITCH_SECONDS = 0.0005
-"""So long a thread may keep the interpreter while the loop wants it. Python's own 5 ms come at every answer of the
-broker, of which a batch takes many."""
 
 P = ParamSpec("P")
 T = TypeVar("T")
-
-
-def may_interrupt_long_work() -> None:
-    """Let the loop go on soon, whatever other threads of this process are at."""
-    sys.setswitchinterval(SWITCH_SECONDS)
 
 
 class LongWork:
