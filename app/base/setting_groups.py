@@ -222,5 +222,6 @@ class SparkSettings(SettingsGroup):
 
     memory_mb: int = Field(default=2048, ge=512)
     """Java's heap; on a cluster that of the driver alone."""
-    master: str | None = None
-    """A cluster's, as ``spark://host:7077`` (docs/operations.md). Default: all cores of this machine."""
+    master: str | None = Field(default=None, pattern=r"^(spark://.+:[0-9]+|yarn|k8s://.+)$")
+    """A cluster's, ``spark://host:7077``, ``yarn`` or ``k8s://…`` (docs/operations.md). Default: all cores of this
+    machine."""

@@ -112,6 +112,10 @@ def test_directories_follow_the_desktop_standard(monkeypatch: pytest.MonkeyPatch
         ({"FLAGFALL_SERVICES_SASL_PORT": "19099"}, ["sasl_port needs sasl_password"]),
         ({"FLAGFALL_APP_ID": "Two Words"}, ["FLAGFALL_APP_ID", "Two Words"]),
         ({"FLAGFALL_REGISTRY_URL": "localhost"}, ["FLAGFALL_REGISTRY_URL", "localhost"]),
+        *(
+            ({"FLAGFALL_SPARK_MASTER": master}, ["FLAGFALL_SPARK_MASTER", f"{master!r}", "spark://"])
+            for master in ("", "spark.example:7077", "spark://spark.example", "local[*]")
+        ),
         ({"FLAGFALL_WORKER_HTTP_HOST": "0.0.0.0"}, ["http://0.0.0.0:18081", "set FLAGFALL_WORKER_ADVERTISED_URL to"]),
         ({"FLAGFALL_WORKER_HTTP_HOST": "::"}, ["http://[::]:18081", "set FLAGFALL_WORKER_ADVERTISED_URL to"]),
         *(
