@@ -16,6 +16,7 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
+from app.base.asking import Unanswered
 from app.base.errors import KafkaUnavailable, RegistryUnavailable
 from app.base.files.trail import Trail
 from app.base.files.verdicts import LastVerdicts, Verdict
@@ -36,7 +37,7 @@ from spark_batch.errors import HistoryTaken, Inconclusive, Invalid, NoVerdict
 from spark_batch.findings.report import Report, new_run_id
 from spark_batch.findings.written import RUN_FILES, write_report
 from spark_batch.folds.corrections import read_told
-from spark_batch.layers.history import history_of
+from spark_batch.layers.history import history_of, make_place
 from spark_batch.pairs.check import JudgedSource, check_pairing
 from spark_batch.published.topics import FinalsTopics
 from spark_batch.run import Progressing, Reconciliation
@@ -45,6 +46,9 @@ from spark_batch.source.watermark import with_watermark
 from spark_batch.stored.cut import SourceCut, TaskCut
 from spark_batch.stored.export_client import Export
 from spark_batch.stored.ledgers import accepted_losses, inputs_not_adding_up, not_adding_up
+
+FIRST_ANSWER_SECONDS = 10.0
+"""Within which a worker says that it is there, however busy it is."""
 
 
 def reconcile(
@@ -67,16 +71,18 @@ def reconcile(
     line of it. Copies of rows and records, often gigabytes, are made below `work`, which is the caller's to remove.
     `translator`: what workers make rows by; without it no difference is LOGIC. `with_completeness`: also what the rows
     would be if no record were late, and none came twice. `scope`: of which windows rows are compared; of all by
-    default. Raises TrailBroken and KeyUnusable, before anything is begun.
+    default. Raises TrailBroken, KeyUnusable, and OSError of the history's place, before anything is begun.
     """
     report = _new_report(settings, scope)
     views = [view for group in groups for view in group.views]
     trail, verdicts = Trail(output), LastVerdicts(output, settings.app_id)
     trail.require_usable(settings.audit_key_file)
+    make_place(settings.history_dir, settings.app_id)
     if not report.is_of_a_stretch:
         verdicts.write_begun([view.name for view in views], report.begun)
     try:
         _require_topics(settings, groups)
+        _require_worker(worker)
         with session as spark, history_of(spark, settings.history_dir, settings.app_id) as history:
             run = Reconciliation(
                 settings, spark, worker, work, report, progress, translator, with_completeness, history
@@ -213,6 +219,14 @@ def _require_topics(settings: Settings, groups: Sequence[TaskGroup]) -> None:
         if len({*numbers.values()}) > 1:
             told = ", ".join(f"{name} has {number}" for name, number in numbers.items())
             raise Inconclusive(f"partitions: {told}; a task reads equal ones of all: `flagfall widen` makes them even")
+
+
+def _require_worker(worker: WorkerDoor) -> None:
+    """Asks whether anything answers, whatever it says: what else is asked of it comes after Spark's start."""
+    try:
+        worker.get("/livez", timeout_seconds=FIRST_ANSWER_SECONDS)
+    except Unanswered as error:
+        raise Inconclusive(f"{error}; is a worker running there?") from error
 
 
 def _by_source(views: Sequence[View]) -> Iterable[tuple[Source, list[View]]]:

@@ -123,6 +123,12 @@ class History:
         return LayerTable(self._spark, self._folder / "silver" / f"{source.name}-{declared}", apart=[IS_USABLE])
 
 
+def make_place(folder: Path | None, application: str) -> None:
+    """Of the application's history below `folder`, if one is to be kept. OSError where it cannot be."""
+    if (own := history_folder(folder, application)) is not None:
+        own.mkdir(parents=True, exist_ok=True)
+
+
 @contextmanager
 def history_of(spark: SparkSession, folder: Path | None, application: str) -> Iterator[History | None]:
     """The application's history below `folder`, held by this run alone; None without a folder. Inconclusive while

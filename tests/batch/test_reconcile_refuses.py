@@ -6,11 +6,9 @@ import os
 import signal
 import subprocess
 import sys
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -34,7 +32,7 @@ from tests.support.machine.ports import free_ports
 from tests.support.machine.spark import lent
 from tests.support.machine.waiting import patient, wait_for
 from tests.support.material.histories import START_US
-from tests.support.material.stored.exports import export_of
+from tests.support.material.stored.exports import export_of, never_exporting
 from tests.support.material.stored.folded import fold_tasks
 from tests.support.material.stored.world import World
 from tests.support.material.stored.written import write_poison, write_refused
@@ -48,23 +46,10 @@ from tests.support.reconciled import (
 
 
 @contextmanager
-def answering_never() -> Iterator[tuple[str, threading.Event]]:
-    """The address of a server that takes requests and says nothing, and the sign that one has come."""
-    came, ended = threading.Event(), threading.Event()
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            came.set()
-            ended.wait()
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    try:
-        yield f"http://127.0.0.1:{server.server_address[1]}", came
-    finally:
-        ended.set()
-        server.shutdown()
-        server.server_close()
+def never_started() -> Iterator[SparkSession]:
+    """A session that nobody may enter."""
+    raise AssertionError("Spark was started")
+    yield
 
 
 def test_a_ledger_that_does_not_add_up_is_invalid(small_world: World, spark: SparkSession, tmp_path: Path) -> None:
@@ -169,12 +154,12 @@ def test_without_a_broker_the_run_is_inconclusive(spark: SparkSession, tmp_path:
     assert f"no broker answers at 127.0.0.1:{port}" in str(report.reason)
 
 
-def test_without_a_worker_the_run_is_inconclusive(small_world: World, spark: SparkSession, tmp_path: Path) -> None:
+def test_without_a_worker_the_run_is_inconclusive_before_spark_is_started(small_world: World, tmp_path: Path) -> None:
     (port,) = free_ports(1)
     url = f"http://127.0.0.1:{port}"
     report = reconcile(
         small_world.settings,
-        lent(spark),
+        never_started(),
         small_world.groups,
         worker=WorkerDoor(url),
         output=tmp_path,
@@ -184,13 +169,26 @@ def test_without_a_worker_the_run_is_inconclusive(small_world: World, spark: Spa
     assert "is a worker running there?" in str(report.reason)
 
 
+def test_a_history_that_cannot_be_kept_is_told_before_anything_is_begun(small_world: World, tmp_path: Path) -> None:
+    with pytest.raises(OSError, match="/proc/"):
+        reconcile(
+            small_world.settings.model_copy(update={"history_dir": Path("/proc")}),
+            never_started(),
+            small_world.groups,
+            worker=WorkerDoor("http://127.0.0.1:1"),
+            output=tmp_path,
+            work=tmp_path / "work",
+        )
+    assert LastVerdicts(tmp_path, small_world.settings.app_id).read() == {}
+
+
 def test_a_run_that_is_told_to_end_while_it_copies_leaves_no_copies_and_no_process(
     services: Settings, tmp_path: Path
 ) -> None:
     create_topics(services.kafka, source_topics(services, RIDES))
     settings = services.model_copy(update={"data_dir": tmp_path})
     runs = tmp_path / "runs"
-    with answering_never() as (url, came), (tmp_path / "told").open("w") as told:
+    with never_exporting() as (url, came), (tmp_path / "told").open("w") as told:
         command = [sys.executable, "-m", "app.edge.cli.main", "reconcile", "--worker", url, "--output", str(runs)]
         run = subprocess.Popen(command, stderr=told, env=os.environ | settings.environment())
         wait_for(lambda: came.is_set() or run.poll() is not None, "the run asks for the workers' rows")

@@ -17,6 +17,7 @@ from app.base.settings import Settings
 from app.rides.ride import RIDES
 from app.topics import source_topics
 from tests.support.machine.waiting import patient
+from tests.support.material.stored.exports import never_exporting
 
 
 @pytest.mark.parametrize(
@@ -28,16 +29,16 @@ def test_a_limit_that_java_meets_is_told_and_is_no_verdict_on_the_figures(
 ) -> None:
     create_topics(services.kafka, source_topics(services, RIDES))
     settings, runs = services.model_copy(update={"data_dir": tmp_path}), tmp_path / "runs"
-    command = [sys.executable, "-m", "app.edge.cli.main", "reconcile", "--worker", "http://127.0.0.1:1"]
-    ran = subprocess.run(
-        [*command, "--output", str(runs)],
-        env=os.environ | settings.environment(),
-        preexec_fn=partial(resource.setrlimit, limit, (most, most)),
-        capture_output=True,
-        text=True,
-        timeout=patient(120),
-        check=False,
-    )
+    with never_exporting() as (url, _):
+        ran = subprocess.run(
+            [sys.executable, "-m", "app.edge.cli.main", "reconcile", "--worker", url, "--output", str(runs)],
+            env=os.environ | settings.environment(),
+            preexec_fn=partial(resource.setrlimit, limit, (most, most)),
+            capture_output=True,
+            text=True,
+            timeout=patient(120),
+            check=False,
+        )
     assert (ran.returncode, "Traceback" in ran.stderr) == (Verdict.INCONCLUSIVE.exit_code, False), ran.stderr
     views = LastVerdicts(runs, settings.app_id).read().values()
     assert views
