@@ -19,7 +19,7 @@ from app.edge.http.rows.answers import rows_answer
 
 log = logging.getLogger(__name__)
 
-LEAST_SECONDS = 0.1
+LEAST_SECONDS = 0.05
 """Between two looks of a feed."""
 
 
