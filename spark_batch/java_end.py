@@ -34,16 +34,17 @@ MOST_LETTERS = 500
 
 
 @contextmanager
-def telling_of_its_end(memory_mb: int, log: Path) -> Iterator[None]:
+def telling_of_its_end(memory_mb: int, log: Path, master: str | None = None) -> Iterator[None]:
     """Raises Inconclusive where Java had too little of `memory_mb`, ended or failed, or where there is no room to
-    write; any other failure as it came. `log`: what Java prints."""
+    write; any other failure as it came. `log`: what Java prints; `master`: the cluster's that it drives, if it does."""
     try:
         yield
     except (Py4JError, PySparkException, OSError) as error:
         told = _told(error, memory_mb, log)
         if told is None:
             raise
-        raise Inconclusive(told) from error
+        of_cluster = "" if master is None else f" ({variable('spark_master')}={master})"
+        raise Inconclusive(f"{told}{of_cluster}") from error
 
 
 def java() -> Popen[bytes] | None:

@@ -75,12 +75,12 @@ def spark_session(
         "spark.driver.extraJavaOptions": f"{JAVA_OPTIONS} {END_WITHOUT_MEMORY} {java_options}",
     }
     conf = SparkConf(loadDefaults=False).setAll(list((_options(jars, work_dir) | place | sizes).items()))
-    with telling_of_its_end(memory_mb, log_file):
+    with telling_of_its_end(memory_mb, log_file, master):
         log_file.parent.mkdir(parents=True, exist_ok=True)
         with log_file.open("wb") as log:
             gateway = launch_gateway(conf, {"stdout": log, "stderr": log})  # type: ignore[no-untyped-call]
     try:
-        with telling_of_its_end(memory_mb, log_file):  # here, while Java can be asked
+        with telling_of_its_end(memory_mb, log_file, master):  # here, while Java can be asked
             interrupt = signal.getsignal(signal.SIGINT)
             context = SparkContext(gateway=gateway, conf=conf)
             context._accumulatorServer.handle_error = _unless_java_has_ended  # type: ignore[method-assign, assignment]

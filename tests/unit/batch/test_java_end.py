@@ -139,6 +139,11 @@ def test_what_java_failed_at_is_told_by_its_log_once_it_cannot_be_asked(
     log.write_text("Killed\n")
     with pytest.raises(Inconclusive, match="Spark failed: Killed"):
         failing(OfJava(None), log=log)
+    with (
+        pytest.raises(Inconclusive, match=r"\(FLAGFALL_SPARK_MASTER=spark://one:7077\)$"),
+        telling_of_its_end(512, log, "spark://one:7077"),
+    ):
+        raise OfJava(None)
     log.unlink()
     with pytest.raises(Inconclusive, match="Spark failed: it said nothing"):
         failing(OfJava(None), log=log)
