@@ -24,6 +24,8 @@ from app.rides.shipped import shipped
 from app.rides.zones import ZONES_TOPIC
 
 HOUR_MS = 3_600_000
+REMEMBERED_MS = 24 * HOUR_MS
+"""So long a request's idempotency key counts."""
 
 
 def topics(settings: Settings, catalogue: Catalogue | None = None) -> tuple[Topic, ...]:
@@ -40,6 +42,7 @@ def needed_topics(settings: Settings, catalogue: Catalogue | None = None) -> tup
     groups, passed_on = catalogue.groups, catalogue.passed_on
     read = [topic for group in groups for source in group.sources for topic in source_topics(settings, source)]
     written = {topic.name: topic for group in groups for topic in written_topics(settings, group)}
+    written |= {topic.name: topic for topic in intake_topics(settings)}
     if both := [topic.name for topic in read if topic.name in written.keys() - passed_on]:
         raise DefinitionError("a source cannot read what the application writes", both)
     return (*(topic for topic in read if topic.name not in passed_on), *written.values())
@@ -190,16 +193,25 @@ def branch_topics(settings: Settings, branches: Iterable[Branch]) -> tuple[Topic
     )
 
 
+def intake_topics(settings: Settings) -> tuple[Topic, ...]:
+    """What is remembered of requests that bring records, where some are taken: as many partitions as lanes, never more,
+    and kept for twice as long as it counts."""
+    if not settings.http.intake:
+        return ()
+    entry = _written(
+        settings,
+        names.received_topic(settings.app_id),
+        "a request's idempotency key",
+        "JSON {digest, outcomes}",
+        "What requests that brought records were answered. Read it committed.",
+    )
+    return (replace(entry, partitions=names.LANES, retention_ms=2 * REMEMBERED_MS),)
+
+
 def zones_topic(settings: Settings) -> Topic:
     """Names of zones, held whole by every worker; one partition, so that one offset says which names were used."""
-    entry = _entry(
-        settings,
-        ZONES_TOPIC,
-        "zone as text",
-        "JSON {zone, name, borough}",
-        "Names of zones, joined to answers.",
-        cleanup="compact",
-    )
+    told = "Names of zones, joined to answers."
+    entry = _entry(settings, ZONES_TOPIC, "zone as text", "JSON {zone, name, borough}", told, cleanup="compact")
     return replace(entry, partitions=1)
 
 

@@ -56,9 +56,23 @@ def unmatched_topic(application: str) -> str:
     return f"{application}.unmatched"
 
 
+LANES = 4
+"""In which an application writes what requests bring. Never another number: a key's lane follows from it."""
+
+
+def received_topic(application: str) -> str:
+    """What was answered to requests that wrote records, by their idempotency keys; partition p is of lane p."""
+    return f"{application}.received"
+
+
 def subject_of(topic: str) -> str:
     """Where a registry keeps the schemas of a topic's values."""
     return f"{topic}-value"
+
+
+def intake_id(application: str, lane: int) -> str:
+    """One per lane: whoever initialises it ends what the lane's former holder left undone."""
+    return f"{application}-intake-{lane}"
 
 
 def transactional_id(application: str, source: str, partition: int) -> str:

@@ -204,6 +204,10 @@ class HttpSettings(SettingsGroup):
     """What DuckDB may allocate for one, beside the rows that it reads."""
     statement_rows: int = Field(default=100_000, ge=1)
     """The most rows that one is answered with; ``meta.cut`` says that there were more."""
+    intake: bool = False
+    """Take records that callers send (docs/intake.md). The same for all workers."""
+    max_intakes: int = Field(default=16, ge=1)
+    """Requests that bring records, taken at once, 4 MB each at most. As many again are taken for other workers."""
     zone_shapes_file: FileOrNone = None
     """TLC's taxi zones as GeoJSON in degrees, to draw the page's map of. Default: tiles."""
 

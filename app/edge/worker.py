@@ -34,6 +34,8 @@ from app.edge.http.application import create_app
 from app.edge.http.context import ServedGroup
 from app.edge.http.listening import listening, may_open_files
 from app.edge.http.zone_names import Names, no_names
+from app.edge.intake.intake import Intake
+from app.edge.published.known_topics import KnownTopics
 from app.edge.published.result_log import ResultLog
 from app.edge.published.result_topic import published_by
 from app.engine.core.definition import TaskDefinition
@@ -68,10 +70,17 @@ class HttpEdge(mode.Service):
     """Serves the tables of this worker for as long as the application runs, before it is ready too (as 503)."""
 
     def __init__(
-        self, app: FlagfallApp, settings: Settings, names: Names, connections: Connections, **options: Any
+        self,
+        app: FlagfallApp,
+        settings: Settings,
+        names: Names,
+        connections: Connections,
+        topics: KnownTopics,
+        **options: Any,
     ) -> None:
         super().__init__(**options)
         self._app, self._settings, self._names, self._connections = app, settings, names, connections
+        self._topics = topics
         self._listening = AsyncExitStack()
 
     async def on_start(self) -> None:
@@ -90,6 +99,8 @@ class HttpEdge(mode.Service):
             zone_map=zone_map(self._settings.http.zone_shapes_file),
             access=self._settings.access,
             results=ResultLog(self._settings.app_id, self._connections),
+            intake=self._intake(served) if self._settings.http.intake else None,
+            topics=self._topics,
         )
         tls = tls_context(worker)
         may_open_files()
@@ -110,6 +121,11 @@ class HttpEdge(mode.Service):
         searcher = RowSearch(definition, self._connections, rereader)
         published = published_by(definition)
         return ServedGroup(table.name, table.directory, definition.views, definition.sources, searcher, published)
+
+    def _intake(self, served: Sequence[ServedGroup]) -> Intake:
+        """Into topics that nobody of the application writes."""
+        sources = [source for group in served for source in group.sources]
+        return Intake(self._settings, sources, [one.topic for group in served for one in group.published])
 
     async def on_stop(self) -> None:
         await self._listening.aclose()
@@ -134,7 +150,7 @@ def create_worker(
         agent.attach(app, app.keep(agent.define(settings), connections))
     names = no_names()
     app.edges += [
-        HttpEdge(app, settings, names, connections),
+        HttpEdge(app, settings, names, connections, KnownTopics(settings.kafka, needed, connections.cluster)),
         HeldTopic(names, connections),
         SettingsWatch(lambda: topic_states(settings.kafka, needed), app.registry),
     ]

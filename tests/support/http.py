@@ -12,7 +12,8 @@ from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
 
 from app.base.access_settings import AccessSettings
-from app.base.setting_groups import HttpSettings
+from app.base.kafka.cluster import Cluster
+from app.base.setting_groups import HttpSettings, KafkaSettings
 from app.domain.measures.kinds import Count, First, Last, Min
 from app.domain.rows import RowKey
 from app.domain.view import Group, View
@@ -21,6 +22,8 @@ from app.edge.http.application import create_app
 from app.edge.http.context import ServedGroup
 from app.edge.http.entry.security import MAX_LINE_BYTES
 from app.edge.http.zone_names import Names, no_names
+from app.edge.intake.intake import Intake
+from app.edge.published.known_topics import KnownTopics
 from app.engine.drive.ownership.directory import Directory
 from app.rides.ride import RIDES
 from app.rides.views import VENDOR_TRIPS, ZONE_DEMAND
@@ -80,14 +83,19 @@ async def server_of(
     limits: HttpSettings = PATIENT,
     history: Path | None = None,
     access: AccessSettings | None = None,
+    intakes: Callable[[], Intake | None] = lambda: None,
+    topics: KnownTopics | None = None,
 ) -> AsyncIterator[Serve]:
-    """Starts the application of a directory, whose URL becomes the server's, as a worker's would be."""
+    """Starts the application of a directory, whose URL becomes the server's, as a worker's would be. `intakes` makes
+    each its own."""
     clients: list[Client] = []
 
     async def start(directory: Directory) -> Client:
         served = [ServedGroup("rides", directory, tuple(views), (RIDES,))]
         names, verdicts = published_names(), verdicts_in(data_dir)
-        made = create_app(served, verdicts, names=names, limits=limits, history=history, access=access)
+        known = topics or KnownTopics(KafkaSettings(), [], Cluster(KafkaSettings()))
+        own = {"limits": limits, "history": history, "access": access, "intake": intakes(), "topics": known}
+        made = create_app(served, verdicts, names=names, **own)
         server = TestServer(made)
         await server.start_server(max_line_size=MAX_LINE_BYTES)
         client: Client = TestClient(server)

@@ -29,8 +29,10 @@ from app.edge.http.operation.metrics import add_metrics, timed
 from app.edge.http.positions.standing import POSITIONS, PositionWatch
 from app.edge.http.problems import problem_middleware
 from app.edge.http.query.served_names import check_names
-from app.edge.http.routes import ROUTES
+from app.edge.http.routes.every_route import ROUTES
 from app.edge.http.zone_names import Names
+from app.edge.intake.intake import Intake
+from app.edge.published.known_topics import KnownTopics
 from app.edge.published.result_log import ResultLog
 from app.engine.drive.questions import AskAwaited
 from app.engine.drive.watch.liveness import Liveness
@@ -53,6 +55,8 @@ def create_app(
     zone_map: ZoneMap | None = None,
     access: AccessSettings | None = None,
     results: ResultLog | None = None,
+    intake: Intake | None = None,
+    topics: KnownTopics | None = None,
 ) -> web.Application:
     """The application of one worker, which answers for these task groups.
 
@@ -61,9 +65,11 @@ def create_app(
     `names` are those of zones; without them answers have none. `limits`: what callers may ask at once.
     `awaited_schemas` gives the ids that tasks wait for. `history`: the folder of what reconciliations of the
     application have kept. `zone_map`: where zones lie, tiles without one.
-    `access`: who may ask, and by which key other workers are asked. `results`: what tasks have published.
+    `access`: who may ask, and by which key other workers are asked. `results`: what tasks have published. `intake`:
+    what writes records that callers send, which it closes; none are taken without one. `topics`:
+    the application's.
     """
-    edge = Edge(groups, verdicts, liveness, names, limits, awaited_schemas, history, zone_map, results)
+    edge = Edge(groups, verdicts, liveness, names, limits, awaited_schemas, history, zone_map, results, intake, topics)
     views = tuple(edge.views.values())
     check_names(views)
     app = web.Application(middlewares=ENTRY)
@@ -105,4 +111,6 @@ async def _session(access: AccessSettings, app: web.Application) -> AsyncIterato
         app[EDGE].session = session
         yield
     app[EDGE].session = None
+    if (intake := app[EDGE].intake) is not None:
+        intake.close()
     app[EDGE].long_work.close()

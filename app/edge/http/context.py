@@ -16,6 +16,8 @@ from app.domain.view import View
 from app.edge.http.long_work import LongWork
 from app.edge.http.problems import Problem
 from app.edge.http.zone_names import Names, no_names
+from app.edge.intake.intake import Intake
+from app.edge.published.known_topics import KnownTopics
 from app.edge.published.result_log import ResultLog
 from app.edge.published.result_topic import ResultTopic
 from app.engine.drive.kafka.row_search import RowSearch
@@ -81,6 +83,8 @@ class Edge:
         history: Path | None = None,
         zone_map: ZoneMap | None = None,
         results: ResultLog | None = None,
+        intake: Intake | None = None,
+        topics: KnownTopics | None = None,
     ) -> None:
         self.groups = tuple(groups)
         self.views = {view.name: view for group in groups for view in group.views}
@@ -90,7 +94,7 @@ class Edge:
         self.awaited_schemas = awaited_schemas
         self.history = history
         self.published = {one.topic: one for group in groups for one in group.published}
-        self.results = results
+        self.results, self.intake, self.topics = results, intake, topics
         self.zone_map = tile_map() if zone_map is None else zone_map
         self.left_below_us: dict[str, int | None] = {}
         self.long_work = LongWork()

@@ -1,4 +1,4 @@
-"""What an address of the worker is; `app.edge.http.routes` lists them."""
+"""What an address of the worker is; `app.edge.http.routes` has them all."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ ApiDocument = dict[str, Any]
 """A part of what OpenAPI 3.1 describes."""
 
 CALLERS, WORKERS, EXPORTS, STREAMS, STATEMENTS = "callers", "workers", "exports", "streams", "statements"
-SEARCHES, WAITS = "searches", "waits"
+SEARCHES, WAITS, INTAKES, SENT_ON = "searches", "waits", "intakes", "sent_on"
 """The gates: of what users ask, of what workers ask of each other, of exports, of streams of changes, of SQL; of
-searches for the records behind a row, and of waits for a position."""
+searches for the records behind a row, and of waits for a position; of what callers bring, and workers send on."""
 
 ROWS, ANYTHING = "Rows", "Any"
 """The answers that have the view's own schema, in every format that there is, and no schema."""
@@ -34,8 +34,8 @@ class Route(NamedTuple):
     `scope` what a key must be for that opens it, None if anybody may ask.
 
     `parameters` tells what it takes (of a view, where the path has one), `refuses` how else it answers, by status;
-    `body` is the schema of what is sent, `also` are other media types of the answer; `before` is waited for outside of
-    the gate.
+    `body` is the schema of what is sent, in JSON or as `sent` says; `also` are other media types of the answer;
+    `before` is waited for outside of the gate.
     """
 
     path: str
@@ -52,4 +52,5 @@ class Route(NamedTuple):
     method: str = "GET"
     body: ApiDocument | None = None
     also: tuple[str, ...] = ()
+    sent: tuple[str, ...] = ("application/json",)
     before: Callable[[web.Request], Awaitable[None]] | None = None

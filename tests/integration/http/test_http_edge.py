@@ -9,7 +9,7 @@ import jsonschema
 import pytest
 from openapi_spec_validator import validate
 
-from app.edge.http.routes import ROUTES
+from app.edge.http.routes.every_route import ROUTES
 from app.rides.views import CLEANLINESS
 from tests.support.http import ANSWERS_ALWAYS, NEEDS_TABLES, VIEWS, Serve, one_task, server_of
 from tests.support.material.stored.tables import ready_directory, task_of

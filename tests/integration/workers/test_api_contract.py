@@ -7,7 +7,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+from app.base.kafka.topic_admin import create_topics
+from app.base.setting_groups import HttpSettings
 from app.base.settings import Settings
+from app.topics import topics
 from tests.support.machine.cluster import write_rides
 from tests.support.machine.waiting import wait_for
 from tests.support.machine.world import covers, ready_worker
@@ -31,8 +34,10 @@ are just now: such requests are refused as 400. Changes never end."""
 
 def test_schemathesis_finds_nothing(world: Settings, tmp_path: Path) -> None:
     (tmp_path / "schemathesis.toml").write_text(RULES)
+    taking = world.model_copy(update={"http": HttpSettings(intake=True)})
+    create_topics(taking.kafka, topics(taking))
     write_rides(world, 0, RIDES)
-    with ready_worker(world, tmp_path) as running:
+    with ready_worker(world, tmp_path, FLAGFALL_HTTP_INTAKE="true") as running:
         wait_for(lambda: covers(world, running), "all rides are read", [running])
         paths = running.get("/openapi.json").json()["paths"]
         command = (SCHEMATHESIS, "run", f"{running.url}/openapi.json", *OPTIONS)

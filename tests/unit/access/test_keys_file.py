@@ -92,7 +92,7 @@ def test_keys_are_added_listed_and_removed(tmp_path: Path) -> None:
         (("add", "dashboards"), "there is a key dashboards"),
         (("add", "Dash boards"), "is no name of a key"),
         (("remove", "dashboard"), "there is no key dashboard; did you mean 'dashboards'?"),
-        (("add", "nightly", "--scope", "repair"), "'repair' is not one of 'read', 'export', 'workers'"),
+        (("add", "nightly", "--scope", "repair"), "'repair' is not one of 'read', 'export', 'write', 'workers'"),
     ],
 )
 def test_mistakes_are_told_and_change_nothing(tmp_path: Path, asked: tuple[str, ...], said: str) -> None:

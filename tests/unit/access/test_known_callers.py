@@ -15,7 +15,7 @@ from app.base.access_settings import AccessSettings
 from app.base.files.keys import new_key, write_keys
 from app.base.scopes import KeyScope
 from app.edge.http.entry import access
-from app.edge.http.routes import ROUTES
+from app.edge.http.routes.every_route import ROUTES
 from app.rides.views import ZONE_DEMAND
 from tests.support.http import Client, Serve, server_of, url_of, zone_table
 from tests.support.material.stored.tables import ready_directory, task_of
@@ -84,6 +84,13 @@ async def test_a_key_opens_what_it_is_for_and_nothing_else(client: Client, scope
         assert answer.status == (200 if shown is scope else 403)
         if shown is not scope:
             assert f"is for {shown}; this address takes one for {scope}" in (await answer.json())["detail"]
+
+
+async def test_records_take_a_key_for_write(client: Client) -> None:
+    for shown, (_, token) in KEYS.items():
+        answer = await client.post("/v1/rides?service=yellow", json={}, headers=bearer(token))
+        why = "not-taken" if shown is KeyScope.WRITE else "not-allowed"
+        assert (answer.status, (await answer.json())["type"]) == (403, f"urn:flagfall:problem:{why}")
 
 
 async def test_browsers_show_a_name_and_a_secret(client: Client) -> None:

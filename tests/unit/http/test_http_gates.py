@@ -19,7 +19,7 @@ from app.edge.http.context import Edge
 from app.edge.http.entry.admission import ADMISSION, Admission, Gate, admitted
 from app.edge.http.evidence.asked_row import evidence_address
 from app.edge.http.problems import Problem
-from app.edge.http.routes import ROUTES
+from app.edge.http.routes.every_route import ROUTES
 from app.rides.views import ZONE_DEMAND
 from tests.support.http import server_of, zone_table
 from tests.support.material.stored.tables import ready_directory, task_of

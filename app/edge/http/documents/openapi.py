@@ -11,18 +11,21 @@ from app.edge.formats import table
 from app.edge.http.documents import schemas
 from app.edge.http.documents.event_schema import EVENT
 from app.edge.http.documents.evidence_schema import EVIDENCE
+from app.edge.http.documents.intake_schema import TAKEN
 from app.edge.http.documents.refusals import UNKNOWN_CALLER, problem
 from app.edge.http.documents.results_schema import OF_RESULTS
 from app.edge.http.documents.run_schema import RUNS
+from app.edge.http.documents.topics_schema import OF_TOPICS
 from app.edge.http.documents.zones_schema import ZONES
 from app.edge.http.query.read_query import read_no_parameters
 from app.edge.http.responses import json_response
 from app.edge.http.route import ANYTHING, ROWS, ApiDocument, Route
 
 VIEW = "{view}"
-SHARED = schemas.SHARED | {"Evidence": EVIDENCE, "Runs": RUNS, "Zones": ZONES, "Event": EVENT} | OF_RESULTS
+_SINGLE = {"Evidence": EVIDENCE, "Runs": RUNS, "Zones": ZONES, "Event": EVENT, "Taken": TAKEN}
+SHARED = schemas.SHARED | _SINGLE | OF_RESULTS | OF_TOPICS
 
-_ASKED = ("views", "results", "tasks", "sql", "reconciliation", "internal")
+_ASKED = ("views", "results", "tasks", "sql", "reconciliation", "topics", "intake", "internal")
 """Tags of addresses that read parameters."""
 DOCUMENT = web.AppKey("api_document", ApiDocument)
 
@@ -62,7 +65,7 @@ def _operation(route: Route, view: View | None) -> ApiDocument:
         "tags": [route.tag],
         "security": [] if route.scope is None else [{"key": [route.scope]}, {}],  # none, where the worker has no keys
         "parameters": route.parameters(view),
-        **({} if route.body is None else {"requestBody": _body(route.body)}),
+        **({} if route.body is None else {"requestBody": _body(route)}),
         "responses": {
             "200": _success(route, view),
             **({"400": problem("A parameter cannot be used.")} if route.tag in _ASKED else {}),
@@ -73,8 +76,8 @@ def _operation(route: Route, view: View | None) -> ApiDocument:
     }
 
 
-def _body(schema: ApiDocument) -> ApiDocument:
-    return {"required": True, "content": {"application/json": {"schema": schema}}}
+def _body(route: Route) -> ApiDocument:
+    return {"required": True, "content": {media_type: {"schema": route.body} for media_type in route.sent}}
 
 
 def _success(route: Route, view: View | None) -> ApiDocument:

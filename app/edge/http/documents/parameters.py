@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from app.base.names import LANES
 from app.domain.source import Kind
 from app.domain.view import Group, View
 from app.domain.windows.durations import to_duration
 from app.edge.formats import table
 from app.edge.formats.format import MOST_DOCUMENTS, MOST_IN_COLUMNS
 from app.edge.http.evidence.asked_row import DEFAULT_RECORDS, MAX_RECORDS
+from app.edge.http.intake.brought import KEY, MOST_KEY_LETTERS
+from app.edge.http.intake.intake_handler import SERVICE
 from app.edge.http.query.arrangement import MAX_TOP, NO_GROUP, among_which, ranking_names, shown_names
 from app.edge.http.query.min_position import DEFAULT_WAIT_SECONDS, EXAMPLE
 from app.edge.http.query.parameters import FORMAT, MAX_STALENESS, MIN_POSITION, NOT_OF_CHANGES, WAIT
@@ -16,6 +19,7 @@ from app.edge.http.query.rows_query import DEFAULT_LIMIT
 from app.edge.http.results.result_handlers import DEFAULT_RESULTS, MAX_RESULTS
 from app.edge.http.route import ApiDocument
 from app.edge.http.runs.run_handlers import DEFAULT_RUNS, MAX_RUNS
+from app.rides.ride import SERVICES
 
 
 def of_view(view: View | None) -> list[ApiDocument]:
@@ -54,10 +58,31 @@ def of_parts(view: View | None) -> list[ApiDocument]:
 def of_results(view: View | None) -> list[ApiDocument]:
     limit = {"type": "integer", "minimum": 1, "maximum": MAX_RESULTS, "default": DEFAULT_RESULTS}
     return [
-        {"name": "topic", "in": "path", "required": True, "schema": {"type": "string"}},
+        *of_topic(view),
         _parameter("partition", {"type": "array", "items": _PARTITION}, "Of these partitions alone."),
         _parameter("limit", limit, "Results of a page, at most."),
         _CURSOR,
+    ]
+
+
+def of_topic(view: View | None) -> list[ApiDocument]:
+    return [{"name": "topic", "in": "path", "required": True, "schema": {"type": "string"}}]
+
+
+def of_intake(view: View | None) -> list[ApiDocument]:
+    return [*of_topic(view), _IDEMPOTENCY]
+
+
+def of_rides(view: View | None) -> list[ApiDocument]:
+    return [_parameter(SERVICE, _one_of([*SERVICES]), "Whose rides these are.") | _REQUIRED, _IDEMPOTENCY]
+
+
+def of_own_intake(view: View | None) -> list[ApiDocument]:
+    lane = {"type": "integer", "minimum": 0, "maximum": LANES - 1}
+    return [
+        _parameter("topic", {"type": "string"}, "Of which records are brought.") | _REQUIRED,
+        _parameter("lane", lane, "In which they are written.") | _REQUIRED,
+        _IDEMPOTENCY,
     ]
 
 
@@ -174,6 +199,12 @@ def _parameter(name: str, schema: ApiDocument, description: str) -> ApiDocument:
     return {"name": name, "in": "query", "schema": schema, "description": description}
 
 
+_IDEMPOTENCY: ApiDocument = {
+    "name": KEY,
+    "in": "header",
+    "schema": {"type": "string", "minLength": 1, "maxLength": MOST_KEY_LETTERS, "pattern": "^[ -~]+$"},
+    "description": "By which the request is known when it comes again.",
+}
 _DURATION: ApiDocument = {"type": "string", "pattern": "^[1-9][0-9]{0,8}[smhd]$"}
 _PARTITION: ApiDocument = {"type": "integer", "minimum": 0}
 _WANTED = _parameter("partition", {"type": "array", "items": _PARTITION}, "Tasks that are wanted.")

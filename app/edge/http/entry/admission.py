@@ -17,7 +17,18 @@ from prometheus_client.registry import Collector
 
 from app.base.setting_groups import HttpSettings, variable
 from app.edge.http.problems import Handler, Problem
-from app.edge.http.route import CALLERS, EXPORTS, SEARCHES, STATEMENTS, STREAMS, WAITS, WORKERS, Route
+from app.edge.http.route import (
+    CALLERS,
+    EXPORTS,
+    INTAKES,
+    SEARCHES,
+    SENT_ON,
+    STATEMENTS,
+    STREAMS,
+    WAITS,
+    WORKERS,
+    Route,
+)
 
 QUEUE_FULL, WAITED_TOO_LONG, TOO_SLOW = "queue-full", "waited-too-long", "too-slow"
 """Why a request was not answered."""
@@ -107,6 +118,15 @@ class WaitGate(Gate):
         super().__init__(most, 0, 0, None)
 
 
+class IntakeGate(Gate):
+    """What is brought has no line, as it would wait in memory, and no time: nobody could tell what was written."""
+
+    slug, bounded_by = "too-many-records", variable("http_max_intakes")
+
+    def __init__(self, most: int) -> None:
+        super().__init__(most, 0, 0, None)
+
+
 class SearchGate(Gate):
     """Searches read and decode for seconds, one after the other."""
 
@@ -132,6 +152,8 @@ class Admission(Collector):
             STATEMENTS: StatementGate(limits.max_statements, *bounds[1:3], None),
             SEARCHES: SearchGate(1, *bounds[1:]),
             WAITS: WaitGate(limits.max_waits),
+            INTAKES: IntakeGate(limits.max_intakes),
+            SENT_ON: IntakeGate(limits.max_intakes),
         }
         self._routes = {route.name: route for route in routes if route.gate is not None}
 

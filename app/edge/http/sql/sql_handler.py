@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Literal
 
 from aiohttp import hdrs, web
-from aiohttp.http_exceptions import ContentEncodingError
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from app.codecs.stored.arrow_columns import arrow_stream
 from app.edge.http.context import Edge, edge_of
+from app.edge.http.entry.bodies import read_body
 from app.edge.http.problems import Problem, bad_parameter
 from app.edge.http.query.answer_format import liked
 from app.edge.http.query.instants import INSTANT_EXAMPLE, to_us
@@ -91,27 +91,12 @@ async def _read(request: web.Request) -> StatementBody:
     read_no_parameters(request)
     if request.content_type != "application/json":  # which no page of another origin can send unasked
         raise Problem("bad-request", f"Send JSON, with {hdrs.CONTENT_TYPE}: application/json.")
+    too_long = Problem("bad-request", f"A statement has at most {MOST_BODY_BYTES:,} bytes.")
     try:
-        return StatementBody.model_validate_json(await _body(request))
+        return StatementBody.model_validate_json(await read_body(request, MOST_BODY_BYTES, too_long))
     except ValidationError as error:
         told = [f"{'.'.join(map(str, one['loc'])) or 'body'}: {one['msg']}" for one in error.errors(include_url=False)]
         raise Problem("bad-request", "; ".join(told)) from None
-
-
-async def _body(request: web.Request) -> bytes:
-    """What was sent, as it was before it was compressed."""
-    too_long = Problem("bad-request", f"A statement has at most {MOST_BODY_BYTES:,} bytes.")
-    if (request.content_length or 0) > MOST_BODY_BYTES:
-        raise too_long
-    try:
-        body = await request.read()
-    except web.HTTPRequestEntityTooLarge:
-        raise too_long from None
-    except (web.RequestPayloadError, ContentEncodingError) as error:
-        raise Problem("bad-request", f"What was sent cannot be read: {error}") from error
-    if len(body) > MOST_BODY_BYTES:
-        raise too_long
-    return body
 
 
 def _instant(name: str, text: str | None) -> int | None:

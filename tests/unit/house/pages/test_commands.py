@@ -12,7 +12,7 @@ import pytest
 
 from app.base.settings import known_variables
 from app.edge.cli.main import cli
-from app.edge.http.routes import ROUTES
+from app.edge.http.routes.every_route import ROUTES
 
 CHECKOUT = Path(__file__).parents[4]
 PAGES = [CHECKOUT / "README.md", CHECKOUT / "CONTRIBUTING.md", *sorted((CHECKOUT / "docs").glob("*.md"))]

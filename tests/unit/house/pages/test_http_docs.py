@@ -9,7 +9,7 @@ from app.edge.http.documents.openapi import SHARED
 from app.edge.http.problems import TYPES
 from app.edge.http.query.parameters import ARRANGED, COMMON, FOLDED, FORMAT, MIN_POSITION, WAIT, WINDOWED
 from app.edge.http.route import ROWS
-from app.edge.http.routes import ROUTES
+from app.edge.http.routes.every_route import ROUTES
 
 PAGE = (Path(__file__).parents[4] / "docs" / "http.md").read_text("utf-8")
 

@@ -1,0 +1,153 @@
+"""`POST /v1/topics/{topic}/records`: records in, each usable one written once, and told where it stands."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import Any
+
+from aiohttp import ClientError, ClientTimeout, hdrs, web
+
+from app.base.errors import RegistryUnavailable
+from app.base.names import LANES
+from app.base.setting_groups import variable
+from app.base.traces import HEADER, trace_now
+from app.edge.http.context import Edge, edge_of
+from app.edge.http.intake.brought import KEY, SentRecords, read_brought
+from app.edge.http.intake.lane_owners import lane_for, owner_of
+from app.edge.http.problems import Problem, bad_parameter
+from app.edge.http.query.parameters import one
+from app.edge.http.query.read_query import read_no_parameters
+from app.edge.http.responses import json_response
+from app.edge.intake.encoding import NoSchemaFits
+from app.edge.intake.intake import Intake
+from app.edge.intake.lane import NotConfirmed
+from app.edge.intake.memory import MemoryFull
+from app.edge.intake.wanted import Keyed, Reply, Wanted, WrittenAt
+from app.rides.ride import SERVICES
+
+OWN_INTAKE = "/v1/internal/intake"
+SERVICE = "service"
+
+
+async def take_records(request: web.Request) -> web.Response:
+    """Records of a topic, checked against its schema. Usable ones are written in one transaction, the others told why
+    not. With an Idempotency-Key a request may be sent again: it is written once, and answered the same."""
+    read_no_parameters(request)
+    return await _taken(request, request.match_info["topic"])
+
+
+async def take_rides(request: web.Request) -> web.Response:
+    """Rides of a service, as records of its topic."""
+    for name in request.query:
+        if name != SERVICE:
+            raise bad_parameter(name, one(request.query, name) or "", f"unknown; there is {SERVICE}")
+    service = one(request.query, SERVICE)
+    if service not in SERVICES:
+        raise bad_parameter(SERVICE, service or "", f"one of {', '.join(SERVICES)}")
+    return await _taken(request, SERVICES[service])
+
+
+async def take_from_worker(request: web.Request) -> web.Response:
+    """What another worker was sent, for a lane that is this one's."""
+    edge, told = edge_of(request), {name: one(request.query, name) or "" for name in ("topic", "lane")}
+    intake = _intake(edge, told["topic"])
+    if not (told["lane"].isascii() and told["lane"].isdigit() and int(told["lane"]) < LANES):
+        raise bad_parameter("lane", told["lane"], f"0 to {LANES - 1}")
+    brought, lane = await read_brought(request), int(told["lane"])
+    if owner_of(edge, lane) != edge.own_url:
+        raise Problem("not-confirmed", "The lane has moved to another worker, and nothing was written. Send it again.")
+    return await _written(edge, intake, told["topic"], brought, lane)
+
+
+async def _taken(request: web.Request, topic: str) -> web.Response:
+    edge = edge_of(request)
+    intake = _intake(edge, topic)
+    brought = await read_brought(request)
+    lane = lane_for(edge, brought.key)
+    owner = owner_of(edge, lane)
+    if owner != edge.own_url:
+        return await _sent_on(edge, owner, topic, brought, lane)
+    return await _written(edge, intake, topic, brought, lane)
+
+
+def _intake(edge: Edge, topic: str) -> Intake:
+    if edge.intake is None:
+        raise Problem("not-taken", f"This worker takes no records: {variable('http_intake')}=true lets it.")
+    if topic not in edge.intake.topics:
+        raise Problem("unknown-topic", f"{topic!r} takes no records; there are: {', '.join(edge.intake.topics)}.")
+    return edge.intake
+
+
+async def _written(edge: Edge, intake: Intake, topic: str, brought: SentRecords, lane: int) -> web.Response:
+    try:
+        records = await intake.encoded(topic, brought.documents())
+    except (RegistryUnavailable, NoSchemaFits) as error:
+        raise Problem("no-schema", f"{error}.") from error
+    if not any(isinstance(record, Keyed) for record in records):
+        raise Problem("refused-records", "No record can be taken: each says why.", records=_documents(records))
+    wanted = Wanted(topic, records, brought.key, brought.digest(topic))
+    try:
+        async with asyncio.timeout(edge.limits.max_seconds):
+            told = await asyncio.shield(intake.write(lane, wanted))
+    except MemoryFull as error:
+        raise Problem("too-many-records", f"{error}; nothing was written. Send it later.") from error
+    except (NotConfirmed, TimeoutError) as error:
+        why = str(error) or f"the brokers were silent for {edge.limits.max_seconds:g} s"
+        again = "Send it again" if brought.key else f"Sent again it may be there twice: with {KEY} it would not"
+        raise Problem("not-confirmed", f"It may have been written, or not: {why}. {again}.") from error
+    if told.digest != wanted.digest:
+        raise Problem("key-reused", f"{KEY}: another request was taken under this key. Use one key for one request.")
+    return _answer(topic, told)
+
+
+def _answer(topic: str, told: Reply) -> web.Response:
+    ends: dict[int, int] = {}
+    for place in told.outcomes:
+        if isinstance(place, WrittenAt):
+            ends[place.partition] = max(ends.get(place.partition, 0), place.offset + 1)
+    position = {f"{topic}-{partition}": end for partition, end in sorted(ends.items())}
+    written = sum(isinstance(one, WrittenAt) for one in told.outcomes)
+    answer = json_response(
+        {
+            "topic": topic,
+            "written": written,
+            "refused": len(told.outcomes) - written,
+            "records": _documents(told.outcomes),
+            "position": position,
+        }
+    )
+    answer.headers["Flagfall-Position"] = ",".join(f"{at}:{end}" for at, end in position.items())
+    return answer
+
+
+def _documents(outcomes: Sequence[Keyed | WrittenAt | str]) -> list[dict[str, Any]]:
+    """What is told of each record, in the request's order."""
+    return [
+        one._asdict() if isinstance(one, WrittenAt) else {"refused": one}
+        for one in outcomes
+        if not isinstance(one, Keyed)
+    ]
+
+
+async def _sent_on(edge: Edge, owner: str, topic: str, brought: SentRecords, lane: int) -> web.Response:
+    """The owner's answer, whatever it is."""
+    assert edge.session is not None  # open from the application's start to its end
+    headers = {hdrs.CONTENT_TYPE: brought.media_type, HEADER: trace_now().onward()}
+    headers |= {} if brought.key is None else {KEY: brought.key}
+    asked = edge.session.post(
+        f"{owner.rstrip('/')}{OWN_INTAKE}",
+        params={"topic": topic, "lane": str(lane)},
+        data=brought.body,
+        headers=headers,
+        timeout=ClientTimeout(total=2 * edge.limits.max_seconds),
+        allow_redirects=False,
+    )
+    try:
+        async with asked as answer:
+            body = await answer.read()
+    except (ClientError, OSError, TimeoutError) as error:
+        why = f"its lane's owner {owner} cannot be reached ({type(error).__name__})"
+        raise Problem("not-confirmed", f"It may have been written, or not: {why}.") from error
+    kept = {name: answer.headers[name] for name in ("Flagfall-Position", "Retry-After") if name in answer.headers}
+    return web.Response(body=body, status=answer.status, content_type=answer.content_type, headers=kept)

@@ -1,0 +1,79 @@
+"""`/v1/topics`: what the application reads and writes, as the cluster has it, and how far its tasks are behind."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from aiohttp import web
+
+from app.base.errors import KafkaUnavailable
+from app.base.kafka.cluster import ClusterError
+from app.base.kafka.topic import Topic
+from app.edge.http.context import Edge, ServedGroup, edge_of
+from app.edge.http.problems import Problem
+from app.edge.http.query.read_query import read_no_parameters
+from app.edge.http.responses import json_response
+from app.edge.http.tasks.gather_tasks import gather_tasks
+from app.edge.published.known_topics import KnownTopics
+
+
+async def list_topics(request: web.Request) -> web.Response:
+    """The application's topics, and what is in them; asks no broker."""
+    read_no_parameters(request)
+    edge = edge_of(request)
+    return json_response({"data": [_declared(edge, topic) for topic in _known(edge).entries.values()]})
+
+
+async def show_topic(request: web.Request) -> web.Response:
+    """A topic as the cluster has it now: offsets of each partition, configuration, and the lag of each task that reads
+    it; null of one that cannot be asked."""
+    read_no_parameters(request)
+    edge, name = edge_of(request), request.match_info["topic"]
+    known = _known(edge)
+    if name not in known.entries:
+        raise Problem("unknown-topic", f"{name!r} is none of the application's; there are: {', '.join(known.entries)}.")
+    try:
+        now = await known.now(name)
+    except (KafkaUnavailable, ClusterError) as error:
+        raise Problem("no-broker", f"{error}.") from error
+    if now is None:
+        raise Problem("unknown-topic", f"{name} is not there: `flagfall topics create` makes it.")
+    partitions = [
+        {"partition": partition, "start": start, "end": now.ends[partition]}
+        for partition, start in sorted(now.starts.items())
+    ]
+    return json_response(
+        {
+            **_declared(edge, known.entries[name]),
+            "replication_factor": now.described.replicas,
+            "settings": dict(sorted(now.described.settings.items())),
+            "partitions": partitions,
+            "readers": [await _reader(edge, group, name) for group in edge.groups if name in group.topics],
+        }
+    )
+
+
+def _known(edge: Edge) -> KnownTopics:
+    assert edge.topics is not None, "the application was made without them"
+    return edge.topics
+
+
+def _declared(edge: Edge, topic: Topic) -> dict[str, Any]:
+    return {
+        "topic": topic.name,
+        "help": topic.help,
+        "key": topic.key,
+        "value": topic.value,
+        "subject": topic.subject,
+        "takes_records": edge.intake is not None and topic.name in edge.intake.topics,
+    }
+
+
+async def _reader(edge: Edge, group: ServedGroup, topic: str) -> dict[str, Any]:
+    parts = (await gather_tasks(edge, group)).parts if group.directory.answers else {}
+    tasks = []
+    for partition in range(group.directory.partitions):
+        at = parts[partition].inputs.get(topic) if partition in parts else None
+        told = {"next_offset": at and at.next_offset, "lag_records": at and at.lag_records}
+        tasks.append({"partition": partition, **told})
+    return {"group": group.name, "tasks": tasks}

@@ -1,0 +1,91 @@
+"""JSON to records of a topic: by the schema that its records are written with, usable by those who count them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+
+from app.base.names import subject_of
+from app.base.registry.client import Registry
+from app.codecs.avro.from_json import JsonWriter, NotOfSchema
+from app.codecs.avro.strict import StrictDecoder, Unreadable
+from app.domain.cleanliness.condition import holds
+from app.domain.errors import FlagfallError
+from app.domain.records import Value
+from app.domain.source import Source, out_of_bounds, with_derived
+from app.edge.intake.wanted import Keyed
+
+SCHEMA_SECONDS = 30.0
+"""So often the registry is asked whether a topic has a later schema."""
+MOST_RECORD_BYTES = 900_000
+"""A broker takes a batch of a megabyte, unless it was told otherwise."""
+
+
+class NoDocument(NamedTuple):
+    """What was sent in the place of a document, and is none."""
+
+    why: str
+
+
+AnyJson = dict[str, Any] | list[Any] | str | int | float | None | NoDocument
+"""Any JSON."""
+
+
+class NoSchemaFits(FlagfallError):
+    """The registry has no schema for a topic, or one by which its records cannot be counted: `flagfall schemas
+    register` registers the first."""
+
+
+class TopicEncoder:
+    """Of one topic of a source. Not for the event loop: the registry is asked now and then."""
+
+    def __init__(self, source: Source, topic: str, registry: Registry) -> None:
+        self._source, self._topic, self._registry = source, topic, registry
+        self._strict = StrictDecoder(source.columns)
+        self._writer: JsonWriter | None = None
+        self._ask_again = 0.0
+
+    def encode(self, documents: Iterable[AnyJson]) -> list[Keyed | str]:
+        """Each as a record, or why it is refused. RegistryUnavailable, NoSchemaFits."""
+        writer = self._latest()
+        return [one.why if isinstance(one, NoDocument) else self._encoded(writer, one) for one in documents]
+
+    def _encoded(self, writer: JsonWriter, document: AnyJson) -> Keyed | str:
+        try:
+            value = writer.write(document)
+        except NotOfSchema as error:
+            return str(error)
+        if len(value) > MOST_RECORD_BYTES:
+            return f"it takes {len(value):,} bytes; a record has {MOST_RECORD_BYTES:,} at most"
+        values = self._strict.decode(value, {writer.schema.id: writer.schema})
+        if isinstance(values, Unreadable):
+            return values.reason
+        if (why := self._refused(values)) is not None:
+            return why
+        key = values[self._source.key]
+        return Keyed(None if key is None else str(key).encode(), value)
+
+    def _refused(self, values: Mapping[str, Value]) -> str | None:
+        """What would send it into quarantine."""
+        if (name := out_of_bounds(self._source, values)) is not None:
+            low, high = self._source.by_name[name].bounds
+            return f"{name}: {values[name]} is out of bounds, {low} to {high}"
+        if not self._source.refusing:
+            return None
+        full = with_derived(self._source, values)
+        conditions = self._source.conditions(self._source.refusing)
+        return next((f"rule {name} refuses it" for name, condition in conditions if holds(condition, full)), None)
+
+    def _latest(self) -> JsonWriter:
+        if self._writer is None or time.monotonic() > self._ask_again:
+            versions = self._registry.versions(subject_of(self._topic))
+            schema = versions[-1].schema if versions else None
+            if schema is None or not self._strict.can_read(schema):
+                raise NoSchemaFits(
+                    f"{subject_of(self._topic)}: the registry has no schema that fits {self._source.name}"
+                )
+            if self._writer is None or self._writer.schema != schema:
+                self._writer = JsonWriter(schema)
+            self._ask_again = time.monotonic() + SCHEMA_SECONDS
+        return self._writer

@@ -1,0 +1,56 @@
+"""The application's topics over HTTP: as they are declared, and as the cluster has them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from app.base.kafka.cluster import Cluster
+from app.base.setting_groups import KafkaSettings
+from app.base.settings import Settings
+from app.edge.published.known_topics import KnownTopics
+from app.rides.ride import RIDES
+from app.topics import topics, zones_topic
+from tests.support.http import one_task, server_of
+from tests.support.machine.cluster import write_rides
+from tests.support.truth import log_ends
+
+
+def known(settings: Settings) -> KnownTopics:
+    return KnownTopics(settings.kafka, topics(settings), Cluster(settings.kafka))
+
+
+async def test_topics_are_told_as_the_cluster_has_them(world: Settings, tmp_path: Path) -> None:
+    write_rides(world, 0, 200)
+    async with server_of(tmp_path, topics=known(world)) as serve:
+        client = await serve(one_task())
+        declared = (await (await client.get("/v1/topics")).json())["data"]
+        rides = await (await client.get("/v1/topics/rides.yellow")).json()
+        (task,) = rides["readers"][0]["tasks"]
+    assert {one["topic"] for one in declared} == {topic.name for topic in topics(world)}
+    assert not any(one["takes_records"] for one in declared)
+    ends = {partition: end for (topic, partition), end in log_ends(world, RIDES).items() if topic == "rides.yellow"}
+    assert {one["partition"]: one["end"] for one in rides["partitions"]} == ends
+    assert all(one["start"] <= one["end"] for one in rides["partitions"])
+    assert (rides["subject"], rides["settings"]["cleanup.policy"]) == ("rides.yellow-value", "delete")
+    assert (rides["readers"][0]["group"], task["partition"]) == ("rides", 0)
+
+
+async def test_a_topic_that_is_not_there_is_told_apart_from_one_that_is_nobodys(
+    settings: Settings, tmp_path: Path
+) -> None:
+    async with server_of(tmp_path, topics=known(settings)) as serve:
+        client = await serve(one_task())
+        nobodys = await (await client.get("/v1/topics/elsewhere")).json()
+        missing = await (await client.get(f"/v1/topics/{settings.app_id}.late")).json()
+    assert nobodys["detail"].startswith("'elsewhere' is none of the application's; there are: rides.yellow")
+    assert missing["detail"] == f"{settings.app_id}.late is not there: `flagfall topics create` makes it."
+
+
+async def test_brokers_that_are_silent_are_told(settings: Settings, tmp_path: Path, unused_tcp_port: int) -> None:
+    kafka = KafkaSettings(bootstrap_server=f"127.0.0.1:{unused_tcp_port}")
+    topics_there = KnownTopics(kafka, [zones_topic(settings)], Cluster(kafka))
+    async with server_of(tmp_path, topics=topics_there) as serve:
+        client = await serve(one_task())
+        answer = await client.get("/v1/topics/zones")
+        told = await answer.json()
+    assert (answer.status, told["type"]) == (503, "urn:flagfall:problem:no-broker")

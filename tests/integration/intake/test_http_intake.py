@@ -1,0 +1,159 @@
+"""Records in over HTTP: each usable one written once and told where it stands, whichever worker is asked."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+from aiohttp import ClientResponse
+
+from app.base.settings import Settings
+from app.edge.http.intake.brought import KEY, MOST_BODY_BYTES, MOST_RECORDS
+from app.edge.intake.intake import Intake, lane_of
+from app.rides.ride import RIDES
+from app.rides.views import ZONE_DEMAND
+from tests.support.http import Client, Serve, one_task, server_of, url_of
+from tests.support.material.rides_in_json import rides_in_json
+from tests.support.material.stored.tables import ready_directory, task_of
+from tests.support.truth import records_of
+
+PATH = "/v1/topics/rides.yellow/records"
+LINES = {"Content-Type": "application/x-ndjson"}
+
+
+@pytest.fixture
+async def serve(taking: Settings, tmp_path: Path) -> AsyncIterator[Serve]:
+    async with server_of(
+        tmp_path, limits=taking.http, intakes=lambda: Intake(taking, [RIDES], ["amounts.high"])
+    ) as serve:
+        yield serve
+
+
+@pytest.fixture
+async def client(serve: Serve) -> Client:
+    return await serve(one_task())
+
+
+def lines(records: Sequence[object]) -> bytes:
+    return b"".join(orjson.dumps(record) + b"\n" for record in records)
+
+
+def stored(settings: Settings) -> dict[tuple[str, int, int], object]:
+    return {(one.topic, one.partition, one.offset): one.values["ride_id"] for one in records_of(settings, RIDES)}
+
+
+async def problem(answer: ClientResponse) -> tuple[int, str, dict[str, Any]]:
+    document = await answer.json()
+    return answer.status, document["type"].rpartition(":")[2], document
+
+
+async def test_a_ride_is_written_and_told_where_it_stands(client: Client, taking: Settings) -> None:
+    (ride,) = rides_in_json(0, 1)
+    answer = await client.post("/v1/rides?service=yellow", json=ride)
+    told = await answer.json()
+    assert (answer.status, told["written"], told["refused"]) == (200, 1, 0), told
+    (place,) = told["records"]
+    assert stored(taking) == {("rides.yellow", place["partition"], place["offset"]): ride["ride_id"]}
+    assert told["position"] == {f"rides.yellow-{place['partition']}": place["offset"] + 1}
+    assert answer.headers["Flagfall-Position"] == f"rides.yellow-{place['partition']}:{place['offset'] + 1}"
+
+
+async def test_of_many_lines_each_is_told_what_became_of_it(client: Client, taking: Settings) -> None:
+    good = rides_in_json(0, 6)
+    odd = {
+        1: (lines([good[1] | {"fare_cent": 1}]), "fare_cent: there is no such field; did you mean 'fare_cents'?"),
+        2: (b"{\n", "no JSON: "),
+        3: (lines([good[3] | {"fare_cents": "1.5"}]), "fare_cents: '1.5' is no null or long"),
+        4: (lines([good[4] | {"fare_cents": 2**40}]), "fare_cents: 1099511627776 is out of bounds"),
+        5: (lines([[1]]), "a record is a JSON object, not [1]"),
+    }
+    sent = b"".join(odd[at][0] if at in odd else lines([ride]) for at, ride in enumerate(good))
+    answer = await client.post(PATH, data=sent, headers=LINES)
+    told = await answer.json()
+    assert (answer.status, told["written"], told["refused"]) == (200, 1, 5), told
+    for at, (_, why) in odd.items():
+        assert told["records"][at]["refused"].startswith(why)
+    assert list(stored(taking).values()) == [good[0]["ride_id"]]
+
+
+async def test_a_request_that_comes_again_is_answered_the_same(client: Client, taking: Settings) -> None:
+    rides = rides_in_json(0, 3)
+    first = await (await client.post(PATH, json=rides, headers={KEY: "n1"})).json()
+    again = await (await client.post(PATH, json=rides, headers={KEY: "n1"})).json()
+    assert first == again
+    assert len(stored(taking)) == 3
+    reused = await client.post(PATH, json=rides[:1], headers={KEY: "n1"})
+    assert (await problem(reused))[:2] == (422, "key-reused")
+    elsewhere = await client.post("/v1/rides?service=green", json=rides, headers={KEY: "n1"})
+    assert (await problem(elsewhere))[:2] == (422, "key-reused")
+    assert len(stored(taking)) == 3
+
+
+async def test_whichever_worker_is_asked_the_owner_of_the_lane_writes(serve: Serve, taking: Settings) -> None:
+    there = await serve(ready_directory([task_of(1, {ZONE_DEMAND: {}})], partitions=2))
+    directory = ready_directory([task_of(0, {ZONE_DEMAND: {}})], partitions=2)
+    directory.owners = {0: directory.url, 1: url_of(there)}
+    here = await serve(directory)
+    key = next(key for key in map(str, range(99)) if lane_of(key) % 2 == 1)
+    (ride,) = rides_in_json(0, 1)
+    asked_here = await here.post(PATH, json=ride, headers={KEY: key})
+    asked_there = await there.post(PATH, json=ride, headers={KEY: key})
+    assert (asked_here.status, await asked_here.json()) == (200, await asked_there.json())
+    assert asked_here.headers["Flagfall-Position"] == asked_there.headers["Flagfall-Position"]
+    assert len(stored(taking)) == 1
+    reused = await here.post(PATH, json=[ride, ride], headers={KEY: key})
+    assert (await problem(reused))[:2] == (422, "key-reused")
+
+
+@pytest.mark.parametrize(
+    ("path", "sent", "told"),
+    [
+        (
+            PATH,
+            {"data": b"{}", "headers": {"Content-Type": "text/plain"}},
+            (400, "bad-request", "application/x-ndjson"),
+        ),
+        (PATH, {"data": b"{", "headers": {"Content-Type": "application/json"}}, (400, "bad-request", "no JSON")),
+        (PATH, {"json": []}, (400, "bad-request", "1 to 10,000 records")),
+        (PATH, {"data": b"\n" * 9, "headers": LINES}, (400, "bad-request", "1 to 10,000 records")),
+        (PATH, {"data": b"1\n" * (MOST_RECORDS + 1), "headers": LINES}, (400, "bad-request", "10,001")),
+        (PATH, {"json": {}, "headers": {KEY: "x" * 201}}, (400, "bad-request", "200 letters")),
+        (PATH, {"json": {"a": 1}}, (422, "refused-records", "each says why")),
+        (f"{PATH}?a=1", {"json": {}}, (400, "bad-parameter", "takes no parameters")),
+        ("/v1/rides", {"json": {}}, (400, "bad-parameter", "yellow, green")),
+        ("/v1/rides?service=red", {"json": {}}, (400, "bad-parameter", "yellow, green")),
+        ("/v1/topics/windows.zone_demand/records", {"json": {}}, (404, "unknown-topic", "rides.yellow")),
+        (PATH, {"data": b" " * (MOST_BODY_BYTES + 1), "headers": LINES}, (413, "too-large", "4,000,000 bytes")),
+        ("/v1/internal/intake?topic=rides.yellow&lane=9", {"json": {}}, (400, "bad-parameter", "0 to 3")),
+        ("/v1/internal/intake?topic=x&lane=1", {"json": {}}, (404, "unknown-topic", "rides.yellow")),
+    ],
+)
+async def test_what_cannot_be_taken_is_told_and_not_written(
+    client: Client, taking: Settings, path: str, sent: dict[str, Any], told: tuple[int, str, str]
+) -> None:
+    answer = await client.post(path, **sent)
+    status, slug, document = await problem(answer)
+    assert (status, slug, told[2] in document["detail"]) == (*told[:2], True), document
+    assert stored(taking) == {}
+
+
+async def test_a_worker_takes_nothing_unless_it_is_told_to(tmp_path: Path) -> None:
+    async with server_of(tmp_path) as serve:
+        client = await serve(one_task())
+        status, slug, document = await problem(await client.post(PATH, json={}))
+    assert (status, slug) == (403, "not-taken")
+    assert "FLAGFALL_HTTP_INTAKE=true" in document["detail"]
+
+
+async def test_nothing_is_written_while_nobody_has_the_lane(serve: Serve, taking: Settings) -> None:
+    directory = ready_directory([task_of(0, {ZONE_DEMAND: {}})], partitions=2)
+    directory.owners = {0: directory.url}
+    client = await serve(directory)
+    key = next(key for key in map(str, range(99)) if lane_of(key) % 2 == 1)
+    answer = await client.post(PATH, json=rides_in_json(0, 1), headers={KEY: key})
+    assert (await problem(answer))[:2] == (503, "not-ready")
+    assert "Retry-After" in answer.headers
+    assert stored(taking) == {}
