@@ -33,11 +33,11 @@ from app.domain.windows.scope import Scope
 from app.topics import source_topics
 from spark_batch.check_view import check_view
 from spark_batch.copies import copy_advances, copy_changelog, copy_exports, copy_records, schemas_not_held
-from spark_batch.errors import HistoryTaken, Inconclusive, Invalid, NoVerdict
+from spark_batch.errors import Inconclusive, Invalid, NoVerdict
 from spark_batch.findings.report import Report, new_run_id
 from spark_batch.findings.written import RUN_FILES, write_report
 from spark_batch.folds.corrections import read_told
-from spark_batch.layers.history import history_of, make_place
+from spark_batch.layers.history import history_held, history_of
 from spark_batch.pairs.check import JudgedSource, check_pairing
 from spark_batch.published.topics import FinalsTopics
 from spark_batch.run import Progressing, Reconciliation
@@ -71,37 +71,41 @@ def reconcile(
     line of it. Copies of rows and records, often gigabytes, are made below `work`, which is the caller's to remove.
     `translator`: what workers make rows by; without it no difference is LOGIC. `with_completeness`: also what the rows
     would be if no record were late, and none came twice. `scope`: of which windows rows are compared; of all by
-    default. Raises TrailBroken, KeyUnusable, and OSError of the history's place, before anything is begun.
+    default. Raises TrailBroken, KeyUnusable, HistoryTaken and OSError of the history's place, before anything is begun,
+    so that what was found last stays told.
     """
     report = _new_report(settings, scope)
     views = [view for group in groups for view in group.views]
     trail, verdicts = Trail(output), LastVerdicts(output, settings.app_id)
     trail.require_usable(settings.audit_key_file)
-    make_place(settings.history_dir, settings.app_id)
-    if not report.is_of_a_stretch:
-        verdicts.write_begun([view.name for view in views], report.begun)
-    try:
-        _require_topics(settings, groups)
-        _require_worker(worker)
-        with session as spark, history_of(spark, settings.history_dir, settings.app_id) as history:
-            run = Reconciliation(
-                settings, spark, worker, work, report, progress, translator, with_completeness, history
-            )
-            finals = FinalsTopics(run, views)
-            for group in groups:
-                _reconcile_group(run, group, finals)
-        if report.is_right and report.lacks_windows:
-            raise Inconclusive(f"no view has a row in {report.scope}: they have left the tables, or are yet to come")
-        report.verdict = Verdict.MATCH if report.is_right else Verdict.MISMATCH
-    except (NoVerdict, LogSilent, LogRefused, RegistryUnavailable) as error:
-        report.verdict, report.reason = _broken_off(report, error)
-        report.reason += "" if isinstance(error, HistoryTaken) else _of_history(settings, report.reason)
-        shutil.rmtree(work, ignore_errors=True)  # the disk may be full, and the report is still to be written
-    report.finished_at = datetime.now(UTC)
-    write_report(report, output / report.run_id)
-    if not report.is_of_a_stretch:
-        verdicts.write_finished(report.found(views))
-    report.line = trail.append(report.of_trail, RUN_FILES, settings.audit_key_file)
+    with history_held(settings.history_dir, settings.app_id):
+        if not report.is_of_a_stretch:
+            verdicts.write_begun([view.name for view in views], report.begun)
+        try:
+            _require_topics(settings, groups)
+            _require_worker(worker)
+            with session as spark:
+                history = history_of(spark, settings.history_dir, settings.app_id)
+                run = Reconciliation(
+                    settings, spark, worker, work, report, progress, translator, with_completeness, history
+                )
+                finals = FinalsTopics(run, views)
+                for group in groups:
+                    _reconcile_group(run, group, finals)
+            if report.is_right and report.lacks_windows:
+                raise Inconclusive(
+                    f"no view has a row in {report.scope}: they have left the tables, or are yet to come"
+                )
+            report.verdict = Verdict.MATCH if report.is_right else Verdict.MISMATCH
+        except (NoVerdict, LogSilent, LogRefused, RegistryUnavailable) as error:
+            report.verdict, report.reason = _broken_off(report, error)
+            report.reason += _of_history(settings, report.reason)
+            shutil.rmtree(work, ignore_errors=True)  # the disk may be full, and the report is still to be written
+        report.finished_at = datetime.now(UTC)
+        write_report(report, output / report.run_id)
+        if not report.is_of_a_stretch:
+            verdicts.write_finished(report.found(views))
+        report.line = trail.append(report.of_trail, RUN_FILES, settings.audit_key_file)
     return report
 
 

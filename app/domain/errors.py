@@ -10,10 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
+from typing import ClassVar
 
 
 class FlagfallError(Exception):
-    """Base of every error that flagfall raises on purpose; its text is fit to show a user."""
+    """Base of every error that flagfall raises on purpose; its text is fit to show a user. `exit_code`: of a command
+    that ends with it."""
+
+    exit_code: ClassVar[int] = 1
 
 
 class DefinitionError(FlagfallError):

@@ -123,22 +123,22 @@ class History:
         return LayerTable(self._spark, self._folder / "silver" / f"{source.name}-{declared}", apart=[IS_USABLE])
 
 
-def make_place(folder: Path | None, application: str) -> None:
-    """Of the application's history below `folder`, if one is to be kept. OSError where it cannot be."""
-    if (own := history_folder(folder, application)) is not None:
-        own.mkdir(parents=True, exist_ok=True)
-
-
 @contextmanager
-def history_of(spark: SparkSession, folder: Path | None, application: str) -> Iterator[History | None]:
-    """The application's history below `folder`, held by this run alone; None without a folder. Inconclusive while
-    another run holds it."""
+def history_held(folder: Path | None, application: str) -> Iterator[None]:
+    """Makes the application's history below `folder`, if one is to be kept, and holds it for this run alone. OSError
+    where it cannot be kept, HistoryTaken while another run holds it."""
     own = history_folder(folder, application)
     if own is None:
-        yield None
+        yield
         return
     try:
         with held_alone(own / ".lock"):
-            yield History(spark, own)
+            yield
     except HeldElsewhere as error:
         raise HistoryTaken(f"{own}: another run is adding to this history; run it again when that has ended") from error
+
+
+def history_of(spark: SparkSession, folder: Path | None, application: str) -> History | None:
+    """The application's history below `folder`, which this run holds; None without a folder."""
+    own = history_folder(folder, application)
+    return None if own is None else History(spark, own)

@@ -15,6 +15,7 @@ from typing import Final
 import click
 
 from app.base.printable import printable
+from app.domain.errors import FlagfallError
 
 COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "services": ("machine.services", "Start, stop and watch Kafka and the registry on this machine."),
@@ -111,13 +112,13 @@ def run(arguments: list[str]) -> int:
         told = _in_words(error)
         if told is None:
             raise
-        return _tell(told)
+        return _tell(told, error.exit_code if isinstance(error, FlagfallError) else 1)
     return code if isinstance(code, int) else 0
 
 
-def _tell(told: str) -> int:
+def _tell(told: str, exit_code: int = 1) -> int:
     click.echo(f"{click.style('error:', fg='red', bold=True)} {printable(told, lines=True)}", err=True)
-    return 1
+    return exit_code
 
 
 def _in_words(error: Exception) -> str | None:

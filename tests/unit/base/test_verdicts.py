@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from app.base.files.held_alone import held_alone
+from app.base.files.trail import Trail
 from app.base.files.verdicts import LATEST, RUNS, LastVerdicts, LatestUnreadable, Verdict
 from app.base.settings import Settings
 from app.base.worker_door import WorkerDoor
@@ -106,18 +108,25 @@ def test_a_run_without_a_verdict_on_the_figures_says_so_of_every_view(
     assert all((tmp_path / one.report).is_file() for one in ended if one)
 
 
-def test_who_finds_the_history_taken_is_not_told_to_move_it_away(
+def test_a_run_beside_another_is_refused_and_leaves_what_was_found_last(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    wrote(tmp_path, {ZONE_DEMAND: 3}, EARLY)
+    before = verdicts_in(tmp_path).read()
     monkeypatch.setenv("FLAGFALL_HISTORY_DIR", str(tmp_path / "kept"))
-    told = f"{tmp_path / 'kept'}/flagfall: another run is adding to this history"
-    for error, reason in ((HistoryTaken(told), told), (Inconclusive(told), f"{told}. It is of the history in")):
-        run_that(error, tmp_path, monkeypatch)
-        finished = LastVerdicts(tmp_path, "flagfall").read()[ZONE_DEMAND.name].finished
-        assert finished is not None
-        assert finished.reason is not None
-        assert finished.reason.startswith(reason)
-        assert ("move its silver" in finished.reason) is not isinstance(error, HistoryTaken)
+    with held_alone(tmp_path / "kept" / "flagfall" / ".lock"), pytest.raises(HistoryTaken) as refused:
+        run_that(Inconclusive("nothing is looked at"), tmp_path / RUNS, monkeypatch)
+    assert (verdicts_in(tmp_path).read(), refused.value.exit_code) == (before, 11)
+    assert not Trail(tmp_path / RUNS).file.exists()
+
+
+def test_who_cannot_read_the_history_is_told_to_move_it_away(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FLAGFALL_HISTORY_DIR", str(tmp_path / "kept"))
+    run_that(Inconclusive(f"{tmp_path / 'kept'} is broken"), tmp_path, monkeypatch)
+    finished = LastVerdicts(tmp_path, "flagfall").read()[ZONE_DEMAND.name].finished
+    assert finished is not None
+    assert "It is of the history in" in str(finished.reason)
+    assert "move its silver" in str(finished.reason)
 
 
 def test_a_run_that_ends_after_a_later_one_ended_leaves_none_that_has_not(tmp_path: Path) -> None:

@@ -112,7 +112,7 @@ def command(
     \b
     exit 0   MATCH         every row is right
          10  MISMATCH      rows or ledgers differ; the report names the records
-         11  INCONCLUSIVE  not ready or too slow: run it again
+         11  INCONCLUSIVE  not ready, too slow, or another run is under way: run it again
          12  INVALID       the topics do not hold what the tables claim to cover
     """
     from app.base.files.verdicts import Verdict
