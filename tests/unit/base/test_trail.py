@@ -199,6 +199,9 @@ def test_the_command_tells_the_last_hash_and_by_it_whether_lines_were_cut_off(tr
     assert "2 runs, each as it was written" in asked(verify)
     assert f"CUT OFF: no line has the hash {told['head']}" in asked([*verify, "--head", told["head"]], code=1)
     assert "2 runs" in asked([*verify, "--head", trail.verified().head[:12]])
+    for nothing in ("", "3", "zzzzzzzz"):
+        refused = CliRunner().invoke(command, [*verify, "--head", nothing])
+        assert (refused.exit_code, "is not 8 to 64 digits of a hash" in refused.output) == (2, True)
     listed = asked(["list", "--output", str(trail.runs), "--last", "1"])
     assert listed.splitlines()[1].split() == ["run-1", "flagfall", "MATCH", "0", "1", "all"]
 

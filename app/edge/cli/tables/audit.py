@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,6 +18,14 @@ output_option = click.option(
     type=click.Path(file_okay=False, path_type=Path),
     help="Where the runs are. Default: reconciliation/ in FLAGFALL_DATA_DIR.",
 )
+LEAST_DIGITS = 8
+"""Of a hash: fewer may be any line's."""
+
+
+def _digits(context: click.Context, parameter: click.Parameter, given: str | None) -> str | None:
+    if given is not None and not re.fullmatch(f"[0-9a-fA-F]{{{LEAST_DIGITS},64}}", given):
+        raise click.BadParameter(f"{given!r} is not {LEAST_DIGITS} to 64 digits of a hash")
+    return given
 
 
 @click.group()
@@ -65,7 +74,10 @@ def list_runs(output: Path | None, last: int, as_json: bool) -> None:
     help="A copy of trail.pub.pem from elsewhere: whoever can write here can sign anew with a key of their own.",
 )
 @click.option(
-    "--head", metavar="HASH", help="The hash that was told last time, or its first digits: such a line must be there."
+    "--head",
+    metavar="HASH",
+    callback=_digits,
+    help="The hash that was told last time, or eight of its first digits or more: such a line must be there.",
 )
 @json_option
 def verify(output: Path | None, public_key: Path | None, head: str | None, as_json: bool) -> int:
