@@ -12,6 +12,7 @@ from app.definitions.rules import read_rules, stand_ins
 from app.definitions.shapes import Problems, Seconds, Shape, fitted, tables
 from app.domain.errors import DefinitionError
 from app.domain.event_time import YEAR_2000_US, YEAR_2100_US
+from app.domain.measures.kinds import SUM_BOUND
 from app.domain.source import Column, Derived, Kind, Rule, Source, SourceTopic
 
 BELOW = ("columns", "derived", "rules")
@@ -119,7 +120,7 @@ def _to_check_against(
 
 
 def _sound(column: Column) -> list[Column]:
-    for one in (column, replace(column, low=None, high=None)):
+    for one in (column, replace(column, low=-SUM_BOUND, high=SUM_BOUND), replace(column, low=None, high=None)):
         with contextlib.suppress(DefinitionError):
             _alone([one])
             return [one]

@@ -78,9 +78,9 @@ class Sum(_OfColumn):
         column = source.by_name[self.column]
         if column.kind is not Kind.INTEGER:
             yield f"a sum over {column.kind} {column.name!r} means nothing"
-        bounds = (column.low, column.high)
-        if any(bound is None or abs(bound) > SUM_BOUND for bound in bounds):
-            yield f"column {column.name!r} needs bounds within 2**30, has {bounds}"
+        elif any(bound is None or abs(bound) > SUM_BOUND for bound in (column.low, column.high)):
+            has = " to ".join("none" if bound is None else f"{bound}" for bound in (column.low, column.high))
+            yield f"column {column.name!r} needs bounds within 2**30, has {has}"
 
 
 @dataclass(frozen=True, slots=True)

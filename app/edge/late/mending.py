@@ -140,5 +140,7 @@ def _value_problems(column: Column, value: Any) -> Iterable[str]:
     if value is None:
         if not column.nullable:
             yield f"column {column.name!r} may not be null"
+    elif wanted is int and type(value) is float and value.is_integer():  # so JSON's larger ones are read
+        yield f"column {column.name!r} is {column.kind}, {value:g} is not written as a whole number of 64 bits"
     elif type(value) is not wanted:
         yield f"column {column.name!r} is {column.kind}, {value!r} is {NAMES.get(type(value), type(value).__name__)}"

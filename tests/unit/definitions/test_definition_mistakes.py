@@ -45,6 +45,7 @@ MISTAKES = [
     ),
     ('{ kind = "flag" }', '{ kind = "flag", nulable = true }', "columns.member.nulable: there is no such key; did you"),
     ("low = 0, high = 200_000", "low = 9, high = 0", "column 'distance_m': low 9 is above high 0"),
+    ("low = 0, high = 100_000", "low = 9, high = 0", "column 'price_cents': low 9 is above high 0"),
     ("low = 0, high = 200_000", "low = -9_223_372_036_854_775_808", "do not fit into 64 bits"),
     (
         '{ kind = "instant", help = "bicycle lo',

@@ -70,6 +70,8 @@ def check(file: Path, as_json: bool) -> int:
     if as_json:
         echo_json({"file": str(file), "problems": [], "views": [_facts(view) for view in added]})
         return 0
+    if not sources and not added:
+        click.echo(f"{file} has no source and no view; those that flagfall brings are there as before")
     for source in sources:
         click.echo(f"source  {source.name}: {', '.join(topic.name for topic in source.topics)}")
     for view in added:
