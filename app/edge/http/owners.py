@@ -133,6 +133,12 @@ async def _ask(
     return wanted, {p: why for p in partitions if p not in wanted}
 
 
+def unusable(status: int) -> ValueError:
+    """Why what another worker answered gives nothing."""
+    why = " to what this one asks: it has other definitions, or is of another release" if status in {400, 404} else ""
+    return ValueError(f"it answered {status}{why}")
+
+
 async def _body(answer: ClientResponse) -> bytes:
     body = bytearray()
     async for part in answer.content.iter_any():

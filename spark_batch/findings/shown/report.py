@@ -160,6 +160,8 @@ def _show_sides(out: Terminal, view: ViewReport, one: RowDifference) -> None:
     """The cells that differ; of rows that merge, where each side has rows, if that differs."""
     for name in [name for name in one.cells if name != ROWS][:SHOWN]:
         out.print(f"    {_sides(view.view, one.row, name)}")
+    if (left := len([name for name in one.cells if name != ROWS]) - SHOWN) > 0:
+        out.print(f"    … and {left:,} more cells")
     if isinstance(one.row, RowCluster) and len({*one.row.extents}) > 1:
         for side, extents in zip(_SIDES, one.row.extents, strict=True):
             out.print(f"    {side}: {', '.join(map(_extent, extents[:RECORDS_SHOWN])) or 'no row'}{_more(extents)}")
@@ -171,7 +173,7 @@ def _show_repairs(out: Terminal, view: ViewReport, *, is_planned: bool) -> None:
         rows = "one row" if len(plan.repairs) == 1 else f"{len(plan.repairs):,} rows"
         out.print(f"{rows} of {view.name} can be set right: flagfall reconcile --repair apply", soft_wrap=True)
     for why, count in plan.left.items():
-        out.print(f"{count:,} of {view.name} cannot: {REMEDIES[why]}", soft_wrap=True)
+        out.print(f"{count:,} of {view.name} cannot be set right by a correction: {REMEDIES[why]}", soft_wrap=True)
 
 
 def _key(view: View, row: d.ComparedRow) -> str:

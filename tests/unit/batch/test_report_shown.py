@@ -121,7 +121,7 @@ def test_how_rows_can_be_set_right_is_told_unless_they_are_about_to_be(plans_onl
     assert report.views[0].repairs.repairs
     show(report, Path("folder"), Terminal(file=file, width=200), plans_only=plans_only)
     assert ("can be set right: flagfall reconcile --repair apply" in file.getvalue()) == plans_only
-    assert "cannot: " in file.getvalue()
+    assert "cannot be set right by a correction: " in file.getvalue()
 
 
 def test_each_class_of_difference_has_its_words() -> None:

@@ -12,7 +12,7 @@ from app.domain.event_time import NO_WATERMARK
 from app.domain.view import View
 from app.edge.http.across_tasks import AcrossTasks
 from app.edge.http.context import Edge
-from app.edge.http.owners import of_all_tasks, partitions_missing
+from app.edge.http.owners import of_all_tasks, partitions_missing, unusable
 from app.edge.http.problems import TYPES
 from app.edge.http.query.parameters import STORED_FROM
 from app.edge.http.query.rows_query import RowsQuery
@@ -122,6 +122,6 @@ class _AskedParts:
         if status == TYPES["too-much"].status:
             raise too_much_there(url, body)
         if status != 200:
-            raise ValueError(f"it answered {status}")
+            raise unusable(status)
         given = await self._edge.long_work.run(len(body) > MANY_BYTES, decode_parts, self._query, body)
         return {part.partition: part for part in given if part.version == self._query.view.version}

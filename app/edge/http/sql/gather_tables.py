@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from app.domain.view import View
 from app.edge.http.context import Edge
-from app.edge.http.owners import of_all_tasks, partitions_missing
+from app.edge.http.owners import of_all_tasks, partitions_missing, unusable
 from app.edge.http.problems import TYPES
 from app.edge.http.query.instants import instant_range, to_iso
 from app.edge.http.query.rows_query import ALL_ROWS, RowsQuery
@@ -69,7 +69,7 @@ class _AskedTables:
         if status == TYPES["too-much"].status:
             raise too_much_there(url, body)
         if status != 200:
-            raise ValueError(f"it answered {status}")
+            raise unusable(status)
         tables = await self._edge.long_work.run(len(body) > MANY_BYTES, decode_tables, self._queries, body)
         versions = {query.view.name: query.view.version for query in self._queries}
         return {

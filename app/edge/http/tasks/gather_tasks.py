@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from app.edge.http.across_tasks import AcrossTasks
 from app.edge.http.context import Edge, ServedGroup
-from app.edge.http.owners import of_all_tasks
+from app.edge.http.owners import of_all_tasks, unusable
 from app.edge.http.tasks.standing import TaskStanding, decode_standings, standing_of
 
 OWN_TASKS = "/v1/internal/tasks"
@@ -40,5 +40,5 @@ class _AskedTasks:
 
     async def read(self, url: str, status: int, body: bytes) -> Mapping[int, TaskStanding]:
         if status != 200:
-            raise ValueError(f"it answered {status}")
+            raise unusable(status)
         return {task.partition: task for task in decode_standings(body)}
