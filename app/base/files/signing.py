@@ -57,8 +57,10 @@ def public_key(file: Path) -> Ed25519PublicKey:
     """Raises KeyUnusable."""
     try:
         key = load_pem_public_key(read_bounded(file).encode())
-    except (OSError, ValueError, FileTooLong, UnsupportedAlgorithm) as error:
-        raise KeyUnusable(f"{file} cannot be read as a public key: {error}") from error
+    except (OSError, FileTooLong) as error:
+        raise KeyUnusable(f"{file} cannot be read: {error}") from error
+    except (ValueError, UnsupportedAlgorithm) as error:
+        raise KeyUnusable(f"{file} holds no public key as trail.pub.pem does (-----BEGIN PUBLIC KEY-----)") from error
     if not isinstance(key, Ed25519PublicKey):
         raise KeyUnusable(f"{file} holds another kind of key than Ed25519")
     return key

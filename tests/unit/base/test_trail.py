@@ -191,6 +191,13 @@ def test_a_file_that_is_no_key_of_the_kind_is_refused_in_words(kind: str, tmp_pa
         signing_key(file)
 
 
+def test_a_file_without_a_public_key_is_refused_in_words_of_ours(trail: Trail, tmp_path: Path) -> None:
+    file = tmp_path / "notes.txt"
+    file.write_text("no key")
+    with pytest.raises(KeyUnusable, match="holds no public key"):
+        trail.verified(file)
+
+
 def test_the_command_tells_the_last_hash_and_by_it_whether_lines_were_cut_off(trail: Trail) -> None:
     verify = ["verify", "--output", str(trail.runs)]
     told = json.loads(asked([*verify, "--json"]))
@@ -206,8 +213,9 @@ def test_the_command_tells_the_last_hash_and_by_it_whether_lines_were_cut_off(tr
     assert listed.splitlines()[1].split() == ["run-1", "flagfall", "MATCH", "0", "1", "all"]
 
 
-def test_where_there_is_no_trail_nothing_is_verified(tmp_path: Path) -> None:
-    result = CliRunner().invoke(command, ["verify", "--output", str(tmp_path / "nowhere")])
+@pytest.mark.parametrize("asked", ["verify", "list"])
+def test_where_there_is_no_trail_nothing_is_listed_or_verified(asked: str, tmp_path: Path) -> None:
+    result = CliRunner().invoke(command, [asked, "--output", str(tmp_path / "nowhere")])
     assert (result.exit_code, "there is no trail in" in result.output) == (1, True)
 
 

@@ -48,10 +48,13 @@ def list_runs(output: Path | None, last: int, as_json: bool) -> None:
     flagfall audit list
     flagfall audit list --last 1 --json
     """
-    entries = _trail(output).newest(last)
+    trail = _trail(output)
+    entries = trail.newest(last)
     if as_json:
         echo_json([entry.model_dump(mode="json") for entry in entries])
         return
+    if not entries:
+        raise _no_trail(trail)
     rows = [
         (
             e.run.run_id,
@@ -93,9 +96,7 @@ def verify(output: Path | None, public_key: Path | None, head: str | None, as_js
     trail = _trail(output)
     found = trail.verified(public_key)
     if not found.entries:
-        raise click.ClickException(
-            f"there is no trail in {trail.runs}: the first run of `flagfall reconcile` begins it"
-        )
+        raise _no_trail(trail)
     cut_off = head is not None and not any(one.startswith(head.lower()) for one in found.hashes)
     gone = [str(path) for path in found.gone]
     if as_json:
@@ -110,6 +111,10 @@ def verify(output: Path | None, public_key: Path | None, head: str | None, as_js
         if cut_off:
             click.echo(f"CUT OFF: no line has the hash {head}", err=True)
     return int(cut_off)
+
+
+def _no_trail(trail: Trail) -> click.ClickException:
+    return click.ClickException(f"there is no trail in {trail.runs}: the first run of `flagfall reconcile` begins it")
 
 
 def _trail(output: Path | None) -> Trail:
