@@ -36,15 +36,27 @@ MOST_LETTERS = 500
 @contextmanager
 def telling_of_its_end(memory_mb: int, log: Path, master: str | None = None) -> Iterator[None]:
     """Raises Inconclusive where Java had too little of `memory_mb`, ended or failed, or where there is no room to
-    write; any other failure as it came. `log`: what Java prints; `master`: the cluster's that it drives, if it does."""
+    write; any other failure as it came. `log`: what Java prints; `master`: the cluster's that it drives, if it does.
+    A process that was told to end says no more than that: what fails as it unwinds, beside a Java that was told so
+    too, fails because of it."""
     try:
         yield
-    except (Py4JError, PySparkException, OSError) as error:
-        told = _told(error, memory_mb, log)
+    except Exception as error:
+        if (end := _told_to_end(error)) is not None:
+            raise end from None
+        told = _told(error, memory_mb, log) if isinstance(error, Py4JError | PySparkException | OSError) else None
         if told is None:
             raise
         of_cluster = "" if master is None else f" ({variable('spark_master')}={master})"
         raise Inconclusive(f"{told}{of_cluster}") from error
+
+
+def _told_to_end(error: BaseException) -> SystemExit | KeyboardInterrupt | None:
+    """What it was raised during."""
+    before = error.__context__
+    if before is None or isinstance(before, SystemExit | KeyboardInterrupt):
+        return before
+    return _told_to_end(before)
 
 
 def java() -> Popen[bytes] | None:

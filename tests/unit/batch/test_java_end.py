@@ -155,3 +155,24 @@ def test_a_place_without_room_is_told(log: Path) -> None:
             failing(OSError(number, "", "/copies/file"), log=log)
     with pytest.raises(FileNotFoundError):
         failing(FileNotFoundError(errno.ENOENT, "", "/copies/file"), log=log)
+
+
+@pytest.mark.parametrize("end", [SystemExit(143), KeyboardInterrupt()])
+def test_a_process_that_was_told_to_end_says_nothing_of_what_fails_as_it_unwinds(
+    end: BaseException, tmp_path: Path
+) -> None:
+    """As Java was told so, too, and the answers that were under way are cut short."""
+    with pytest.raises(type(end)) as ended, telling_of_its_end(512, tmp_path / "spark.log"):
+        _unwind(end)
+    assert ended.value is end
+    assert ended.value.__suppress_context__
+
+
+def _unwind(end: BaseException) -> None:
+    try:
+        try:
+            raise end
+        finally:
+            raise KeyError("p")
+    finally:
+        raise Py4JError("py4j does not exist in the JVM")
