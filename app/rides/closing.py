@@ -36,12 +36,19 @@ def _refuse_unless_admitted(group: TaskGroup, watermark_us: int) -> None:
         by_topic = {topic.name: source for topic in source.topics}
         reasons = [refusal_of_request(AdvanceRequest(topic, 0, watermark_us), by_topic, 0) for topic in by_topic]
         if any(reasons):
-            low, high = (f"{_EPOCH + timedelta(microseconds=at):%Y-%m-%d %H:%M}" for at in source.instants_us)
+            low, high, asked = map(_shown, (*source.instants_us, watermark_us))
             raise CannotClose(
-                f"{group.name}: a watermark of {watermark_us / 1e6:.0f} s since 1970, longest window and grace "
+                f"{group.name}: a watermark of {asked} UTC, longest window and grace "
                 f"included, would be refused: records of {source.name} are of {low} to {high} UTC; choose an instant "
                 "that leaves room"
             )
+
+
+def _shown(at_us: int) -> str:
+    try:
+        return f"{_EPOCH + timedelta(microseconds=at_us):%Y-%m-%d %H:%M}"
+    except OverflowError:
+        return f"{at_us / 1e6:.0f} s since 1970"
 
 
 def closing_watermark_us(latest_clock_ms: int, views: Iterable[View], pairing: Iterable[Pairing] = ()) -> int:

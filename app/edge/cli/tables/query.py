@@ -48,7 +48,7 @@ def _format_options(command: Command) -> Command:
 @click.option("--by", metavar="NAME", help="With --top: the measure or figure that decides. Default: count.")
 @click.option("--among", metavar="window|group|all", help="With --top: the highest of each, or of all.")
 @click.option("--measure", "measures", multiple=True, metavar="NAME", help="Only this measure or figure; repeatable.")
-@click.option("--limit", type=int, help="Rows to show. Default: 100.")
+@click.option("--limit", type=int, help="Rows to show. Default: 100; 10,000 at most, as lines or files more.")
 @click.option("--cursor", help="Go on where the answer before ended.")
 @click.option("--min-position", metavar="PLACE:OFFSET,…", help="Wait until this is covered: rides.yellow-0:51235.")
 @click.option("--newest", is_flag=True, help="Newest windows first.")

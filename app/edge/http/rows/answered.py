@@ -126,8 +126,8 @@ def _of_gold(edge: Edge, history: Path, query: RowsQuery, left_us: int) -> PastR
     gold = GoldFiles.of(history, view)
     held_us = None if gold is None else view.window.ended_below(gold.final_to_us)
     if gold is None or held_us is None or held_us < until_us:
-        has = "nothing of it" if held_us is None else f"what begins before {to_iso(held_us)}"
-        raise not_in_history(query, left_us, f"the history has {has} yet: the next `flagfall reconcile` adds to it")
+        has = "nothing of it yet" if held_us is None else f"so far what begins before {to_iso(held_us)}"
+        raise not_in_history(query, left_us, f"the history has {has}; the next `flagfall reconcile` adds to it")
     asked = GoldRange(from_us, until_us, query.groups)
     if (rows := gold.count(asked)) > edge.limits.max_rows:
         raise too_much(query, rows, edge.limits.max_rows)
