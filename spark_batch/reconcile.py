@@ -209,8 +209,8 @@ def _check(run: Reconciliation, cuts: Sequence[SourceCut], contradictions: Itera
 
 
 def _require_topics(settings: Settings, groups: Sequence[TaskGroup]) -> None:
-    """Asks once and briefly: later questions wait longer. Invalid where a source's topic is not there, Inconclusive
-    where those of a group have other numbers of partitions: then there may be no worker to ask."""
+    """Asks once and briefly: later questions wait longer. Invalid where a source's topic is not there, or those of a
+    group have other numbers of partitions: then there may be no worker to ask."""
     by_group = [[t for source in group.sources for t in source_topics(settings, source)] for group in groups]
     try:
         known = described(settings.kafka, [topic for topics in by_group for topic in topics])
@@ -222,7 +222,7 @@ def _require_topics(settings: Settings, groups: Sequence[TaskGroup]) -> None:
         numbers = {topic.name: known[topic.name].partitions for topic in topics}
         if len({*numbers.values()}) > 1:
             told = ", ".join(f"{name} has {number}" for name, number in numbers.items())
-            raise Inconclusive(f"partitions: {told}; a task reads equal ones of all: `flagfall widen` makes them even")
+            raise Invalid(f"partitions: {told}; a task reads equal ones of all: `flagfall widen` makes them even")
 
 
 def _require_worker(worker: WorkerDoor) -> None:

@@ -10,7 +10,7 @@ from app.base.kafka.topic_admin import Described
 from app.base.settings import Settings
 from app.rides.shipped import SHIPPED
 from spark_batch import reconcile
-from spark_batch.errors import Inconclusive, Invalid
+from spark_batch.errors import Invalid
 from spark_batch.reconcile import _require_topics
 
 EVEN = {topic.name: 4 for source in SHIPPED.sources for topic in source.topics}
@@ -33,5 +33,5 @@ def test_a_topic_that_was_deleted_leaves_nothing_to_compare_with(monkeypatch: py
 
 
 def test_more_partitions_of_one_topic_are_told_though_no_worker_runs(monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(Inconclusive, match=r"rides.green has 6.*flagfall widen"):
+    with pytest.raises(Invalid, match=r"rides.green has 6.*flagfall widen"):
         require({**EVEN, "rides.green": 6}, monkeypatch)
