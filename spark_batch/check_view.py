@@ -15,6 +15,7 @@ from spark_batch.folds.corrections import ToldCorrections
 from spark_batch.folds.recount import Recount, counted, epoch_floors, recount
 from spark_batch.folds.scoped import in_scope
 from spark_batch.published.check import check_finals
+from spark_batch.published.of_rows import finals_of_rows
 from spark_batch.published.topics import FinalsTopics
 from spark_batch.run import Reconciliation
 from spark_batch.stored.changelog import changelog_rows
@@ -53,6 +54,7 @@ def check_view(
         found = compare(view, live, logged, own.rows, ROWS_NAMED)
     with run.step("finals", f"{view.name}: comparing what was published of rows that have left"):
         published = check_finals(own, stored, finals)
+        of_rows = finals_of_rows(own, found.first, finals)
     explained = _explained(run, own, stored, found)
     complete = None
     if run.with_completeness:
@@ -72,6 +74,7 @@ def check_view(
         explained.runs,
         complete,
         published,
+        of_rows,
     )
     if run.history and view.window.ends and checked.has_right_rows:
         with run.step("gold", f"{view.name}: keeping the final rows"):

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import Any
 
 from app.base.files.verdicts import Verdict
 from app.domain import difference as d
 from app.domain.contribution import contribution
+from app.domain.corrections.finals import FinalSides
 from app.domain.corrections.repair import RepairPlan, plan_repairs
 from app.domain.event_time import NO_WATERMARK
 from app.domain.fingerprint import Origin, pack
@@ -17,7 +18,7 @@ from app.domain.naming.clusters import RowCluster
 from app.domain.naming.gathered import NamedRun
 from app.domain.naming.row_difference import RowDifference
 from app.domain.obeyed import closed_to_us
-from app.domain.rows import Cells
+from app.domain.rows import Cells, RowKey
 from app.domain.view import View
 from spark_batch.findings.completeness import Completeness
 from spark_batch.findings.finals import ComparedFinals
@@ -30,7 +31,8 @@ class ViewReport:
     """One view: its cut, what was compared, what differs. `differing_rows` beyond those named are residual.
 
     `corrections`: how many were folded in. `runs`: the records of all differences, told together. `completeness`: what
-    the view should be, if that was asked. `finals`: of rows that have left the tables, if any have.
+    the view should be, if that was asked. `finals`: of rows that have left the tables, if any have. `finals_of_rows`:
+    those that rows which differ were merged into.
     """
 
     view: View
@@ -46,6 +48,7 @@ class ViewReport:
     runs: Sequence[NamedRun] = ()
     completeness: Completeness | None = None
     finals: ComparedFinals | None = None
+    finals_of_rows: Mapping[RowKey, FinalSides] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
@@ -69,7 +72,8 @@ class ViewReport:
     @cached_property
     def repairs(self) -> RepairPlan:
         """How the rows that differ can be set right, as far as they were looked into."""
-        return plan_repairs(self.view, {cut.partition: cut.marker for cut in self.cuts}, self.differences)
+        markers = {cut.partition: cut.marker for cut in self.cuts}
+        return plan_repairs(self.view, markers, self.differences, self.finals_of_rows)
 
     @property
     def final_to_us(self) -> int:

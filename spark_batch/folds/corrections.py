@@ -88,7 +88,7 @@ class Corrections:
         held: dict[tuple[int, RowKey], Cells] = {
             (row["task"], key_of(self.view, row)): cells_of(self.view, row) for row in found
         }
-        unfitting = fold_corrections(held, self.applied)
+        unfitting = fold_corrections(self.view, held, self.applied)
         corrected = [(task, key.window_start_us, *key.group, *cells) for (task, key), cells in held.items()]
         rest = made.join(keys, same_key(self.view, made, keys), "leftanti")
         return rest.unionByName(made.sparkSession.createDataFrame(corrected, row_schema(self.view))), unfitting

@@ -30,8 +30,8 @@ def compare_finals(
     of finals whose rows a correction has changed, each once."""
     key = ["window_start_us", *own_group_columns(view)]
     meant = due.select(*key, F.struct(ROW_END, F.array(*cell_columns(view)).alias("cells")).alias("due"))
-    both = _joined(meant, _latest(published.finals, key), key, "full_outer")
-    marked = _joined(both, F.broadcast(corrected.withColumn("is_corrected", F.lit(True))), key, "left")
+    both = joined(meant, latest(published.finals, key), key, "full_outer")
+    marked = joined(both, F.broadcast(corrected.withColumn("is_corrected", F.lit(True))), key, "left")
     judged = marked.withColumn("fate", _fate(published.is_whole)).cache()
     try:
         repeated = F.coalesce(F.sum("repeated"), F.lit(0)).alias("repeated")
@@ -51,7 +51,7 @@ def compare_finals(
         judged.unpersist()
 
 
-def _joined(left: DataFrame, right: DataFrame, key: Sequence[str], how: str) -> DataFrame:
+def joined(left: DataFrame, right: DataFrame, key: Sequence[str], how: str) -> DataFrame:
     """By the key, in which nulls are equal; it is there once."""
     renamed = right.withColumnsRenamed({name: f"its_{name}" for name in key})
     same = reduce(Column.__and__, (F.col(name).eqNullSafe(F.col(f"its_{name}")) for name in key))
@@ -59,7 +59,7 @@ def _joined(left: DataFrame, right: DataFrame, key: Sequence[str], how: str) -> 
     return left.join(renamed, same, how).withColumns(keys).drop(*(f"its_{name}" for name in key))
 
 
-def _latest(finals: DataFrame, key: Sequence[str]) -> DataFrame:
+def latest(finals: DataFrame, key: Sequence[str]) -> DataFrame:
     """Of each key the last revision: what it says (`told`), where the last of it stands (`place`), and whether it says
     the same wherever it stands (`is_alike`); how often any revision came again (`repeated`)."""
     place, told = F.struct("topic", "partition", "offset"), F.struct("window_end_us", "cells")

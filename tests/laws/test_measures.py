@@ -67,10 +67,20 @@ def test_a_replaced_part_is_what_merging_all_anew_gives_or_is_not_told(merger: M
     assert merger.replaced(merged, old, new) in (anew, None)
 
 
+@pytest.mark.parametrize("merger", [*MERGERS.values(), UNTOLD], ids=[*(op.value for op in MERGERS), "untold"])
+@given(data=st.data())
+def test_what_was_added_to_one_part_is_added_to_another_or_is_not_told(merger: Merger, data: st.DataObject) -> None:
+    """A record that was added to a row that was wrong belongs into the right one."""
+    cell = st.one_of(SMALL, st.sampled_from(merger.neutral[:1]))
+    old, base, added = (tuple(data.draw(cell) for _ in merger.neutral) for _ in range(3))
+    assert merger.add(base, old, merger.merge(old, added)) in (merger.merge(base, added), None)
+
+
 @given(*[st.tuples(INT64)] * 3)
 def test_what_adds_up_is_always_told(old: tuple[int], new: tuple[int], other: tuple[int]) -> None:
     adding = MERGERS[Op.ADD]
     assert adding.replaced(adding.merge(old, other), old, new) == adding.merge(new, other)
+    assert adding.add(other, old, adding.merge(old, new)) == adding.merge(other, new)
 
 
 @pytest.mark.parametrize("op", [Op.MIN, Op.MAX, Op.FIRST, Op.LAST])
@@ -80,6 +90,7 @@ def test_a_choice_is_told_unless_the_chosen_one_is_given_up(op: Op) -> None:
     chosen = MERGERS[op]
     assert (chosen.replaced(mid, worst, best), chosen.replaced(best, mid, worst)) == (best, best)
     assert (chosen.replaced(best, best, mid), chosen.replaced(best, op.neutral, mid)) == (None, best)
+    assert (chosen.add(worst, mid, best), chosen.add(best, mid, mid), chosen.add(worst, mid, mid)) == (best, best, None)
 
 
 @OPS

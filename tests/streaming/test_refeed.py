@@ -130,17 +130,40 @@ def test_source_records_and_corrections_folded_naively_are_the_tables_rows(given
     before = {(0, key): cells for key, cells in kit.cells(HUB_LOAD).items()}
     for one in late_records(kit):
         send(kit, planned(kit, [one]).corrections)
-    assert fold_corrections(before, outcomes(kit)) == []
+    assert fold_corrections(HUB_LOAD, before, outcomes(kit)) == []
     assert {key: cells for (_, key), cells in before.items()} == kit.cells(HUB_LOAD)
 
 
-def test_a_correction_that_expected_another_row_is_told_and_changes_nothing() -> None:
+HEAVIEST = HUB_LOAD.cells.index("heaviest")
+
+
+@pytest.mark.parametrize("heaviest", [1, 3, 9])
+def test_what_was_added_to_a_row_that_was_wrong_is_added_to_the_right_one_unless_that_cannot_be_told(
+    heaviest: int,
+) -> None:
+    """Where the wrong row had a greater value than any, what the record's is cannot be told from the two."""
+    kit = fed([2, 100, 5])
+    (correction,) = planned(kit, late_records(kit)).corrections
+    wrong, right = list(correction.expected or ()), correction.expected
+    wrong[HEAVIEST] = heaviest
+    became = [max(heaviest, 5) if at == HEAVIEST else cell for at, cell in enumerate(correction.row or ())]
+    one = Applied(0, 0, replace(correction, expected=tuple(wrong), row=tuple(became)))
+    rows = {(0, correction.key): right}
+    unfitting = fold_corrections(HUB_LOAD, rows, [one])  # type: ignore[arg-type]
+    assert (unfitting, rows) == (([one], {(0, correction.key): right}) if heaviest == 9 else ([], with_row(correction)))
+
+
+def with_row(correction: Correction) -> dict[tuple[int, RowKey], object]:
+    return {(0, correction.key): correction.row}
+
+
+def test_a_record_that_was_added_is_not_added_by_another_correction() -> None:
     kit = fed([0, 100, 1])
     (correction,) = planned(kit, late_records(kit)).corrections
-    one = Applied(0, 0, correction)
-    rows = {(0, correction.key): (7,) * len(HUB_LOAD.cells)}
-    assert fold_corrections(rows, [one]) == [one]
-    assert set(rows.values()) == {(7,) * len(HUB_LOAD.cells)}
+    rows = {(0, key): cells for key, cells in kit.cells(HUB_LOAD).items()}
+    again = Applied(0, 1, correction)
+    assert fold_corrections(HUB_LOAD, rows, [Applied(0, 0, correction), again]) == [again]
+    assert rows[0, correction.key] == correction.row
 
 
 @pytest.mark.parametrize(

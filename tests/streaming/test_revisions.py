@@ -196,6 +196,25 @@ def test_what_a_row_gives_up_is_revised_where_it_is_alone_and_quarantined_where_
         assert [final["heaviest"] for final in finals(kit)[key]] == ([9, 7] if revised else [9])
 
 
+@pytest.mark.parametrize("is_right", [True, False])
+def test_a_final_that_is_right_already_is_not_published_again_by_a_repair(is_right: bool) -> None:
+    kit = fed([(0, 5), (0, 7)])
+    advance(kit, END_US)
+    key, was = RowKey(START_US, (1,)), kit.cells(REVISED, partition=0)
+    document = {
+        "run": "repair",
+        "view": REVISED.name,
+        "version": REVISED.version,
+        **key._asdict(),
+        "expected": was[key],
+        "row": (was[key][0] + 1, *was[key][1:]),
+        **({"right_finals": [START_US]} if is_right else {}),
+    }
+    assert kit.correct(document)["why"] is None
+    assert kit.cells(REVISED, partition=0)[key][0] == was[key][0] + 1
+    assert [final["parcels"] for final in finals(kit)[key]] == ([2] if is_right else [2, 3])
+
+
 def row_of(weight: int) -> Cells:
     return contribution(REVISED, Record(AIR, 0, 0, 0, filled(PARCELS, parcel(0, weight))))
 

@@ -23,7 +23,7 @@ class CorrectionOutcome(NamedTuple):
 
 def correction_bytes(correction: Correction) -> bytes:
     """The correction as it is sent."""
-    document = {
+    document: dict[str, Any] = {
         "run": correction.run,
         "view": correction.view,
         "version": correction.version,
@@ -33,6 +33,8 @@ def correction_bytes(correction: Correction) -> bytes:
         "row": correction.row,
         "adds": [tuple(place) for place in correction.adds],
     }
+    if correction.right_finals:
+        document["right_finals"] = correction.right_finals
     return orjson.dumps(document)
 
 
@@ -69,6 +71,9 @@ def _correction(told: dict[str, Any]) -> Correction | None:
     adds = tuple(Place(*place) for place in told.get("adds", ()))
     if not all(type(x) is of for p in adds for x, of in zip(p, (str, int, int), strict=True)):
         return None
-    correction = Correction(told["run"], told["view"], told["version"], key, expected, row, adds)
+    right_finals = tuple(told.get("right_finals", ()))
+    if not all(type(start_us) is int for start_us in right_finals):
+        return None
+    correction = Correction(told["run"], told["view"], told["version"], key, expected, row, adds, right_finals)
     texts = (correction.run, correction.view, correction.version)
     return correction if all(isinstance(text, str) for text in texts) else None

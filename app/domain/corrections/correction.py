@@ -22,7 +22,8 @@ class Correction:
     """Of run `run`: put `row` where `expected` stands; None for no row.
 
     `adds` names the source records that `row` holds and `expected` does not, where records are re-fed. One that names
-    none repairs: its row is what the records give, and what it expects is not.
+    none repairs: its row is what the records give, and what it expects is not. `right_finals`: starts of windows whose
+    finals were published before the row went wrong, and hold `row` already.
     """
 
     run: str
@@ -32,6 +33,7 @@ class Correction:
     expected: Cells | None
     row: Cells | None
     adds: tuple[Place, ...] = ()
+    right_finals: tuple[int, ...] = ()
 
 
 class Refusal(StrEnum):

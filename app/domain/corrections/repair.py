@@ -12,13 +12,16 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from types import MappingProxyType
 from typing import NamedTuple
 
 from app.domain.corrections.correction import Correction, Refusal, why_not_applied
+from app.domain.corrections.finals import FinalSides, finals_without
 from app.domain.difference import DifferenceKind, RowPlace
 from app.domain.marker import Marker
 from app.domain.naming.row_difference import RowDifference
 from app.domain.obeyed import lowest_seen_us
+from app.domain.rows import RowKey
 from app.domain.view import View
 
 REPAIRED = frozenset({DifferenceKind.LOST, DifferenceKind.DOUBLED, DifferenceKind.LATE_APPLIED, DifferenceKind.ALTERED})
@@ -40,7 +43,8 @@ class Unrepaired(StrEnum):
 
 REMEDIES: Mapping[Unrepaired, str] = {
     Unrepaired.UNEXPLAINED: "no listed record explains it: look at it first",
-    Unrepaired.STORE: "the changelog is right, the live table is not: start the worker again, it reads it back",
+    Unrepaired.STORE: "the changelog is right, the live table is not: start the worker again, it reads it back; a row "
+    "that stays so was written behind the task's last transaction: look again once records have come",
     Unrepaired.CHANGELOG: "the live table is right, the changelog is not, and would be read at the next start: "
     "stop the worker, then flagfall rebuild, then start it",
     Unrepaired.BOTH: "live table and changelog differ, and neither is right: flagfall rebuild makes them anew",
@@ -67,9 +71,14 @@ class RepairPlan:
     left: Mapping[Unrepaired, int] = field(default_factory=dict)
 
 
-def plan_repairs(view: View, markers: Mapping[int, Marker], found: Iterable[RowDifference]) -> RepairPlan:
-    """How to repair the rows that differ; `markers`: of the tasks at the position at which they were compared. Of
-    which run the corrections are is for the sender to say.
+def plan_repairs(
+    view: View,
+    markers: Mapping[int, Marker],
+    found: Iterable[RowDifference],
+    finals: Mapping[RowKey, FinalSides] = MappingProxyType({}),
+) -> RepairPlan:
+    """How to repair the rows that differ; `markers`: of the tasks at the position at which they were compared;
+    `finals`: those of their windows that were published. Of which run the corrections are is for the sender to say.
 
     Rows that change until the task takes its correction are refused by it (`moved_on`): nothing is set that was not
     looked at.
@@ -77,10 +86,12 @@ def plan_repairs(view: View, markers: Mapping[int, Marker], found: Iterable[RowD
     by_row: dict[RowPlace, list[RowDifference]] = {}
     for one in found:
         by_row.setdefault(one.row.place, []).append(one)
+    without = finals_without(view, [differences[0].row for differences in by_row.values()], finals)
     repairs, left = list[Repair](), Counter[Unrepaired]()
     for (partition, key), differences in by_row.items():
         row = differences[0].row
-        correction = Correction("", view.name, view.version, key, row.live, row.recomputed)
+        right = tuple(without.get(row.place, ()))
+        correction = Correction("", view.name, view.version, key, row.live, row.recomputed, right_finals=right)
         why = _why_never(view, differences) or _why_not_now(view, markers[partition], correction)
         if why is None:
             repairs.append(Repair(partition, correction))

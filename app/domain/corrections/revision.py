@@ -1,8 +1,10 @@
-"""Revisions: a final row again, after one of the rows that it was merged from was corrected (rule 23)."""
+"""What a correction makes of rows other than the one it was meant for: finals, and rows that were wrong (rule 23)."""
 
 from __future__ import annotations
 
-from app.domain.measures.parts import MERGERS
+from collections.abc import Callable
+
+from app.domain.measures.parts import MERGERS, Merger, ReplaceCells
 from app.domain.rows import Cells
 from app.domain.view import View
 
@@ -21,12 +23,27 @@ def revise(view: View, merged: Cells, old: Cells | None, new: Cells | None) -> C
     if old is not None and merged == old:
         return view.neutral if new is None else new
     before, after = old or view.neutral, new or view.neutral
-    revised, at = list[int](), 0
+    return _by_part(view, lambda one: one.replaced, merged, before, after)
+
+
+def add_too(view: View, base: Cells | None, old: Cells | None, new: Cells) -> Cells | None:
+    """`base` with the records that made `new` of `old`; None where these three do not tell.
+
+    Of what adds up they always do. Of a least or greatest value that the records did not change, only that theirs is
+    no better than that of `old`.
+    """
+    if base == old:
+        return new
+    return _by_part(view, lambda one: one.add, base or view.neutral, old or view.neutral, new)
+
+
+def _by_part(view: View, how: Callable[[Merger], ReplaceCells], merged: Cells, old: Cells, new: Cells) -> Cells | None:
+    made, at = list[int](), 0
     for part in view.parts:
         cells = slice(at, at + part.op.width)
-        found = MERGERS[part.op].replaced(merged[cells], before[cells], after[cells])
+        found = how(MERGERS[part.op])(merged[cells], old[cells], new[cells])
         if found is None:
             return None
-        revised += found
+        made += found
         at = cells.stop
-    return tuple(revised)
+    return tuple(made)

@@ -60,6 +60,17 @@ def _chosen_instead(choose: MergeCells) -> ReplaceCells:
     return replaced
 
 
+def _chosen_too(choose: MergeCells) -> ReplaceCells:
+    """For a merge that gives one of its two values: what did not beat `old` is known to be no better, and no more."""
+
+    def added(base: CellsOfPart, old: CellsOfPart, new: CellsOfPart) -> CellsOfPart | None:
+        if new != old:
+            return choose(base, new)
+        return base if choose(base, old) == base else None
+
+    return added
+
+
 def _cannot_be_told(merged: CellsOfPart, old: CellsOfPart, new: CellsOfPart) -> CellsOfPart | None:
     return None
 
@@ -69,12 +80,14 @@ class Merger(NamedTuple):
 
     `replace` gives what merged values are with one of them, `old`, replaced: None where the three do not tell. A kind
     that does not say it can be told nothing of: its rows are published again only where they are one task's alone.
-    `cells` is what its cells are called, behind the part's name.
+    `add` gives `base` with what was merged into `old` to make it `new`, and has the same reserve. `cells` is what its
+    cells are called, behind the part's name.
     """
 
     neutral: CellsOfPart
     merge: MergeCells
     replace: ReplaceCells = _cannot_be_told
+    add: ReplaceCells = _cannot_be_told
     cells: tuple[str, ...] = ("",)
 
     def replaced(self, merged: CellsOfPart, old: CellsOfPart, new: CellsOfPart) -> CellsOfPart | None:
@@ -86,11 +99,11 @@ class Merger(NamedTuple):
 
 _STAMPED = ("_at", "_origin", "")
 MERGERS: Mapping[Op, Merger] = {
-    Op.ADD: Merger((0,), _added, _added_instead),
-    Op.MIN: Merger((INT64_MAX,), min, _chosen_instead(min)),
-    Op.MAX: Merger((INT64_MIN,), max, _chosen_instead(max)),
-    Op.FIRST: Merger((INT64_MAX, INT64_MAX, INT64_MAX), min, _chosen_instead(min), _STAMPED),
-    Op.LAST: Merger((INT64_MIN, INT64_MIN, INT64_MIN), max, _chosen_instead(max), _STAMPED),
+    Op.ADD: Merger((0,), _added, _added_instead, _added_instead),
+    Op.MIN: Merger((INT64_MAX,), min, _chosen_instead(min), _chosen_too(min)),
+    Op.MAX: Merger((INT64_MIN,), max, _chosen_instead(max), _chosen_too(max)),
+    Op.FIRST: Merger((INT64_MAX, INT64_MAX, INT64_MAX), min, _chosen_instead(min), _chosen_too(min), _STAMPED),
+    Op.LAST: Merger((INT64_MIN, INT64_MIN, INT64_MIN), max, _chosen_instead(max), _chosen_too(max), _STAMPED),
 }
 """The same for the worker's kernels: `app.engine.core.cells.mergers` and `grouping`; for answers:
 `app.edge.http.rows.mergers`; for Spark: `spark_batch.folds.mergers`. A line a kind in each."""

@@ -56,7 +56,7 @@ def test_rows_of_records_and_corrections_are_the_oracles_and_what_does_not_fit_i
     records = with_watermark(read_source(as_kafka(spark, [log]), RIDES, SCHEMAS, tmp_path), RIDES, [])
     own = recount(ZONE_DEMAND, [cut], records, ToldCorrections(CORRECTIONS, [*outcomes, *beyond[:1]]))
     rows = {(0, key): cells for key, cells in oracle.rows[0].items()}
-    unfitting = fold_corrections(rows, [Applied(0, at, one) for at, one in enumerate(told)])
+    unfitting = fold_corrections(ZONE_DEMAND, rows, [Applied(0, at, one) for at, one in enumerate(told)])
     assert {(row["task"], key_of(ZONE_DEMAND, row)): cells_of(ZONE_DEMAND, row) for row in own.rows.collect()} == rows
     assert own.corrected[1] == unfitting
     assert [one.offset for one in unfitting] == [len(corrections)]
@@ -79,6 +79,6 @@ def planned(rows: dict, late: list[Record]) -> list[Correction]:  # type: ignore
 def adding_again(rows: dict, corrections: list[Correction], applied: Record) -> Correction:  # type: ignore[type-arg]
     """A correction of a row that adds a record which the row holds already, as the stream put it there."""
     now = {(0, key): cells for key, cells in rows.items()}
-    fold_corrections(now, [Applied(0, at, one) for at, one in enumerate(corrections)])
+    fold_corrections(ZONE_DEMAND, now, [Applied(0, at, one) for at, one in enumerate(corrections)])
     (again,) = planned({key: cells for (_, key), cells in now.items()}, [applied])
     return replace(again, run="again")

@@ -12,7 +12,6 @@ from app.domain.corrections.repair import REMEDIES, RepairPlan, Unrepaired, plan
 from app.domain.difference import ComparedRow, DifferenceKind
 from app.domain.marker import InputPosition, Marker, ViewPosition
 from app.domain.naming.row_difference import RowDifference
-from app.domain.records import Place
 from app.domain.rows import Cells, RowKey
 from app.domain.view import View
 from app.rides.views import VENDOR_TRIPS, ZONE_DEMAND
@@ -108,17 +107,14 @@ def test_one_unexplained_fault_of_a_row_leaves_it_alone_whatever_else_is_explain
     assert planned(differing(), unnamed) == RepairPlan([], {Unrepaired.UNEXPLAINED: 1})
 
 
-def test_a_repair_fits_rows_that_records_make_and_one_that_adds_or_sets_others_does_not() -> None:
+def test_a_repair_fits_rows_that_records_make_and_one_that_sets_others_does_not() -> None:
     """Recomputed rows never were what it expected, and are what it set."""
     repair = Correction("run", "zone_demand", "v", KEY, WRONG, RIGHT)
     rows = {(0, KEY): RIGHT}
-    assert fold_corrections(rows, [Applied(0, 1, repair), Applied(0, 2, repair)]) == []
+    assert fold_corrections(ZONE_DEMAND, rows, [Applied(0, 1, repair), Applied(0, 2, repair)]) == []
     assert rows == {(0, KEY): RIGHT}
-    others = [
-        Applied(0, 1, replace(repair, row=WRONG)),
-        Applied(0, 2, replace(repair, adds=(Place("rides.yellow", 0, 1),))),
-        Applied(0, 3, replace(repair, row=None)),
-    ]
-    assert fold_corrections(rows, others[1:]) == others[1:]
-    assert fold_corrections({}, [Applied(0, 1, replace(repair, row=None))]) == []
-    assert fold_corrections(dict(rows), [others[0]]) == [others[0]]
+    gone = Applied(0, 3, replace(repair, row=None))
+    assert fold_corrections(ZONE_DEMAND, rows, [gone]) == [gone]
+    assert fold_corrections(ZONE_DEMAND, {}, [Applied(0, 1, replace(repair, row=None))]) == []
+    wrong = Applied(0, 1, replace(repair, row=WRONG))
+    assert fold_corrections(ZONE_DEMAND, dict(rows), [wrong]) == [wrong]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -16,6 +16,7 @@ from app.codecs.stored.corrections import read_correction, read_outcome
 from app.codecs.stored.row_keys import encode_keys
 from app.domain.corrections.corrected import Applied, fold_corrections
 from app.domain.corrections.correction import Correction, Refusal, adds_up, fits, why_not_applied
+from app.domain.corrections.finals import final_keys
 from app.domain.marker import LIVE, OffsetRange
 from app.domain.obeyed import lowest_seen_us
 from app.domain.rows import Cells, RowKey
@@ -38,6 +39,7 @@ def take_corrections(draft: Draft, batch: Batch) -> list[int]:
     """Apply the corrections that may be; gives the indices of those that cannot be read."""
     unreadable: list[int] = []
     now: dict[_Place, Cells | None] = {}  # rows as the corrections of this batch leave them
+    held: dict[_Place, dict[int, Cells | None]] = {}  # and what finals hold of them where it is not the row before
     for i, value in enumerate(batch.values):
         correction = read_correction(value)
         if correction is None:
@@ -45,14 +47,16 @@ def take_corrections(draft: Draft, batch: Batch) -> list[int]:
             continue
         why = _judged(draft, correction, now)
         if why is None:
-            now[_Place(correction.version, correction.key)] = correction.row
+            place = _Place(correction.version, correction.key)
+            now[place] = correction.row
+            held.setdefault(place, {}).update(dict.fromkeys(correction.right_finals, correction.row))
         draft.outputs.append(_outcome(draft, batch, i, why))
     for place, row in now.items():
         view = draft.definition.by_version[place.version]
         before = _stored(draft, view, place.key)
         _set(draft, view, place.key, row)
         if draft.definition.is_closed_by_merging(view):
-            _tell_replaced(draft, view, place.key, Replaced(before, row))
+            _tell_replaced(draft, view, place.key, Replaced(before, row), held[place])
     return unreadable
 
 
@@ -88,7 +92,7 @@ def _fold_again(draft: Draft, view: View, applied: Sequence[Applied]) -> bool:
     """Whether each correction expected the row that there is; else nothing is changed."""
     keys = {one.correction.key for one in applied}
     held = {(draft.state.partition, key): cells for key in keys if (cells := _stored(draft, view, key)) is not None}
-    if fold_corrections(held, applied):
+    if fold_corrections(view, held, applied):
         return False
     for key in keys:
         _set(draft, view, key, held.get((draft.state.partition, key)))
@@ -135,23 +139,17 @@ def _set(draft: Draft, view: View, key: RowKey, row: Cells | None) -> None:
     kernel_of(view).replaced(draft, gone=old, came=nothing if row is None else rows)
 
 
-def _tell_replaced(draft: Draft, view: View, key: RowKey, replaced: Replaced) -> None:
-    for window in _windows_of(view, key):
+def _tell_replaced(draft: Draft, view: View, key: RowKey, replaced: Replaced, held: Mapping[int, Cells | None]) -> None:
+    """`held`: by window, what its final holds of the row, where that is not the row before."""
+    for start_us, group in final_keys(view, key):
+        assert start_us is not None  # rows of all-time views are never corrected
+        change = Replaced(held.get(start_us, replaced.old), replaced.new)
+        if change.old == change.new:
+            continue
+        window = RowKey(start_us, (start_us, *group) if view.window.overlap else group)  # as the closing stage knows it
         row = _row(view, window, view.neutral)
         (row_key,) = encode_keys(view, row.windows, row.groups, 1)
-        assert window.window_start_us is not None  # rows of all-time views are never corrected
-        tell_replaced(draft, view, row_key, window.window_start_us, replaced)
-
-
-def _windows_of(view: View, key: RowKey) -> Iterator[RowKey]:
-    """The windows that a stored row is part of, as the closing stage knows them."""
-    if overlap := view.window.overlap:
-        assert isinstance(key.group[0], int)  # the first window of a pane, as its column says
-        assert key.window_start_us is not None
-        starts = overlap.windows_of(key.window_start_us, key.group[0])
-        yield from (RowKey(start_us, (start_us, *key.group[1:])) for start_us in starts)
-    else:
-        yield key
+        tell_replaced(draft, view, row_key, start_us, change)
 
 
 def _row(view: View, key: RowKey, cells: Cells) -> Rows:
