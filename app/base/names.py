@@ -56,6 +56,16 @@ def unmatched_topic(application: str) -> str:
     return f"{application}.unmatched"
 
 
+def connect_group(application: str) -> str:
+    """Of Kafka Connect's workers, who share connectors."""
+    return f"{application}-connect"
+
+
+def connect_topic(application: str, what: str) -> str:
+    """What its workers know: `config`, `offset` or `status`. They make these topics."""
+    return f"{application}-connect-{what}"
+
+
 LANES = 4
 """In which an application writes what requests bring. Never another number: a key's lane follows from it."""
 

@@ -1,4 +1,4 @@
-"""The broker and the registry that run on this machine."""
+"""The broker, the registry and the Connect worker that run on this machine."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from app.base.setting_groups import Port, SettingsGroup, WaitSeconds
 
 
 class ServicesSettings(SettingsGroup):
-    """The local broker and registry that ``flagfall services up`` starts. All listen on loopback only.
+    """The local broker, registry and Connect that ``flagfall services up`` starts. All listen on loopback only.
 
     The default ports are uncommon on purpose: a Kafka that is already here keeps its own.
     """
@@ -21,10 +21,13 @@ class ServicesSettings(SettingsGroup):
     sasl_password: SecretStr = SecretStr("")
     """Required with ``sasl_port``."""
     registry_port: Port = 18080
+    connect_port: Port = 18083
+    """Of Kafka Connect's REST API, started by ``--with connect`` alone."""
     kafka_heap_mb: int = Field(default=512, ge=128)
     """320 MB are resident after a demo."""
     registry_heap_mb: int = Field(default=384, ge=128)
     """240 MB are resident after a demo."""
+    connect_heap_mb: int = Field(default=384, ge=128)
     min_session_timeout_ms: int = Field(default=1_000, ge=1)
     """The shortest session a worker may ask for; Kafka's own 6 s makes tests of dead workers slow."""
     start_timeout_seconds: WaitSeconds = 60.0
@@ -44,4 +47,4 @@ class ServicesSettings(SettingsGroup):
         return self
 
 
-PORT_FIELDS = ("kafka_port", "kafka_controller_port", "sasl_port", "registry_port")
+PORT_FIELDS = ("kafka_port", "kafka_controller_port", "sasl_port", "registry_port", "connect_port")

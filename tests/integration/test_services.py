@@ -161,7 +161,7 @@ def test_every_listening_socket_is_loopback(sasl_services: Settings) -> None:
         if connection.status == psutil.CONN_LISTEN
     ]
     assert {address.ip for address in listening} == {"127.0.0.1"}
-    expected = {port for name in local.NAMES for port in local.ports(sasl_services, name).values()}
+    expected = {port for one in local.BASIC for port in one.ports(sasl_services.services).values()}
     assert {address.port for address in listening} == expected
 
 

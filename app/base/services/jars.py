@@ -23,6 +23,8 @@ from app.base.services.errors import JarError
 
 LIST = Path(__file__).with_name("jars.sha256")
 SETS = ("kafka", "registry", "spark")
+CONNECT_SETS = ("connect", "connect-jdbc")
+"""What Kafka Connect needs beside Kafka; fetched where somebody asks for it."""
 BENCH_SET, FLINK_SET = "bench", "flink"
 """What the peers of `make bench-stream` need, Kafka Streams and Flink; nobody else fetches them."""
 DOWNLOADS_AT_ONCE = 4
@@ -57,7 +59,7 @@ class Pin:
 @cache
 def pins(set_name: str) -> tuple[Pin, ...]:
     """The committed list of one set, in its order. Raises KeyError for a set that there is not."""
-    if set_name not in (known := (*SETS, BENCH_SET, FLINK_SET)):
+    if set_name not in (known := (*SETS, *CONNECT_SETS, BENCH_SET, FLINK_SET)):
         raise KeyError(f"{set_name!r} is no jar set; there are {', '.join(known)}")
     found = []
     for line in LIST.read_text().splitlines():

@@ -39,6 +39,17 @@ def ports(services: ServicesSettings) -> dict[str, int]:
     return {name: port for name, port in found.items() if port is not None}
 
 
+def is_here(settings: Settings) -> bool:
+    """Whether the cluster that is set is the broker on this machine."""
+    ours = {settings.services.kafka_port, settings.services.sasl_port}
+    return settings.kafka.bootstrap_server in {f"{host}:{port}" for host in (LOOPBACK, "localhost") for port in ours}
+
+
+def address(settings: Settings) -> str:
+    """Of the cluster that is set."""
+    return settings.kafka.bootstrap_server
+
+
 def daemon(settings: Settings) -> Daemon:
     """The broker, its data directory formatted and its configuration written. Raises JarError,
     JavaNotFound."""
@@ -120,22 +131,18 @@ def configuration(settings: Settings) -> dict[str, str | int]:
 
 def answers(settings: Settings) -> bool:
     """Whether the local broker tells its topics, by the listener without a password."""
-    return reachable(KafkaSettings(bootstrap_server=settings.local_kafka), timeout_seconds=1.0)
+    return _tells_brokers(KafkaSettings(bootstrap_server=settings.local_kafka), timeout_seconds=1.0)
 
 
-def reachable(kafka: KafkaSettings, timeout_seconds: float = REQUEST_TIMEOUT_SECONDS) -> bool:
-    """Whether a cluster tells its brokers, with the protocol and password that are set."""
-    from confluent_kafka import KafkaException
-    from confluent_kafka.admin import AdminClient
-
-    try:
-        return bool(AdminClient(_quiet(kafka)).list_topics(timeout=timeout_seconds).brokers)
-    except KafkaException:
-        return False
+def reachable(settings: Settings) -> bool:
+    """Whether the cluster that is set tells its brokers, with the protocol and password that are set."""
+    return _tells_brokers(settings.kafka, REQUEST_TIMEOUT_SECONDS)
 
 
-def add_scram_user(settings: Settings) -> None:
-    """Give the SASL listener's user the set password, for both SCRAM mechanisms."""
+def prepare(settings: Settings) -> None:
+    """Give the SASL listener's user, where there is one, the set password, for both SCRAM mechanisms."""
+    if settings.services.sasl_port is None:
+        return
     from confluent_kafka.admin import (
         AdminClient,
         ScramCredentialInfo,
@@ -153,6 +160,16 @@ def add_scram_user(settings: Settings) -> None:
     for change in changes:  # one user may occur once in a request
         for future in admin.alter_user_scram_credentials([change]).values():
             future.result(REQUEST_TIMEOUT_SECONDS)
+
+
+def _tells_brokers(kafka: KafkaSettings, timeout_seconds: float) -> bool:
+    from confluent_kafka import KafkaException
+    from confluent_kafka.admin import AdminClient
+
+    try:
+        return bool(AdminClient(_quiet(kafka)).list_topics(timeout=timeout_seconds).brokers)
+    except KafkaException:
+        return False
 
 
 def _sasl(services: ServicesSettings) -> dict[str, str | int]:

@@ -1,4 +1,4 @@
-"""Kafka and the registry on this machine: start, find, stop.
+"""Kafka, the registry and Kafka Connect on this machine: start, find, stop.
 
 Everything of one set stands below ``settings.data_dir``; two sets differ in that directory and in their
 ports. A service whose address was set to somewhere else is not started: that cluster is used as it is.
@@ -12,20 +12,26 @@ import os
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from time import monotonic
 from typing import Literal
 
 import psutil
 
-from app.base.services import kafka, processes, registry
+from app.base.services import connect, kafka, processes, registry
 from app.base.services.errors import StartFailed
 from app.base.services.processes import Daemon
+from app.base.services.service import Service
 from app.base.settings import Settings
 
 Tell = Callable[[str], None]
 State = Literal["running", "silent", "stopped", "restarting", "stale", "elsewhere"]
-NAMES = (kafka.NAME, registry.NAME)
+BASIC: tuple[Service, ...] = (kafka, registry)
+ON_DEMAND: tuple[Service, ...] = (connect,)
+"""Started where somebody asks for it."""
+SERVICES: dict[str, Service] = {service.NAME: service for service in (*BASIC, *ON_DEMAND)}
+"""In the order in which they start."""
 RESTARTS = 5
 """In a row, within 15 seconds: a service that was killed is back with the first, one that cannot start says why."""
 
@@ -57,30 +63,36 @@ class ServiceStatus:
         return f"ended by itself at {self.died_at}; started again {times} since `flagfall services up`"
 
 
-def up(settings: Settings, tell: Tell = lambda text: None, owner_fd: int | None = None) -> list[str]:
+def up(
+    settings: Settings,
+    tell: Tell = lambda text: None,
+    owner_fd: int | None = None,
+    *,
+    wanted: Collection[str] = (),
+) -> list[str]:
     """Start what does not run and wait until it answers; returns the names of what was started, [] if all
     ran.
 
-    ``owner_fd``: see :func:`supervised`. What was started here is stopped again when something fails.
-    Raises ServicesError.
+    ``owner_fd``: see :func:`supervised`. ``wanted``: which of those on demand. What was started here is stopped again
+    when something fails. Raises ServicesError.
     """
-    begun: list[tuple[Daemon, Callable[[Settings], bool]]] = []
+    begun: list[tuple[Daemon, Service]] = []
     with _only_one(settings.data_dir):
         try:
-            for module in (kafka, registry):
-                if _here(settings, module.NAME) and _must_start(settings, module.NAME, tell):
-                    daemon = module.daemon(settings)
-                    begun.append((daemon, module.answers))
+            for service in (*BASIC, *(one for one in ON_DEMAND if one.NAME in wanted)):
+                if service.is_here(settings) and _must_start(settings, service.NAME, tell):
+                    daemon = service.daemon(settings)
+                    begun.append((daemon, service))
                     process = processes.start(daemon, settings.services.stop_timeout_seconds, owner_fd, RESTARTS)
-                    tell(f"{module.NAME}: started, pid {process.pid}, log {daemon.log}")
+                    tell(f"{service.NAME}: started, pid {process.pid}, log {daemon.log}")
             deadline = monotonic() + settings.services.start_timeout_seconds  # jars were fetched before
-            for daemon, answers in begun:
+            for daemon, service in begun:
                 started = processes.find(daemon.pid_file)
                 if started is None:
                     raise StartFailed(f"{daemon.name} ended while it started. {processes.tail(daemon.log)}")
-                processes.await_answer(daemon, started, lambda ask=answers: ask(settings), deadline)  # type: ignore[misc]
-                _prepare(settings, daemon.name)
-                tell(f"{daemon.name}: answers at {_address(settings, daemon.name)}")
+                processes.await_answer(daemon, started, partial(service.answers, settings), deadline)
+                service.prepare(settings)
+                tell(f"{daemon.name}: answers at {service.address(settings)}")
         except BaseException:
             for daemon, _ in begun:
                 processes.stop(daemon.pid_file, settings.services.stop_timeout_seconds)
@@ -88,12 +100,12 @@ def up(settings: Settings, tell: Tell = lambda text: None, owner_fd: int | None 
     return [daemon.name for daemon, _ in begun]
 
 
-def down(settings: Settings, names: Collection[str] = NAMES, tell: Tell = lambda text: None) -> list[str]:
-    """Stop what runs (TERM, later KILL), the registry first; returns the names of what was stopped. Data
+def down(settings: Settings, names: Collection[str] = tuple(SERVICES), tell: Tell = lambda text: None) -> list[str]:
+    """Stop what runs (TERM, later KILL), the last first; returns the names of what was stopped. Data
     stays."""
     stopped = []
     with _only_one(settings.data_dir):
-        for name in reversed(NAMES):
+        for name in reversed(SERVICES):
             if name in names and processes.stop(_pid_file(settings, name), settings.services.stop_timeout_seconds):
                 tell(f"{name}: stopped")
                 stopped.append(name)
@@ -101,30 +113,24 @@ def down(settings: Settings, names: Collection[str] = NAMES, tell: Tell = lambda
 
 
 def status(settings: Settings) -> list[ServiceStatus]:
-    """Each service as it is now; asks those that run."""
-    return [_status(settings, module.NAME, module.answers) for module in (kafka, registry)]
-
-
-def ports(settings: Settings, name: str) -> dict[str, int]:
-    """The ports of one service, by the field of ServicesSettings that sets each."""
-    return kafka.ports(settings.services) if name == kafka.NAME else registry.ports(settings.services)
-
-
-def reachable(settings: Settings, name: str) -> bool:
-    """Whether the service that is set answers, wherever it runs."""
-    return kafka.reachable(settings.kafka) if name == kafka.NAME else registry.reachable(settings)
+    """Each service as it is now, of those on demand what was started; asks those that run."""
+    started = [one for one in ON_DEMAND if _pid_file(settings, one.NAME).exists()]
+    return [_status(settings, service) for service in (*BASIC, *started)]
 
 
 @contextlib.contextmanager
-def supervised(settings: Settings, tell: Tell = lambda text: None) -> Iterator[list[str]]:
+def supervised(
+    settings: Settings, tell: Tell = lambda text: None, *, wanted: Collection[str] = ()
+) -> Iterator[list[str]]:
     """Services for the time of a block, and never longer than this process, even if it is killed.
 
-    Yields the names of what was started; what ran before is used, and left running. A process that is forked
-    off without an exec shares this one's life: while such a child lives, the services do.
+    `wanted`: which of those on demand. Yields the names of what was started; what ran before is used, and left
+    running. A process that is forked off without an exec shares this one's life: while such a child lives, the
+    services do.
     """
     read_fd, write_fd = os.pipe()
     try:
-        started = up(settings, tell, read_fd)
+        started = up(settings, tell, read_fd, wanted=wanted)
         try:
             yield started
         finally:
@@ -145,61 +151,42 @@ def _must_start(settings: Settings, name: str, tell: Tell) -> bool:
     return True
 
 
-def _prepare(settings: Settings, name: str) -> None:
-    if name == registry.NAME:
-        registry.set_compatibility(settings)
-    elif settings.services.sasl_port is not None:
-        kafka.add_scram_user(settings)
-
-
-def _status(settings: Settings, name: str, answers: Callable[[Settings], bool]) -> ServiceStatus:
-    pid_file = _pid_file(settings, name)
+def _status(settings: Settings, service: Service) -> ServiceStatus:
+    pid_file = _pid_file(settings, service.NAME)
     process = processes.find(pid_file)
     died = processes.deaths(pid_file)
     state: State
-    if not _here(settings, name):
+    if not service.is_here(settings):
         state = "elsewhere"
     elif process is not None:
-        state = "running" if answers(settings) else "silent"
+        state = "running" if service.answers(settings) else "silent"
     elif died is not None and died.is_kept:
         state = "restarting"
     else:
         state = "stale" if pid_file.exists() else "stopped"
-    log = settings.data_dir / "logs" / f"{name}.log"
+    log = settings.data_dir / "logs" / f"{service.NAME}.log"
     return ServiceStatus(
-        name,
+        service.NAME,
         state,
-        _address(settings, name),
+        service.address(settings),
         process.pid if process else None,
         log,
         died.restarts if died else 0,
         datetime.fromtimestamp(died.at, UTC).isoformat(timespec="seconds") if died else None,
-        _what_to_do(state, log, process),
+        _what_to_do(service, state, log, process),
     )
 
 
-def _what_to_do(state: State, log: Path, process: psutil.Process | None) -> str | None:
+def _what_to_do(service: Service, state: State, log: Path, process: psutil.Process | None) -> str | None:
+    start = f"`flagfall services up{f' --with {service.NAME}' if service in ON_DEMAND else ''}`"
     if state == "elsewhere" and process is not None:
         return f"One that is not set runs here, pid {process.pid}; `flagfall services down` stops it."
     return {
-        "silent": f"Read {log}; `flagfall services down` and `up` start it anew.",
+        "silent": f"Read {log}; `flagfall services down`, then {start} start it anew.",
         "restarting": f"Wait a moment; if it ends again and again, {log} says why.",
-        "stale": f"It ended without `flagfall services down`. Read {log}; `flagfall services up` starts it again.",
-        "stopped": "`flagfall services up` starts it.",
+        "stale": f"It ended without `flagfall services down`. Read {log}; {start} starts it again.",
+        "stopped": f"{start} starts it.",
     }.get(state)
-
-
-def _here(settings: Settings, name: str) -> bool:
-    if name == kafka.NAME:
-        ours = {settings.services.kafka_port, settings.services.sasl_port}
-        return settings.kafka.bootstrap_server in {
-            f"{host}:{port}" for host in ("127.0.0.1", "localhost") for port in ours
-        }
-    return settings.registry_url == settings.local_registry
-
-
-def _address(settings: Settings, name: str) -> str:
-    return settings.kafka.bootstrap_server if name == kafka.NAME else settings.registry_url
 
 
 def _pid_file(settings: Settings, name: str) -> Path:

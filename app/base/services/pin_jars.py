@@ -14,6 +14,7 @@ from typing import Any
 from app.base.services.jars import LIST, file_sha256, tree_sha256
 
 KAFKA, REGISTRY, SPARK, DELTA, FLINK = "4.3.1", "3.0.9", "4.0.0", "4.0.1", "2.2.1"
+DEBEZIUM = "3.6.0.Final"
 # Apicurio 3.3 is compiled for Java 21; 3.0.9 is the newest release on Maven Central that runs on 17 as well.
 LOG4J = "2.25.4"
 # jgo mixes versions of Flink's own parts, so each part is named: what Maven finds for flink-clients,
@@ -56,7 +57,11 @@ FLINK_NEEDS = (
     "org.apache.avro:avro:1.12.1",
     *(f"org.apache.logging.log4j:log4j-{part}:{LOG4J}" for part in ("api", "core", "slf4j-impl")),
 )
-WITH_DEPENDENCIES = {"kafka": f"org.apache.kafka:kafka_2.13:{KAFKA}"}
+WITH_DEPENDENCIES = {
+    "kafka": [f"org.apache.kafka:kafka_2.13:{KAFKA}"],
+    "connect": [f"org.apache.kafka:connect-{part}:{KAFKA}" for part in ("runtime", "file")],
+}
+"""Connect runs with Kafka's jars before its own: of its set, those that are not in Kafka's."""
 ALONE = {
     # resolved together with Kafka, its BOM would replace versions of Kafka's own dependencies (kafka-clients
     # 3.9!)
@@ -78,6 +83,8 @@ ALONE = {
         "org.apache.avro:avro:1.12.1",
     ],
     "flink": [*(f"org.apache.flink:flink-{part}:{FLINK}" for part in FLINK_PARTS), *FLINK_NEEDS],
+    # as archive: not all of its parts are on Maven Central by themselves
+    "connect-jdbc": [f"io.debezium:debezium-connector-jdbc:{DEBEZIUM}:tar.gz:plugin"],
     "registry": [f"io.apicurio:apicurio-registry-app:{REGISTRY}:tar.gz:all"],
 }
 HEAD = "# sha256, bytes, set, coordinate; written by app/base/services/pin_jars.py\n"
@@ -89,9 +96,12 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as repository:
         context = MavenContext(repo_cache=Path(repository), local_repos=[], timeout=60)
         lines = []
-        for set_name, coordinate in WITH_DEPENDENCIES.items():
-            inputs, others = context.resolver.resolve([context.create_dependency(coordinate)])
-            lines += [_line(set_name, dependency.artifact) for dependency in inputs + others]
+        pinned = set[str]()
+        for set_name, coordinates in WITH_DEPENDENCIES.items():
+            found = [_line(set_name, one) for coordinate in coordinates for one in _resolved(context, coordinate)]
+            new = [line for line in dict.fromkeys(found) if line.split()[-1] not in pinned]
+            pinned |= {line.split()[-1] for line in new}
+            lines += new
         for set_name, coordinates in ALONE.items():
             for coordinate in coordinates:
                 group, name, version, *rest = coordinate.split(":")
@@ -102,6 +112,11 @@ def main() -> None:
                 if packaging == "tar.gz":
                     lines.append(_tree_line(set_name, coordinate, artifact.resolve(), Path(repository, "tree")))
     LIST.write_text(HEAD + "".join(lines))
+
+
+def _resolved(context: Any, coordinate: str) -> list[Any]:
+    inputs, others = context.resolver.resolve([context.create_dependency(coordinate)])
+    return [dependency.artifact for dependency in inputs + others]
 
 
 def _line(set_name: str, artifact: Any) -> str:

@@ -26,6 +26,16 @@ def ports(services: ServicesSettings) -> dict[str, int]:
     return {"registry_port": services.registry_port}
 
 
+def is_here(settings: Settings) -> bool:
+    """Whether the registry that is set is the one on this machine."""
+    return settings.registry_url == settings.local_registry
+
+
+def address(settings: Settings) -> str:
+    """Of the registry that is set."""
+    return settings.registry_url
+
+
 def daemon(settings: Settings) -> Daemon:
     """The registry, ready to start. Raises JarError, JavaNotFound."""
     folder = settings.data_dir / NAME
@@ -72,7 +82,7 @@ def reachable(settings: Settings) -> bool:
     return _lists_subjects(settings.registry_url, login=login, is_proxied=True)
 
 
-def set_compatibility(settings: Settings) -> None:
+def prepare(settings: Settings) -> None:
     """Refuse, from now on, schemas that old readers or old records could not live with. Raises
     StartFailed."""
     url = f"{settings.local_registry}/config"

@@ -14,7 +14,9 @@ if TYPE_CHECKING:
 
 MEGABYTE = 1_000_000
 LOCAL_SETS = ("kafka", "registry")
-ALL_SETS = (*LOCAL_SETS, "spark")
+DEMO_SETS = (*LOCAL_SETS, "spark")
+CONNECT_SETS = ("connect", "connect-jdbc")
+ALL_SETS = (*DEMO_SETS, *CONNECT_SETS)
 
 
 def fetch_missing(settings: Settings, set_names: Sequence[str]) -> None:

@@ -37,6 +37,7 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "sql": ("tables.sql", "Ask a running worker in SQL, by a prompt too."),
     "reconcile": ("tables.reconcile", "Recompute the views from the topics, and say whether the tables are right."),
     "audit": ("tables.audit", "List what reconciliations found, and check that nobody changed it."),
+    "connect": ("tables.connect", "Finals into PostgreSQL by Kafka Connect, and whether they are all there; files in."),
     "status": ("tables.status", "Position, lag and watermark at a glance."),
     "up": ("machine.up", "Services and two workers, left running."),
     "down": ("machine.down", "Stop what `up` started."),

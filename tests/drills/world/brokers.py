@@ -106,7 +106,7 @@ def running_brokers(folder: Path, nodes: int = 1) -> Iterator[Brokers]:
         processes.start(registry_daemon, patient(STOP_SECONDS), read_fd)
         wait_for(lambda: all(kafka.answers(node) for node in made), "the brokers answer", seconds=START_SECONDS)
         wait_for(lambda: registry.answers(settings), "the registry answers", seconds=START_SECONDS)
-        registry.set_compatibility(settings)
+        registry.prepare(settings)
         yield brokers
     finally:
         cluster_of.cache_clear()

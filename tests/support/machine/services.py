@@ -22,11 +22,12 @@ from tests.support.truth import cluster_of
 
 def local_settings(tmp_dir: Path, *, sasl: bool = False, **overrides: Any) -> Settings:
     """Settings for services of a test's own; jars come from the user's cache."""
-    kafka, controller, registry, worker, sasl_port = free_ports(5)
+    kafka, controller, registry, worker, sasl_port, connect = free_ports(6)
     services = ServicesSettings(
         kafka_port=kafka,
         kafka_controller_port=controller,
         registry_port=registry,
+        connect_port=connect,
         sasl_port=sasl_port if sasl else None,
         sasl_password=SecretStr('a "quoted" \\ password' if sasl else ""),
         start_timeout_seconds=patient(60),

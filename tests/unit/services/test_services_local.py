@@ -41,7 +41,7 @@ def test_the_time_to_answer_does_not_count_the_fetching_of_jars(
     monkeypatch.setattr(local, "monotonic", clock)
     monkeypatch.setattr(local.kafka, "daemon", fetched("kafka"))
     monkeypatch.setattr(local.registry, "daemon", fetched("registry"))
-    monkeypatch.setattr(local.registry, "set_compatibility", lambda _: None)
+    monkeypatch.setattr(local.registry, "prepare", lambda _: None)
     monkeypatch.setattr(local.processes, "start", lambda *_: process)
     monkeypatch.setattr(local.processes, "find", lambda file: process if clock.now >= 2 * FETCH_SECONDS else None)
     monkeypatch.setattr(local.processes, "await_answer", lambda *given: deadlines.append(given[-1]))
@@ -55,7 +55,7 @@ def running(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(local.processes, "find", lambda _: SimpleNamespace(pid=7))
     monkeypatch.setattr(local.kafka, "answers", lambda _: True)
     monkeypatch.setattr(local.registry, "answers", lambda _: True)
-    monkeypatch.setattr(local.kafka, "reachable", lambda kafka: kafka.bootstrap_server != NOBODY)
+    monkeypatch.setattr(local.kafka, "reachable", lambda settings: settings.kafka.bootstrap_server != NOBODY)
     monkeypatch.setattr(local.registry, "reachable", lambda _: True)
 
 

@@ -24,7 +24,7 @@ from app.domain.errors import FlagfallError
 from app.domain.records import TopicPartition
 from app.edge.cli.demo.place import own_place
 from app.edge.cli.demo.screens import Steps, announce, last_screen, show_answers
-from app.edge.cli.jars import ALL_SETS, fetch_missing
+from app.edge.cli.jars import DEMO_SETS, fetch_missing
 from app.edge.cli.records.sending import close_windows, progress, send
 from app.edge.cli.records.zones import publish_zones
 from app.edge.local.ask import await_position, await_watermark
@@ -61,7 +61,7 @@ def run_demo(
     with own_place(data_dir) as settings, rides_below(settings.data_dir) as rides:
         os.environ.update(settings.environment())
         with steps.step("Kafka, the registry and Spark's connector: the jars, compared with their sha256"):
-            fetch_missing(settings, ALL_SETS)
+            fetch_missing(settings, DEMO_SETS)
         with contextlib.ExitStack() as services:
             with steps.step("A broker and a schema registry on this machine"):
                 services.enter_context(supervised(settings))

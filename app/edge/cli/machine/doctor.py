@@ -156,7 +156,7 @@ def _ports(settings: Settings) -> Iterator[Finding]:
         if one.state not in {"stopped", "stale"}:
             continue
         try:
-            processes.check_ports(local.ports(settings, one.name))
+            processes.check_ports(local.SERVICES[one.name].ports(settings.services))
         except PortInUse as error:
             yield Finding("ports", "fault", f"{one.name} cannot start", str(error))
         else:
@@ -179,7 +179,7 @@ def of_services(settings: Settings) -> Iterator[Finding]:
 def _reached(settings: Settings, one: ServiceStatus) -> Finding:
     from app.base.services import local
 
-    if local.reachable(settings, one.name):
+    if local.SERVICES[one.name].reachable(settings):
         return Finding(one.name, "ok", f"answers at {one.address}")
     advice = "Check address, protocol and password: FLAGFALL_KAFKA_*, FLAGFALL_REGISTRY_*."
     return Finding(one.name, "fault", f"no answer from {one.address}", advice)

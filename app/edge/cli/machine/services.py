@@ -1,4 +1,4 @@
-"""`flagfall services`: Kafka and the registry as local processes."""
+"""`flagfall services`: Kafka, the registry and Connect as local processes."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from app.edge.cli.common import echo_json, echo_table, json_option, load_settings, tell
-from app.edge.cli.jars import ALL_SETS, LOCAL_SETS, fetch_missing
+from app.edge.cli.jars import ALL_SETS, CONNECT_SETS, LOCAL_SETS, fetch_missing
 
 if TYPE_CHECKING:
     from app.base.settings import Settings
@@ -16,10 +16,11 @@ if TYPE_CHECKING:
 
 @click.group()
 def command() -> None:
-    """Start, stop and watch Kafka and the registry on this machine.
+    """Start, stop and watch Kafka and the registry on this machine, and Kafka Connect where it is wanted.
 
     \b
     flagfall services up
+    flagfall services up --with connect
     flagfall services status --json
     FLAGFALL_SERVICES_KAFKA_PORT=29092 flagfall services up
     flagfall services down
@@ -27,21 +28,28 @@ def command() -> None:
 
 
 @command.command()
+@click.option(
+    "--with",
+    "wanted",
+    multiple=True,
+    type=click.Choice(["connect"]),
+    help="Kafka Connect too, with Debezium's JDBC sink: docs/connect.md.",
+)
 @json_option
-def up(as_json: bool) -> None:
+def up(wanted: tuple[str, ...], as_json: bool) -> None:
     """Start what does not run yet, and wait until it answers. What runs is left alone."""
     from app.base.services import local
 
     settings = load_settings()
-    fetch_missing(settings, LOCAL_SETS)
-    local.up(settings, tell)
+    fetch_missing(settings, (*LOCAL_SETS, *(CONNECT_SETS if wanted else ())))
+    local.up(settings, tell, wanted=wanted)
     show(settings, as_json)
 
 
 @command.command()
 @json_option
 def down(as_json: bool) -> None:
-    """Stop both; their data stays, and the next `up` continues with it."""
+    """Stop all that runs; their data stays, and the next `up` continues with it."""
     from app.base.services import local
 
     stopped = local.down(load_settings(), tell=tell)

@@ -1,0 +1,217 @@
+"""`flagfall connect`: finals into PostgreSQL by Kafka Connect, whether they are all there, and files in."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+import click
+
+from app.edge.cli.common import bootstrap_option, echo_json, json_option, load_catalogue, load_settings, tell
+
+if TYPE_CHECKING:
+    from app.base.settings import Settings
+    from app.domain.view import View
+    from app.edge.connectors.comparison import TableFound
+
+MATCH, MISMATCH, INCONCLUSIVE = 0, 10, 11
+LOOKS_APART_SECONDS = 1.0
+MOST_SHOWN = 10
+"""Rows of a difference; `--json` gives all."""
+
+
+def _postgres(context: click.Context, parameter: click.Parameter, given: str) -> str:
+    told = urlsplit(given)
+    if told.scheme not in ("postgresql", "postgres") or not told.hostname or not told.path.strip("/"):
+        raise click.BadParameter(f"{given!r} is none; one is postgresql://user@127.0.0.1:5432/name")
+    if told.password:
+        raise click.BadParameter("a password does not belong on a command line: set PGPASSWORD")
+    return given
+
+
+view_argument = click.argument("view", metavar="VIEW")
+table_option = click.option("--table", metavar="NAME", help="Default: the view's name.")
+database_option = click.option(
+    "--database",
+    metavar="URL",
+    default="postgresql://postgres@127.0.0.1:5432/postgres",
+    show_default=True,
+    callback=_postgres,
+    help="PostgreSQL 15 or later. Its password is read from PGPASSWORD, here and by Connect.",
+)
+
+
+@click.group()
+def command() -> None:
+    """Keep a view's final rows in PostgreSQL, and bring files in, by Kafka Connect.
+
+    What is printed is what PostgreSQL and Connect take; docs/connect.md goes through it.
+
+    \b
+    flagfall services up --with connect
+    flagfall connect table zone_demand | psql postgresql://postgres@127.0.0.1/postgres
+    flagfall connect sink zone_demand > zone_demand.json
+    curl -X PUT -H 'Content-Type: application/json' -d @zone_demand.json \\
+      http://127.0.0.1:18083/connectors/zone_demand/config
+    flagfall connect check zone_demand
+    """
+
+
+@command.command()
+@view_argument
+@table_option
+def table(view: str, table: str | None) -> None:
+    """SQL of the table of VIEW's finals, one row per window, group and revision.
+
+    \b
+    flagfall connect table zone_demand
+    flagfall connect table zone_demand --table demand | psql postgresql://postgres@127.0.0.1/postgres
+    """
+    from app.edge.connectors.columns import table_name
+    from app.edge.connectors.postgres import table_statements
+
+    found = _with_finals(load_settings(), view)
+    click.echo(table_statements(found, table or table_name(found)), nl=False)
+
+
+@command.command()
+@view_argument
+@table_option
+@database_option
+@click.option("--tasks", default=1, show_default=True, type=click.IntRange(1), help="That share the partitions.")
+def sink(view: str, table: str | None, database: str, tasks: int) -> None:
+    """The configuration of a connector that keeps VIEW's finals in the table.
+
+    \b
+    flagfall connect sink zone_demand
+    flagfall connect sink zone_demand --database postgresql://taxi@127.0.0.1/taxi --table demand
+    """
+    from app.edge.connectors.columns import table_name
+    from app.edge.connectors.sink import sink as configuration
+
+    found = _with_finals(load_settings(), view)
+    named = table or table_name(found)
+    echo_json(configuration(found, named, database, named, tasks))
+
+
+@command.command()
+@click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
+@click.option("--topic", required=True, metavar="NAME", help="That the lines go to; Connect makes it.")
+def source(file: Path, topic: str) -> None:
+    """The configuration of a connector that brings the lines of FILE into a topic, each once, as the file grows.
+
+    \b
+    flagfall connect source rides.csv --topic imports.csv
+    """
+    from app.edge.connectors.source import file_source
+
+    echo_json(file_source(file, topic, topic, load_settings().topics.replication_factor))
+
+
+@command.command()
+@view_argument
+@table_option
+@database_option
+@click.option(
+    "--wait",
+    "wait_seconds",
+    default=30.0,
+    show_default=True,
+    type=click.FloatRange(0),
+    help="Seconds for finals that the sink has not written yet.",
+)
+@bootstrap_option
+@json_option
+def check(
+    view: str, table: str | None, database: str, wait_seconds: float, bootstrap_server: str | None, as_json: bool
+) -> int:
+    """Compare the table with the finals that were published until now, value by value.
+
+    Exit 0 if it holds them all, and nothing else; 10 if a row differs, lacks or was never published; 11 if finals are
+    still to come.
+
+    \b
+    flagfall connect check zone_demand
+    flagfall connect check zone_demand --database postgresql://taxi@127.0.0.1/taxi --json
+    """
+    from app.edge.connectors.columns import table_name
+
+    settings = load_settings(bootstrap_server)
+    found = _with_finals(settings, view)
+    compared = _compared(settings, found, database, table or table_name(found), wait_seconds)
+    code = MISMATCH if not compared.is_right else INCONCLUSIVE if compared.to_come else MATCH
+    if as_json:
+        echo_json(_document(compared, code))
+    else:
+        _show(compared, code)
+    return code
+
+
+def _with_finals(settings: Settings, name: str) -> View:
+    from app.domain.errors import did_you_mean
+
+    views = {view.name: view for view in load_catalogue(settings).finals}
+    if name not in views:
+        told = f"{name!r} is no view whose windows end, so that it publishes finals{did_you_mean(name, views)}"
+        raise click.UsageError(f"{told}; there are {', '.join(views)}")
+    return views[name]
+
+
+def _compared(settings: Settings, view: View, database: str, table: str, wait_seconds: float) -> TableFound:
+    from app.base.kafka.clients import librdkafka_options
+    from app.base.kafka.cluster import Cluster
+    from app.base.kafka.committed import committed
+    from app.base.names import finals_topic
+    from app.domain.records import TopicPartition
+    from app.edge.connectors.columns import final_columns, key_columns
+    from app.edge.connectors.comparison import compare
+    from app.edge.connectors.frames import held, published
+
+    columns, topic, client = final_columns(view), finals_topic(view.name), librdkafka_options(settings.kafka)
+    cluster = Cluster(settings.kafka)
+    partitions = range(cluster.topics([topic])[topic].partitions)
+    starts = cluster.log_starts([TopicPartition(topic, partition) for partition in partitions])
+    tell(f"reading {topic}")
+    finals = published((one for at in partitions for one in committed(client, topic, at)), columns)
+    deadline = time.monotonic() + wait_seconds
+    while True:
+        found = compare(
+            finals,
+            held(database, table, columns),
+            key_columns(view),
+            {place.partition: offset for place, offset in starts.items()},
+        )
+        if not found.to_come or not found.is_right or time.monotonic() > deadline:
+            return found
+        time.sleep(LOOKS_APART_SECONDS)
+
+
+def _document(compared: TableFound, code: int) -> dict[str, Any]:
+    return {
+        "verdict": {MATCH: "MATCH", MISMATCH: "MISMATCH", INCONCLUSIVE: "INCONCLUSIVE"}[code],
+        "equal": compared.equal,
+        "to_come": compared.to_come,
+        "forgotten": compared.forgotten,
+        "missing": compared.missing.to_dicts(),
+        "altered": compared.altered.to_dicts(),
+        "foreign": compared.foreign.to_dicts(),
+    }
+
+
+def _show(compared: TableFound, code: int) -> None:
+    click.echo(f"{_document(compared, code)['verdict']}  {compared.equal:,} rows are as they were published")
+    if compared.to_come:
+        click.echo(f"{compared.to_come:,} finals are still to be written")
+    if compared.forgotten:
+        click.echo(f"{compared.forgotten:,} rows are of finals that the topic does not hold any more")
+    for what, rows in (
+        ("finals are not in the table", compared.missing),
+        ("rows have other values", compared.altered),
+        ("rows were never published", compared.foreign),
+    ):
+        if len(rows):
+            click.echo(f"{len(rows):,} {what}:")
+            for row in rows.head(MOST_SHOWN).to_dicts():
+                click.echo(f"  {row}")

@@ -1,0 +1,90 @@
+"""Finals in a real PostgreSQL, by a real Connect worker and Debezium's sink: all of them, each once."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import psutil
+import psycopg
+import pytest
+
+from app.base.services import connect, local
+from app.base.settings import Settings
+from app.rides.views import ZONE_DEMAND
+from tests.integration.connect.asking import asked, begin
+from tests.support.machine.closing import are_closed, close_all
+from tests.support.machine.cluster import write_rides
+from tests.support.machine.waiting import patient, wait_for
+from tests.support.machine.world import covers, ready_worker
+
+RIDES = 6_000
+TABLE = "demand"
+SLOWLY = {"batch.size": "10", "consumer.override.max.poll.records": "10"}
+FIRST_OF = (
+    "where final_partition = {0} and final_offset = (select min(final_offset) from demand where final_partition = {0})"
+)
+"""The oldest final of a partition, whatever else the sink has written."""
+
+
+@pytest.fixture
+def published(connected: Settings, database: str, tmp_path: Path) -> Settings:
+    """With finals of all rides in `windows.zone_demand`, and an empty table."""
+    write_rides(connected, 0, RIDES)
+    with ready_worker(connected, tmp_path) as worker:
+        wait_for(lambda: covers(connected, worker, ZONE_DEMAND), "all rides are covered", [worker])
+        close_all(connected)
+        wait_for(lambda: are_closed(connected), "all windows are closed", [worker])
+    run(database, f"drop table if exists {TABLE} cascade", asked("table", "zone_demand", "--table", TABLE))
+    return connected
+
+
+def run(database: str, *statements: str) -> None:
+    with psycopg.connect(database, autocommit=True) as connection:
+        for statement in statements:
+            connection.execute(statement.encode())
+
+
+def number(database: str, statement: str) -> int:
+    with psycopg.connect(database) as connection:
+        row = connection.execute(statement.encode()).fetchone()
+    assert row is not None
+    return int(row[0])
+
+
+def checked(database: str, *, code: int, wait_seconds: float = 0.0) -> dict[str, Any]:
+    options = ("--table", TABLE, "--database", database, "--wait", str(wait_seconds), "--json")
+    told: dict[str, Any] = json.loads(asked("check", "zone_demand", *options, code=code))
+    return told
+
+
+def test_a_sink_that_is_killed_in_the_middle_leaves_every_final_once_and_what_is_changed_is_found(
+    published: Settings, database: str
+) -> None:
+    rows = f"select count(*) from {TABLE}"
+    told = json.loads(asked("sink", "zone_demand", "--table", TABLE, "--database", database))
+    begin(published, told | SLOWLY)
+    wait_for(lambda: number(database, rows) > 0, "the sink writes")
+    (pid,) = (one.pid for one in local.status(published) if one.name == connect.NAME)
+    psutil.Process(pid).kill()
+    killed_at = number(database, rows)
+    found = checked(database, code=0, wait_seconds=patient(90))
+    assert found["equal"] == number(database, rows) == number(database, f"select count(*) from {TABLE}_last")
+    assert found["equal"] > killed_at, "it was killed before it was done"
+    micros = f"{rows} where window_start_time = 'epoch'::timestamptz + window_start_us * interval '1 us'"
+    assert number(database, micros) == found["equal"]
+
+    run(
+        database,
+        f"delete from {TABLE} {FIRST_OF.format(0)}",
+        f"update {TABLE} set fare_cents = coalesce(fare_cents, 0) + 1 {FIRST_OF.format(1)}",
+        f"update {TABLE} set zone = 999 {FIRST_OF.format(2)}",
+    )
+    found = checked(database, code=10)
+    places = {what: [row["final_partition"] for row in found[what]] for what in ("missing", "altered", "foreign")}
+    assert places == {"missing": [0, 2], "altered": [1], "foreign": [2]}
+
+    options = ("check", "zone_demand", "--table")
+    asked(*options, "another", "--database", database, refused="`flagfall connect table` tells the table")
+    asked(*options, TABLE, "--database", "postgresql://a@127.0.0.1:1/b", refused="the database cannot be read")

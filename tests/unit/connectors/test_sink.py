@@ -1,0 +1,108 @@
+"""What Connect and PostgreSQL are told of a view's finals."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from app.domain.column import Kind
+from app.domain.errors import DefinitionError
+from app.domain.view import Group, View
+from app.edge.cli.tables.connect import command
+from app.edge.connectors.columns import final_columns, table_name
+from app.edge.connectors.postgres import jdbc_url, table_statements
+from app.edge.connectors.sink import sink
+from app.rides.generator.dirt import Dirt
+from app.rides.generator.generator import Generator
+from app.rides.questions import QUESTIONS
+from app.rides.ride import RIDE_COLUMNS, RIDES
+from app.rides.views import ZONE_DEMAND
+from app.testkit.harness import Harness
+
+DATABASE = "postgresql://taxi@127.0.0.1:5433/taxi"
+LEFT_OUT = {"cells", "positions"}
+"""Fields of finals that a table does not have: stored cells, and offsets by task and topic."""
+TYPES = {"int64": int, "string": str, "array": list}
+FOREVER_US = 4_000_000_000_000_000
+
+
+def rides(count: int) -> list[dict[str, Any]]:
+    frame = Generator(seed=3, dirt=Dirt.none()).rides(0, count).select([column.name for column in RIDE_COLUMNS])
+    return frame.to_dicts()
+
+
+WITH_FINALS = [view for view in (ZONE_DEMAND, *QUESTIONS) if view.window.ends]
+
+
+@pytest.mark.parametrize("view", WITH_FINALS, ids=lambda view: view.name)
+def test_finals_have_these_fields_and_no_others_of_these_types(view: View) -> None:
+    kit = Harness(finals=[view])
+    kit.send_all(RIDES.topics[0].name, rides(50))
+    for topic in RIDES.topics:
+        kit.advance_watermark(topic.name, FOREVER_US)
+    told = kit.finals(view)
+    assert told, "all windows are closed"
+    columns = {column.name: column for column in final_columns(view)}
+    for final in told:
+        assert set(final) - LEFT_OUT == set(columns)
+        for name, value in final.items():
+            if name in columns and value is not None:
+                assert isinstance(value, TYPES[columns[name].type.value]), name
+        assert all(final[name] is not None for name, column in columns.items() if column.is_always)
+
+
+def test_the_sink_takes_the_fields_of_the_table_and_knows_a_final_by_its_key_and_revision() -> None:
+    told = sink(ZONE_DEMAND, "demand", DATABASE, "demand", tasks=2)
+    schema = json.loads(told["value.converter.schema.content"])
+    assert [field["field"] for field in schema["fields"]] == [column.name for column in final_columns(ZONE_DEMAND)]
+    assert told["primary.key.fields"] == "version,window_start_us,zone,revision"
+    assert (told["topics"], told["insert.mode"], told["tasks.max"]) == ("windows.zone_demand", "upsert", "2")
+    assert (told["connection.url"], told["connection.username"]) == ("jdbc:postgresql://127.0.0.1:5433/taxi", "taxi")
+    assert all(type(value) is str for value in told.values()), "Connect takes text alone"
+
+
+def test_what_a_later_version_of_a_view_may_lack_may_be_null_and_what_all_finals_have_may_not() -> None:
+    made = table_statements(ZONE_DEMAND, "demand")
+    assert '"fare_cents" bigint,' in made
+    assert '"zone" bigint,' in made
+    assert '"revision" bigint not null,' in made
+    assert 'unique nulls not distinct ("version", "window_start_us", "zone", "revision")' in made
+
+
+def test_a_group_of_text_is_a_column_of_text() -> None:
+    column = next(column.name for column in RIDES.columns if column.kind is Kind.TEXT)
+    view = replace(ZONE_DEMAND, groups=(Group("place", column),))
+    assert '"place" text,' in table_statements(view, "demand")
+
+
+def test_names_that_sql_or_connect_would_take_for_something_else_are_kept_as_they_are() -> None:
+    assert table_name(replace(ZONE_DEMAND, name="rides.per-zone")) == "rides_per_zone"
+    assert 'create table if not exists "a ""b"""' in table_statements(ZONE_DEMAND, 'a "b"')
+
+
+@pytest.mark.parametrize(("name", "told"), [("g" * 64, "longer than 63 bytes"), ("final_offset", "a column of the")])
+def test_a_name_that_the_table_cannot_have_is_refused(name: str, told: str) -> None:
+    with pytest.raises(DefinitionError, match=told):
+        table_statements(replace(ZONE_DEMAND, groups=(Group(name, "pickup_zone"),)), "demand")
+
+
+def test_the_databases_address_is_told_as_java_has_it_without_its_user() -> None:
+    assert jdbc_url("postgresql://a@db/taxi?sslmode=require") == "jdbc:postgresql://db/taxi?sslmode=require"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["sink", "zone_demnd"], "did you mean 'zone_demand'?"),
+        (["sink", "zone_demand", "--database", "mysql://x/y"], "one is postgresql://user@127.0.0.1:5432/name"),
+        (["sink", "zone_demand", "--database", "postgresql://127.0.0.1"], "one is postgresql://"),
+        (["check", "zone_demand", "--database", "postgresql://u:p@127.0.0.1/x"], "set PGPASSWORD"),
+    ],
+)
+def test_wrong_usage_is_told_with_what_is_right(arguments: list[str], told: str) -> None:
+    result = CliRunner().invoke(command, arguments)
+    assert (result.exit_code, told in result.output) == (2, True), result.output
