@@ -52,7 +52,7 @@ def database() -> Iterator[str]:
     with tempfile.TemporaryDirectory(prefix="flagfall-postgres-") as made:
         folder, (port,) = Path(made), free_ports(1)
         if user is not None:
-            os.chown(folder, pwd.getpwnam(user).pw_uid, -1)
+            _give(folder, user)
         initdb = [programs / "initdb", "--auth=trust", "--username", OWNER, "--no-sync", folder / "data"]
         subprocess.run(initdb, user=user, cwd=folder, check=True, stdout=subprocess.DEVNULL)
         with _running(programs / "postgres", folder, port, user) as server:
@@ -69,6 +69,14 @@ def _running(program: Path, folder: Path, port: int, user: str | None) -> subpro
     told = [part for name, value in (options | {"timezone": TIME_ZONE}).items() for part in ("-c", f"{name}={value}")]
     with (folder / "log").open("wb") as log:
         return subprocess.Popen([program, "-D", folder / "data", *told], user=user, cwd=folder, stdout=log, stderr=log)
+
+
+def _give(folder: Path, user: str) -> None:
+    """Let a user have it, and go through what lies above it: others' temporary directories may be closed."""
+    os.chown(folder, pwd.getpwnam(user).pw_uid, -1)
+    for above in folder.parents:
+        if not above.stat().st_mode & 0o001:
+            above.chmod(above.stat().st_mode | 0o011)
 
 
 def _programs() -> Path | None:

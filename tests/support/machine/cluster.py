@@ -17,7 +17,7 @@ from app.rides.generator.dirt import Dirt
 from app.rides.generator.generator import Generator
 from app.rides.ride import RIDE_COLUMNS, RIDES, SERVICES, avro_schema
 from app.topics import topics
-from tests.support.machine.asking import results
+from tests.support.machine.asking import flush, results
 from tests.support.machine.waiting import patient, wait_for
 
 
@@ -67,4 +67,4 @@ def write_rides(
             key = str(264 if zone is None else zone)
             producer.produce(topics[str(service)], value=bytes(value), key=key, timestamp=clock_ms)
             producer.poll(0)
-    assert producer.flush(patient(30)) == 0
+    flush(producer)
