@@ -46,7 +46,7 @@ def check_view(
         figures = counted(own)
         ledger = [entry for cut in cuts for entry in entries(cut, figures, advances)]
         require_records_kept(run.settings, view.source, ledger)
-        ledger += own.corrections.entries(own.judged, own.corrected[1])
+        ledger += own.corrections.entries(own.judged, own.corrected.unfitting)
         ledger += epoch_floors(own, advances)
     with run.step("compare", f"{view.name}: recomputing and comparing every row"):
         live, logged = live_rows(run.spark, view, exports), changelog_rows(stored, view)
@@ -78,7 +78,7 @@ def check_view(
     )
     if run.history and view.window.ends and checked.has_right_rows:
         with run.step("gold", f"{view.name}: keeping the final rows"):
-            run.history.gold(view).keep(cuts, own.corrected[0], run.report.run_id, scope)
+            run.history.gold(view).keep(cuts, own.corrected.rows, run.report.run_id, scope)
     return checked
 
 

@@ -95,7 +95,7 @@ def completeness(own: Recount) -> Completeness:
     view, kernel = own.view, columns_of_window(own.view)
     candidates = _candidates(own).cache()
     held, should = kernel.together(_held(own, candidates)), kernel.together(candidates.where("survives"))
-    made, due = own.corrected[0], rows(view, should)
+    made, due = own.corrected.rows, rows(view, should)
     kept = own.kept(made).unionByName(own.kept(due)).select(*key_columns(view)).distinct().cache()
     differing = _beside(view, _differing(view, made, due), kept).cache()
     changes = _beside(view, _changes(view, held, should), differing).cache()

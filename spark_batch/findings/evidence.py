@@ -14,6 +14,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - as everywhere in Spark
 
 from app.domain import difference as d
+from app.domain.corrections.revision import add_too
 from app.domain.naming.accused import RowRecords
 from app.domain.naming.blocks import OffBlock, off_blocks
 from app.domain.naming.evidence import Translator
@@ -46,8 +47,8 @@ class SparkEvidence:
 
     @property
     def covered(self) -> DataFrame:
-        """Usable records that the view covers, with the keys of the rows that are named."""
-        return self.recount.covered
+        """Records that the view covers, and those added to it, with the keys of the rows that are named."""
+        return self.recount.accusable
 
     def witnesses(self, origins: Collection[int]) -> Mapping[int, d.Witness]:
         covered = self.covered.withColumn(_PACKED, packed_origin())
@@ -69,6 +70,17 @@ class SparkEvidence:
         return {rows[at].place: held.get(at, RowRecords(())) for at in fitting}
 
     def refolded(self, changes: Mapping[d.RowPlace, Mapping[int, int]]) -> Mapping[d.RowPlace, Cells]:
+        corrected = {place: cells for place, cells in self.recount.corrected.touched.items() if place in changes}
+        made = dict(self._folded(changes))
+        plain = self._folded({place: {} for place in corrected})
+        for place, due in corrected.items():
+            if plain.get(place) != due:  # set by hand, or to what the worker once read in a record
+                again = add_too(self.view, made.get(place), plain.get(place), due)
+                made |= {} if again is None else {place: again}
+        return made
+
+    def _folded(self, changes: Mapping[d.RowPlace, Mapping[int, int]]) -> Mapping[d.RowPlace, Cells]:
+        """Rows made of records, with what corrections added."""
         if not changes:
             return {}
         told = {origin: times for of_row in changes.values() for origin, times in of_row.items()}

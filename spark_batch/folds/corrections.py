@@ -21,8 +21,8 @@ from app.codecs.stored.corrections import CorrectionOutcome, read_outcome
 from app.domain.catalogue import TaskGroup
 from app.domain.corrections.corrected import Applied, fold_corrections
 from app.domain.corrections.correction import adds_up, fits
-from app.domain.difference import Fate
-from app.domain.rows import Cells, RowKey
+from app.domain.difference import Fate, RowPlace
+from app.domain.rows import Cells
 from app.domain.view import View
 from spark_batch.source.places import ORIGIN
 from spark_batch.stored.cut import TaskCut
@@ -30,6 +30,17 @@ from spark_batch.stored.ledgers import LedgerEntry
 from spark_batch.stored.row_frames import cells_of, key_columns, key_of, row_schema, same_key
 
 _ORIGIN_SCHEMA = "topic_number int, partition int, offset long"
+
+
+class FoldedCorrections(NamedTuple):
+    """All rows of a view, with corrections folded in: those of them in `touched` were changed by any.
+
+    `unfitting`: those corrections that expected another row.
+    """
+
+    rows: DataFrame
+    unfitting: list[Applied]
+    touched: Mapping[RowPlace, Cells]
 
 
 class ToldCorrections(NamedTuple):
@@ -73,25 +84,35 @@ class Corrections:
             and _is_of(self.view, one)
         ]
 
-    def touched(self, spark: SparkSession) -> DataFrame:
+    @cached_property
+    def adds(self) -> Counter[tuple[int, int, int]]:
+        """Origins of the records that they add, and how often."""
+        numbers = {topic.name: topic.number for topic in self.view.source.topics}
+        return Counter((numbers[p.topic], p.partition, p.offset) for a in self.applied for p in a.correction.adds)
+
+    def added_of(self, records: DataFrame) -> DataFrame:
+        """Of records those that one adds, whatever their fate."""
+        origins = F.broadcast(records.sparkSession.createDataFrame(list(self.adds), _ORIGIN_SCHEMA))
+        return records.join(origins, [*ORIGIN], "leftsemi")
+
+    def empty_rows(self, spark: SparkSession) -> DataFrame:
         """A row without records for each that one was applied to."""
         keys = sorted({(one.partition, one.correction.key) for one in self.applied}, key=repr)
         rows = [(task, key.window_start_us, *key.group, *self.view.neutral) for task, key in keys]
         return spark.createDataFrame(rows, row_schema(self.view))
 
-    def folded(self, made: DataFrame) -> tuple[DataFrame, list[Applied]]:
-        """Rows made of source records, with the corrections folded in, and those that expected another row."""
+    def folded(self, made: DataFrame) -> FoldedCorrections:
+        """`made`: rows made of source records."""
         if not self.applied:
-            return made, []
-        keys = F.broadcast(self.touched(made.sparkSession).select(*key_columns(self.view)))
+            return FoldedCorrections(made, [], {})
+        keys = F.broadcast(self.empty_rows(made.sparkSession).select(*key_columns(self.view)))
         found = made.join(keys, same_key(self.view, made, keys), "leftsemi").collect()
-        held: dict[tuple[int, RowKey], Cells] = {
-            (row["task"], key_of(self.view, row)): cells_of(self.view, row) for row in found
-        }
+        held: dict[RowPlace, Cells] = {(row["task"], key_of(self.view, row)): cells_of(self.view, row) for row in found}
         unfitting = fold_corrections(self.view, held, self.applied)
         corrected = [(task, key.window_start_us, *key.group, *cells) for (task, key), cells in held.items()]
         rest = made.join(keys, same_key(self.view, made, keys), "leftanti")
-        return rest.unionByName(made.sparkSession.createDataFrame(corrected, row_schema(self.view))), unfitting
+        rows = rest.unionByName(made.sparkSession.createDataFrame(corrected, row_schema(self.view)))
+        return FoldedCorrections(rows, unfitting, held)
 
     def entries(self, judged: DataFrame, unfitting: Sequence[Applied]) -> list[LedgerEntry]:
         """Whether every correction read was told of, those applied fit, and none added what the row held already."""
@@ -114,13 +135,10 @@ class Corrections:
 
     def _doubled(self, judged: DataFrame) -> Counter[int]:
         """By task, records that were added twice, or added to a row that the stream had put them into."""
-        numbers = {topic.name: topic.number for topic in self.view.source.topics}
-        added = Counter((numbers[p.topic], p.partition, p.offset) for a in self.applied for p in a.correction.adds)
-        again = Counter({origin: times - 1 for origin, times in added.items() if times > 1})
+        again = Counter({origin: times - 1 for origin, times in self.adds.items() if times > 1})
         doubled = Counter(partition for _, partition, _ in again.elements())
-        if added:
-            origins = F.broadcast(judged.sparkSession.createDataFrame(list(added), _ORIGIN_SCHEMA))
-            in_rows = judged.where(F.col("fate") == Fate.APPLIED.value).join(origins, [*ORIGIN], "leftsemi")
+        if self.adds:
+            in_rows = self.added_of(judged.where(F.col("fate") == Fate.APPLIED.value))
             doubled.update(row["partition"] for row in in_rows.select("partition").collect())
         return doubled
 

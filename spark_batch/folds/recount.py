@@ -10,7 +10,6 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - as everywhere in Spark
 
 from app.domain.advance import Advance
-from app.domain.corrections.corrected import Applied
 from app.domain.difference import Fate
 from app.domain.event_time import NO_WATERMARK
 from app.domain.fingerprint import BLOCK_SIZE
@@ -20,13 +19,13 @@ from app.domain.obeyed import rules_of
 from app.domain.records import TopicPartition
 from app.domain.view import View
 from app.domain.windows.scope import Scope
-from spark_batch.folds.corrections import Corrections, ToldCorrections
+from spark_batch.folds.corrections import Corrections, FoldedCorrections, ToldCorrections
 from spark_batch.folds.mix import fingerprint, mixed_halves, packed_origin
 from spark_batch.folds.recompute import judged, rows
 from spark_batch.folds.scoped import in_scope
 from spark_batch.folds.windows import columns_of_window
 from spark_batch.source.epochs import as_seen, floor_entries
-from spark_batch.source.places import TOPIC_PARTITION
+from spark_batch.source.places import ORIGIN, TOPIC_PARTITION
 from spark_batch.stored.cut import TaskCut
 from spark_batch.stored.ledgers import Counted, LedgerEntry
 
@@ -45,14 +44,14 @@ class Recount:
     scope: Scope | None = None
 
     @cached_property
-    def corrected(self) -> tuple[DataFrame, list[Applied]]:
-        """All rows, with corrections folded in, and those corrections that expected another row."""
+    def corrected(self) -> FoldedCorrections:
+        """All rows, with corrections folded in."""
         return self.corrections.folded(rows(self.view, self.applied))
 
     @property
     def rows(self) -> DataFrame:
         """The view's rows in the run's scope, less those whose windows have been expired."""
-        return self.kept(self.corrected[0])
+        return self.kept(self.corrected.rows)
 
     def kept(self, made: DataFrame) -> DataFrame:
         """Rows in the scope, without those whose windows have been expired."""
@@ -67,6 +66,15 @@ class Recount:
     def covered(self) -> DataFrame:
         """Usable records that the view covers."""
         return self.judged.where(F.col("fate").isin([fate.value for fate in Fate]))
+
+    @property
+    def accusable(self) -> DataFrame:
+        """Records that a row may be off by: the usable ones, and those that corrections added, as if applied."""
+        if not self.corrections.adds:
+            return self.covered
+        added = self.corrections.added_of(self.judged).withColumn("fate", F.lit(Fate.APPLIED.value))
+        rest = self.covered.join(added.select(*ORIGIN), [*ORIGIN], "leftanti")
+        return rest.unionByName(added)
 
     @property
     def applied(self) -> DataFrame:

@@ -35,7 +35,7 @@ def check_finals(own: Recount, stored: DataFrame, topics: FinalsTopics) -> Compa
     is_meant = _is_meant(view, to_us, former_us, own.scope)
     published = topics.of(view)
     told = PublishedFinals(published.finals.where(is_meant), published.is_whole)
-    due = final_rows(view, own.corrected[0], to_us).where(is_meant)
+    due = final_rows(view, own.corrected.rows, to_us).where(is_meant)
     return compare_finals(view, due, told, _corrected(own), to_us)
 
 
@@ -54,5 +54,5 @@ def _is_meant(view: View, to_us: int, former_us: int | None, scope: Scope | None
 def _corrected(own: Recount) -> DataFrame:
     """Keys of finals in which rows count that were corrected."""
     view = own.view
-    in_windows = columns_of_window(view).by_window(own.corrections.touched(own.judged.sparkSession))
+    in_windows = columns_of_window(view).by_window(own.corrections.empty_rows(own.judged.sparkSession))
     return in_windows.select("window_start_us", *own_group_columns(view)).distinct()

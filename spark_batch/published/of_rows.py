@@ -32,7 +32,7 @@ def finals_of_rows(own: Recount, rows: Iterable[ComparedRow], topics: FinalsTopi
     )
     wanted = F.broadcast(own.judged.sparkSession.createDataFrame([(key[0], *key.group) for key in keys], schema))
     published = joined(latest(topics.of(view).finals, names), wanted, names, "inner")
-    due = joined(final_rows(view, own.corrected[0], EVER_US), wanted, names, "inner")
+    due = joined(final_rows(view, own.corrected.rows, EVER_US), wanted, names, "inner")
 
     def key_of(row: Row) -> RowKey:
         start_us, *group = (row[name] for name in names)

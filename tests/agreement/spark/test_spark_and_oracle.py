@@ -88,7 +88,7 @@ def recounts(
 
 def finals_of(view: View, own: Recount) -> dict[RowKey, Cells]:
     """Some, not all; each with the end that the domain gives it."""
-    made = own.corrected[0]
+    made = own.corrected.rows
     columns = own_group_columns(view)
     finals = {
         RowKey(row["window_start_us"], tuple(row[name] for name in columns)): (row[ROW_END], cells_of(view, row))
