@@ -1,7 +1,7 @@
 """Why a reconciliation has no verdict on the figures.
 
 FlagfallError
-├── HistoryTaken        try again: another run is under way, and this one was not begun (exit code 11)
+├── AnotherRun          try again: another run is under way, and this one was not begun (exit code 11)
 └── NoVerdict
     ├── Inconclusive    try again: a worker is not ready, the copy took too long (exit code 11)
     └── Invalid         the comparison would mean nothing: the log does not hold what the cut claims (exit code 12)
@@ -20,8 +20,8 @@ class Inconclusive(NoVerdict):
     """Nothing is known to be wrong, but the copy cannot be trusted. Run it again."""
 
 
-class HistoryTaken(FlagfallError):
-    """Another run adds to the history, and none is begun beside it. Run it again when that has ended."""
+class AnotherRun(FlagfallError):
+    """Another run of the application is under way, and none is begun beside it. Run it again when that has ended."""
 
     exit_code = 11
 

@@ -31,13 +31,14 @@ from app.domain.source import Source
 from app.domain.view import View
 from app.domain.windows.scope import Scope
 from app.topics import source_topics
+from spark_batch.alone import run_alone
 from spark_batch.check_view import check_view
 from spark_batch.copies import copy_advances, copy_changelog, copy_exports, copy_records, schemas_not_held
 from spark_batch.errors import Inconclusive, Invalid, NoVerdict
 from spark_batch.findings.report import Report, new_run_id
 from spark_batch.findings.written import RUN_FILES, write_report
 from spark_batch.folds.corrections import read_told
-from spark_batch.layers.history import history_held, history_of
+from spark_batch.layers.history import history_of
 from spark_batch.pairs.check import JudgedSource, check_pairing
 from spark_batch.published.topics import FinalsTopics
 from spark_batch.run import Progressing, Reconciliation
@@ -71,14 +72,14 @@ def reconcile(
     line of it. Copies of rows and records, often gigabytes, are made below `work`, which is the caller's to remove.
     `translator`: what workers make rows by; without it no difference is LOGIC. `with_completeness`: also what the rows
     would be if no record were late, and none came twice. `scope`: of which windows rows are compared; of all by
-    default. Raises TrailBroken, KeyUnusable, HistoryTaken and OSError of the history's place, before anything is begun,
+    default. Raises TrailBroken, KeyUnusable, AnotherRun and OSError of the history's place, before anything is begun,
     so that what was found last stays told.
     """
     report = _new_report(settings, scope)
     views = [view for group in groups for view in group.views]
     trail, verdicts = Trail(output), LastVerdicts(output, settings.app_id)
     trail.require_usable(settings.audit_key_file)
-    with history_held(settings.history_dir, settings.app_id):
+    with run_alone(output, settings.history_dir, settings.app_id):
         if not report.is_of_a_stretch:
             verdicts.write_begun([view.name for view in views], report.begun)
         try:

@@ -11,8 +11,7 @@ Silver is made of bronze, and anew when the source is declared otherwise. Record
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -20,12 +19,10 @@ from pathlib import Path
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as everywhere in Spark
 
-from app.base.files.held_alone import HeldElsewhere, held_alone
 from app.base.files.history import history_folder
 from app.domain.records import Place
 from app.domain.source import Source
 from app.domain.view import View
-from spark_batch.errors import HistoryTaken
 from spark_batch.layers.covers import one_of_each
 from spark_batch.layers.gold import GoldTable
 from spark_batch.layers.layer_table import LayerTable, inside
@@ -121,21 +118,6 @@ class History:
         """Of the source as it is declared now."""
         declared = hashlib.sha256(f"{SILVER_LAYOUT} {source!r}".encode()).hexdigest()[:8]
         return LayerTable(self._spark, self._folder / "silver" / f"{source.name}-{declared}", apart=[IS_USABLE])
-
-
-@contextmanager
-def history_held(folder: Path | None, application: str) -> Iterator[None]:
-    """Makes the application's history below `folder`, if one is to be kept, and holds it for this run alone. OSError
-    where it cannot be kept, HistoryTaken while another run holds it."""
-    own = history_folder(folder, application)
-    if own is None:
-        yield
-        return
-    try:
-        with held_alone(own / ".lock"):
-            yield
-    except HeldElsewhere as error:
-        raise HistoryTaken(f"{own}: another run is adding to this history; run it again when that has ended") from error
 
 
 def history_of(spark: SparkSession, folder: Path | None, application: str) -> History | None:

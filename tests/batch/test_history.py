@@ -27,7 +27,7 @@ from app.domain.view import View
 from app.edge.http.past.gold_files import GoldFiles, GoldRange
 from app.edge.http.rows.fold_rows import key_at
 from app.rides.ride import RIDES
-from spark_batch.errors import HistoryTaken, Inconclusive
+from spark_batch.errors import AnotherRun, Inconclusive
 from spark_batch.layers.history import History
 from spark_batch.layers.layer_table import LayerTable
 from spark_batch.source.kafka_range import RECORD_SCHEMA
@@ -175,10 +175,10 @@ def test_a_run_that_breaks_off_between_two_layers_is_gone_on_with(
 
 def test_two_runs_exclude_each_other(small_world: World, spark: SparkSession, tmp_path: Path) -> None:
     world = _kept_in(small_world, tmp_path / "history")
-    with held_alone(_history(world) / ".lock"), pytest.raises(HistoryTaken, match="another run is adding to"):
+    with held_alone(_history(world) / ".lock"), pytest.raises(AnotherRun, match="another run is adding to"):
         check(world, spark, tmp_path / "second")
-    written = [path.name for path in (tmp_path / "second").iterdir()]
-    assert written == [".trail.lock"], "no report, and the verdict that was found last stays told"
+    written = [path for path in (tmp_path / "second").iterdir() if path.suffix != ".lock"]
+    assert written == [], "no report, and the verdict that was found last stays told"
 
 
 def test_of_two_that_add_at_once_one_is_refused_and_adds_nothing(spark: SparkSession, tmp_path: Path) -> None:

@@ -33,9 +33,10 @@ def owned_until_released() -> Iterator[tuple[int, Callable[[int], None]]]:
 
 
 def unwind_on_term() -> None:
-    """Let TERM and HUP run the `finally` blocks, as INT does."""
+    """Let TERM and HUP run the `finally` blocks, as INT does, and say that they came."""
 
     def leave(number: int, frame: FrameType | None) -> None:
+        os.write(2, f"told to end ({signal.Signals(number).name})\n".encode())  # a stream may be amid a write
         raise SystemExit(128 + number)
 
     signal.signal(signal.SIGTERM, leave)

@@ -33,6 +33,8 @@ def _sum(found: PairingReport) -> Iterator[str]:
     yield f"{compared.due:,} results are due in {found.pairing.output.name}, {found.differing:,} differ"
     if compared.gone:
         yield f", {compared.gone:,} are older than what it holds and were not compared"
+    if compared.later:
+        yield f", {compared.later:,} may have come since the cut and were not compared"
 
 
 def _told(found: PairingReport, one: ResultDifference) -> Iterator[str]:

@@ -23,7 +23,7 @@ from app.rides.ride import RIDES
 from app.rides.shipped import SHIPPED
 from app.rides.views import VENDOR_TRIPS, VIEWS, ZONE_DEMAND
 from spark_batch import reconcile
-from spark_batch.errors import HistoryTaken, Inconclusive, Invalid
+from spark_batch.errors import AnotherRun, Inconclusive, Invalid
 from spark_batch.findings.report import Report, new_run_id
 from spark_batch.findings.view_report import ViewReport
 from spark_batch.reconcile import _broken_off, _of_history
@@ -108,13 +108,14 @@ def test_a_run_without_a_verdict_on_the_figures_says_so_of_every_view(
     assert all((tmp_path / one.report).is_file() for one in ended if one)
 
 
+@pytest.mark.parametrize("lock", ["kept/flagfall/.lock", f"{RUNS}/.flagfall.lock"], ids=["history", "runs"])
 def test_a_run_beside_another_is_refused_and_leaves_what_was_found_last(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lock: str
 ) -> None:
     wrote(tmp_path, {ZONE_DEMAND: 3}, EARLY)
     before = verdicts_in(tmp_path).read()
     monkeypatch.setenv("FLAGFALL_HISTORY_DIR", str(tmp_path / "kept"))
-    with held_alone(tmp_path / "kept" / "flagfall" / ".lock"), pytest.raises(HistoryTaken) as refused:
+    with held_alone(tmp_path / lock), pytest.raises(AnotherRun) as refused:
         run_that(Inconclusive("nothing is looked at"), tmp_path / RUNS, monkeypatch)
     assert (verdicts_in(tmp_path).read(), refused.value.exit_code) == (before, 11)
     assert not Trail(tmp_path / RUNS).file.exists()

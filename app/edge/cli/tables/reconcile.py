@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import datetime as dt
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -15,7 +14,6 @@ import click
 from app.edge.cli.common import (
     bootstrap_option,
     echo_json,
-    echo_table,
     json_option,
     load_catalogue,
     load_settings,
@@ -28,6 +26,7 @@ from app.edge.cli.tables.reconcile_scope import (
     since_option,
     to_option,
 )
+from app.edge.cli.tables.repairs import repairs_made, show_repairs
 from app.edge.cli.worker_url import worker_option
 
 if TYPE_CHECKING:
@@ -39,9 +38,6 @@ if TYPE_CHECKING:
     from app.domain.view import View
     from app.domain.windows.scope import Scope
     from spark_batch.findings.report import Report
-
-WAIT_SECONDS = 30.0
-"""For a task to judge a portion of corrections."""
 
 
 @click.command()
@@ -134,31 +130,12 @@ def command(
 
         show(report, folder, plans_only=repair != "apply")
     is_wanted = repair == "apply" and report.verdict is Verdict.MISMATCH
-    repaired = _repaired(settings, catalogue, report, most_repairs) if is_wanted else None
+    repaired = repairs_made(settings, catalogue, report, most_repairs) if is_wanted else None
     if as_json:
         echo_json(report.as_json() | ({} if repaired is None else {"repaired": repaired}))
-    elif repaired == []:
-        click.echo("no row was to be set right by a correction")
     elif repaired is not None:
-        echo_table(("VIEW", "OUTCOME", "WHY", "ROWS"), [tuple(one.values()) for one in repaired])
+        show_repairs(repaired)
     return report.verdict.exit_code
-
-
-def _repaired(settings: Settings, catalogue: Catalogue, report: Report, most: int) -> list[dict[str, Any]]:
-    """What became of the rows, by view; click.ClickException, and nothing sent, where they are too many."""
-    from app.edge.late.repairing import repair
-
-    plans = [(one.view, one.repairs) for one in report.views]
-    wanted = sum(len(plan.repairs) for _, plan in plans)
-    if wanted > most:
-        raise click.ClickException(
-            f"{wanted:,} rows can be set right, and --most-repairs allows {most:,}: none was. Look for what made them "
-            "so; then allow as many"
-        )
-    told = Counter(
-        (one.view.name, one.outcome, one.why) for one in repair(settings, catalogue, plans, report.run_id, WAIT_SECONDS)
-    )
-    return [{"view": v, "outcome": outcome, "why": why, "rows": rows} for (v, outcome, why), rows in told.items()]
 
 
 def _run(
