@@ -95,7 +95,8 @@ def require_topics(kafka: KafkaSettings, topics: Sequence[Topic]) -> None:
     missing = [state.topic.name for state in states if not state.exists]
     if missing:
         raise TopicsMissing(
-            f"{kafka.bootstrap_server} has no topic {', '.join(missing)}; `flagfall topics create` makes them"
+            f"{kafka.bootstrap_server} has no topic {', '.join(missing)}; `flagfall topics create` makes them, with "
+            "the settings that this process has"
         )
     refuse_different(states)
 

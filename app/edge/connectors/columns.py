@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -11,6 +12,10 @@ from app.domain.view import WINDOW_END, WINDOW_NAME, View
 
 LONGEST = 63
 """Of a name in PostgreSQL, in bytes; it cuts what is longer."""
+LAST = "_last"
+"""Behind a table's name: that of the view of its last revisions."""
+TABLE_NAME = re.compile(rf"[A-Za-z_][A-Za-z0-9_]{{0,{LONGEST - len(LAST) - 1}}}")
+"""Of others Connect and PostgreSQL make something else: a schema, a topic's name, a shorter name."""
 REVISION, VERSION = "revision", "version"
 PARTITION, OFFSET, PUBLISHED_AT = "final_partition", "final_offset", "published_at"
 """Where in the topic the final stands, and when it was written, UTC: the sink adds them."""
@@ -71,9 +76,14 @@ def key_columns(view: View) -> tuple[str, ...]:
     return (VERSION, WINDOW_NAME, *(group.name for group in view.groups), REVISION)
 
 
-def table_name(view: View) -> str:
-    """What a view's table is called where nothing else is said."""
-    return view.name.replace(".", "_").replace("-", "_")
+def table_name(view: View, asked: str | None = None) -> str:
+    """What a view's table is called: as asked, or after the view. Raises DefinitionError where it cannot be."""
+    name = view.name.replace(".", "_").replace("-", "_") if asked is None else asked
+    if not TABLE_NAME.fullmatch(name):
+        most = LONGEST - len(LAST)
+        told = f"{name!r}: letters of a to z, digits and _ make one, {most} at most, and no digit first"
+        raise DefinitionError(f"view {view.name} has no table of that name", [told])
+    return name
 
 
 def _problems(names: list[str]) -> list[str]:

@@ -6,6 +6,7 @@ from urllib.parse import urlsplit
 
 from app.domain.view import WINDOW_END, WINDOW_NAME, View
 from app.edge.connectors.columns import (
+    LAST,
     OFFSET,
     PARTITION,
     PUBLISHED_AT,
@@ -22,14 +23,20 @@ TYPES = {CellType.INTEGER: "bigint", CellType.TEXT: "text", CellType.INTEGERS: "
 
 
 def table_statements(view: View, table: str) -> str:
-    """SQL that makes the table `table`, and the view of its last revisions, where they are not there yet.
+    """SQL that makes the table `table`, and the view of its last revisions, where they are not there yet; and adds
+    the columns that a table of the view's earlier versions lacks.
 
     A group may be null, and is one group: the unique key takes nulls as equal, which PostgreSQL can from 15 on.
     Raises DefinitionError.
     """
+    finals = final_columns(view)
     columns = [
-        f"{quoted(column.name)} {TYPES[column.type]}{' not null' if column.is_always else ''}"
-        for column in final_columns(view)
+        f"{quoted(column.name)} {TYPES[column.type]}{' not null' if column.is_always else ''}" for column in finals
+    ]
+    added = [
+        f"alter table {quoted(table)} add column if not exists {quoted(column.name)} {TYPES[column.type]};\n"
+        for column in finals
+        if not column.is_always
     ]
     columns += [f"{quoted(PARTITION)} integer not null", f"{quoted(OFFSET)} bigint not null"]
     columns.append(f"{quoted(PUBLISHED_AT)} timestamp not null")
@@ -43,7 +50,8 @@ def table_statements(view: View, table: str) -> str:
     lines = ",\n".join(f"    {column}" for column in columns)
     return (
         f"create table if not exists {quoted(table)} (\n{lines}\n);\n"
-        f"create or replace view {quoted(f'{table}_last')} as\n"
+        f"{''.join(added)}"
+        f"create or replace view {quoted(table + LAST)} as\n"
         f"    select distinct on ({_listed(final)}) * from {quoted(table)}\n"
         f"    order by {_listed([*final, PUBLISHED_AT])} desc, {quoted(REVISION)} desc;\n"
     )
@@ -55,11 +63,12 @@ def quoted(name: str) -> str:
 
 
 def jdbc_url(database: str) -> str:
-    """Java's notation of `postgresql://user@host:port/name`, without the user."""
+    """Java's notation of `postgresql://user@host:port/name`, without the user; both escape the name alike."""
     told = urlsplit(database)
+    host = f"[{told.hostname}]" if ":" in (told.hostname or "") else told.hostname
     port = f":{told.port}" if told.port else ""
     query = f"?{told.query}" if told.query else ""
-    return f"jdbc:postgresql://{told.hostname}{port}{told.path}{query}"
+    return f"jdbc:postgresql://{host}{port}{told.path}{query}"
 
 
 def _listed(names: tuple[str, ...] | list[str]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 from app.base.names import finals_topic
 from app.domain.view import View
@@ -37,7 +37,7 @@ def sink(view: View, name: str, database: str, table: str, tasks: int = 1) -> di
         "topics": finals_topic(view.name),
         "tasks.max": str(tasks),
         "connection.url": jdbc_url(database),
-        "connection.username": urlsplit(database).username or "postgres",
+        "connection.username": unquote(urlsplit(database).username or "postgres"),
         "connection.password": PASSWORD,
         "collection.name.format": table,
         "quote.identifiers": "true",

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
+TOPIC_NAME = re.compile(r"[A-Za-z0-9._-]{1,249}")
 TRANSFORMS = "org.apache.kafka.connect.transforms"
 
 

@@ -10,8 +10,14 @@ import psutil
 import psycopg
 import pytest
 
+from app.base.kafka.clients import librdkafka_options
+from app.base.kafka.committed import committed
+from app.base.names import finals_topic
 from app.base.services import connect, local
 from app.base.settings import Settings
+from app.edge.connectors import frames
+from app.edge.connectors.columns import final_columns, key_columns
+from app.edge.connectors.comparison import compare
 from app.rides.views import ZONE_DEMAND
 from tests.integration.connect.asking import asked, begin
 from tests.support.machine.closing import are_closed, close_all
@@ -59,6 +65,18 @@ def checked(database: str, *, code: int, wait_seconds: float = 0.0) -> dict[str,
     return told
 
 
+def altered_if_fares_were_dropped(settings: Settings, database: str) -> list[dict[str, Any]]:
+    """What a later version of the view that has none finds in the rows of this one."""
+    columns = [column for column in final_columns(ZONE_DEMAND) if column.name != "fare_cents"]
+    others = frames.other_columns(database, TABLE, columns)
+    assert [column.name for column in others] == ["fare_cents", "own"]
+    client, topic = librdkafka_options(settings.kafka), finals_topic(ZONE_DEMAND.name)
+    messages = (one for at in range(settings.topics.partitions) for one in committed(client, topic, at))
+    finals = frames.published(messages, columns, others)
+    found = compare(finals, frames.held(database, TABLE, finals.schema), key_columns(ZONE_DEMAND), {})
+    return found.altered.to_dicts()
+
+
 def test_a_sink_that_is_killed_in_the_middle_leaves_every_final_once_and_what_is_changed_is_found(
     published: Settings, database: str
 ) -> None:
@@ -84,6 +102,9 @@ def test_a_sink_that_is_killed_in_the_middle_leaves_every_final_once_and_what_is
     found = checked(database, code=10)
     places = {what: [row["final_partition"] for row in found[what]] for what in ("missing", "altered", "foreign")}
     assert places == {"missing": [0, 2], "altered": [1], "foreign": [2]}
+
+    run(database, f"alter table {TABLE} add column own bigint default 3")
+    assert [row["final_partition"] for row in altered_if_fares_were_dropped(published, database)] == [1]
 
     options = ("check", "zone_demand", "--table")
     asked(*options, "another", "--database", database, refused="`flagfall connect table` tells the table")

@@ -81,7 +81,21 @@ def test_a_group_of_text_is_a_column_of_text() -> None:
 
 def test_names_that_sql_or_connect_would_take_for_something_else_are_kept_as_they_are() -> None:
     assert table_name(replace(ZONE_DEMAND, name="rides.per-zone")) == "rides_per_zone"
-    assert 'create table if not exists "a ""b"""' in table_statements(ZONE_DEMAND, 'a "b"')
+    assert table_name(ZONE_DEMAND, "d" * 58) == "d" * 58
+
+
+@pytest.mark.parametrize("name", ["", "taxi.demand", "a b", 'a"b', "${topic}", "2nd", "d" * 59, "straße"])
+def test_a_table_that_connect_or_postgresql_would_call_otherwise_is_refused(name: str) -> None:
+    with pytest.raises(DefinitionError, match="no table of that name"):
+        table_name(ZONE_DEMAND, name)
+
+
+def test_a_table_of_an_earlier_version_gets_the_columns_that_it_lacks() -> None:
+    made = table_statements(ZONE_DEMAND, "demand").splitlines()
+    added = [line for line in made if line.startswith("alter table")]
+    assert 'alter table "demand" add column if not exists "fare_cents" bigint;' in added
+    assert not any('"revision"' in line for line in added)
+    assert made.index(added[-1]) < made.index('create or replace view "demand_last" as')
 
 
 @pytest.mark.parametrize(("name", "told"), [("g" * 64, "longer than 63 bytes"), ("final_offset", "a column of the")])
@@ -92,6 +106,8 @@ def test_a_name_that_the_table_cannot_have_is_refused(name: str, told: str) -> N
 
 def test_the_databases_address_is_told_as_java_has_it_without_its_user() -> None:
     assert jdbc_url("postgresql://a@db/taxi?sslmode=require") == "jdbc:postgresql://db/taxi?sslmode=require"
+    assert jdbc_url("postgresql://a@[::1]:5433/a%20b") == "jdbc:postgresql://[::1]:5433/a%20b"
+    assert sink(ZONE_DEMAND, "demand", "postgresql://a%40b@db/taxi", "demand")["connection.username"] == "a@b"
 
 
 @pytest.mark.parametrize(
@@ -101,6 +117,10 @@ def test_the_databases_address_is_told_as_java_has_it_without_its_user() -> None
         (["sink", "zone_demand", "--database", "mysql://x/y"], "one is postgresql://user@127.0.0.1:5432/name"),
         (["sink", "zone_demand", "--database", "postgresql://127.0.0.1"], "one is postgresql://"),
         (["check", "zone_demand", "--database", "postgresql://u:p@127.0.0.1/x"], "set PGPASSWORD"),
+        (["sink", "zone_demand", "--database", "postgresql://127.0.0.1:port/x"], "one is postgresql://"),
+        (["sink", "zone_demand", "--database", "postgresql://[::1/x"], "one is postgresql://"),
+        (["source", "rides.csv", "--topic", "rides.yellow"], "rides.yellow is a topic of flagfall"),
+        (["source", "rides.csv", "--topic", "rides yellow"], "is no name of a topic"),
     ],
 )
 def test_wrong_usage_is_told_with_what_is_right(arguments: list[str], told: str) -> None:

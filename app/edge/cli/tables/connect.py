@@ -23,9 +23,14 @@ MOST_SHOWN = 10
 
 
 def _postgres(context: click.Context, parameter: click.Parameter, given: str) -> str:
-    told = urlsplit(given)
-    if told.scheme not in ("postgresql", "postgres") or not told.hostname or not told.path.strip("/"):
-        raise click.BadParameter(f"{given!r} is none; one is postgresql://user@127.0.0.1:5432/name")
+    wrong = click.BadParameter(f"{given!r} is none; one is postgresql://user@127.0.0.1:5432/name")
+    try:
+        told = urlsplit(given)
+        is_whole = told.hostname and told.path.strip("/") and told.port != 0
+    except ValueError as error:  # of the port, or of an address in brackets
+        raise wrong from error
+    if told.scheme not in ("postgresql", "postgres") or not is_whole:
+        raise wrong
     if told.password:
         raise click.BadParameter("a password does not belong on a command line: set PGPASSWORD")
     return given
@@ -63,7 +68,8 @@ def command() -> None:
 @view_argument
 @table_option
 def table(view: str, table: str | None) -> None:
-    """SQL of the table of VIEW's finals, one row per window, group and revision.
+    """SQL of the table of VIEW's finals, one row per window, group and revision; of a table that is there, of the
+    columns that it lacks.
 
     \b
     flagfall connect table zone_demand
@@ -73,7 +79,7 @@ def table(view: str, table: str | None) -> None:
     from app.edge.connectors.postgres import table_statements
 
     found = _with_finals(load_settings(), view)
-    click.echo(table_statements(found, table or table_name(found)), nl=False)
+    click.echo(table_statements(found, table_name(found, table)), nl=False)
 
 
 @command.command()
@@ -92,7 +98,7 @@ def sink(view: str, table: str | None, database: str, tasks: int) -> None:
     from app.edge.connectors.sink import sink as configuration
 
     found = _with_finals(load_settings(), view)
-    named = table or table_name(found)
+    named = table_name(found, table)
     echo_json(configuration(found, named, database, named, tasks))
 
 
@@ -105,9 +111,19 @@ def source(file: Path, topic: str) -> None:
     \b
     flagfall connect source rides.csv --topic imports.csv
     """
-    from app.edge.connectors.source import file_source
+    from app.edge.connectors.source import TOPIC_NAME, file_source
+    from app.topics import topics
 
-    echo_json(file_source(file, topic, topic, load_settings().topics.replication_factor))
+    settings = load_settings()
+    if not TOPIC_NAME.fullmatch(topic) or topic in (".", ".."):
+        raise click.UsageError(
+            f"{topic!r} is no name of a topic: letters of a to z, digits, '.', '_' and '-', 249 at most"
+        )
+    if topic in {one.name for one in topics(settings, load_catalogue(settings))}:
+        raise click.UsageError(f"{topic} is a topic of {settings.app_id}: lines would be quarantined there, or worse")
+    if not file.exists():
+        tell(f"{file} is not here: Connect waits for it, where it runs itself")
+    echo_json(file_source(file, topic, topic, settings.topics.replication_factor))
 
 
 @command.command()
@@ -140,7 +156,7 @@ def check(
 
     settings = load_settings(bootstrap_server)
     found = _with_finals(settings, view)
-    compared = _compared(settings, found, database, table or table_name(found), wait_seconds)
+    compared = _compared(settings, found, database, table_name(found, table), wait_seconds)
     code = MISMATCH if not compared.is_right else INCONCLUSIVE if compared.to_come else MATCH
     if as_json:
         echo_json(_document(compared, code))
@@ -167,19 +183,20 @@ def _compared(settings: Settings, view: View, database: str, table: str, wait_se
     from app.domain.records import TopicPartition
     from app.edge.connectors.columns import final_columns, key_columns
     from app.edge.connectors.comparison import compare
-    from app.edge.connectors.frames import held, published
+    from app.edge.connectors.frames import held, other_columns, published
 
     columns, topic, client = final_columns(view), finals_topic(view.name), librdkafka_options(settings.kafka)
+    others = other_columns(database, table, columns)
     cluster = Cluster(settings.kafka)
     partitions = range(cluster.topics([topic])[topic].partitions)
     starts = cluster.log_starts([TopicPartition(topic, partition) for partition in partitions])
     tell(f"reading {topic}")
-    finals = published((one for at in partitions for one in committed(client, topic, at)), columns)
+    finals = published((one for at in partitions for one in committed(client, topic, at)), columns, others)
     deadline = time.monotonic() + wait_seconds
     while True:
         found = compare(
             finals,
-            held(database, table, columns),
+            held(database, table, finals.schema),
             key_columns(view),
             {place.partition: offset for place, offset in starts.items()},
         )
@@ -203,7 +220,9 @@ def _document(compared: TableFound, code: int) -> dict[str, Any]:
 def _show(compared: TableFound, code: int) -> None:
     click.echo(f"{_document(compared, code)['verdict']}  {compared.equal:,} rows are as they were published")
     if compared.to_come:
-        click.echo(f"{compared.to_come:,} finals are still to be written")
+        click.echo(
+            f"{compared.to_come:,} finals are still to be written: /connectors/<name>/status says whether it runs"
+        )
     if compared.forgotten:
         click.echo(f"{compared.forgotten:,} rows are of finals that the topic does not hold any more")
     for what, rows in (
