@@ -82,7 +82,7 @@ def _worker(settings: Settings, owner_fd: int) -> dict[str, Any]:
 
 
 def _spark(settings: Settings) -> dict[str, Any]:
-    from app.edge.cli.tables.reconcile import command
+    from app.edge.cli.batch.reconcile import command
 
     output = settings.data_dir / "reconciliation"
     url = settings.worker.local_url

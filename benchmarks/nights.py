@@ -97,7 +97,7 @@ def _covers(position: Mapping[str, int], ends: Mapping[TopicPartition, int]) -> 
 
 
 def _night(settings: Settings, url: str, history: Path | None) -> dict[str, Any]:
-    from app.edge.cli.tables.reconcile import command
+    from app.edge.cli.batch.reconcile import command
 
     output = settings.data_dir / f"reconciliation-{time.monotonic_ns()}"
     os.environ.update(settings.model_copy(update={"history_dir": history}).environment())

@@ -22,6 +22,7 @@ from spark_batch.stored.changelog import changelog_rows
 from spark_batch.stored.compacted import require_records_kept
 from spark_batch.stored.export_client import Export, live_rows
 from spark_batch.stored.ledgers import entries
+from spark_batch.third.compare import compare_third
 
 ROWS_NAMED = 10_000
 """Differing rows per view that are looked into; more are counted as residual. A batch of 20,000 rides that is applied
@@ -60,6 +61,10 @@ def check_view(
     if run.with_completeness:
         with run.step("completeness", f"{view.name}: recomputing it as it should be"):
             complete = completeness(own)
+    third = None
+    if run.third is not None:
+        with run.step("third", f"{view.name}: comparing it with its third opinion"):
+            third = compare_third(own, run.third, run.settings.app_id)
     checked = ViewReport(
         view,
         cuts,
@@ -75,6 +80,7 @@ def check_view(
         complete,
         published,
         of_rows,
+        third,
     )
     if run.history and view.window.ends and checked.has_right_rows:
         with run.step("gold", f"{view.name}: keeping the final rows"):

@@ -64,6 +64,7 @@ def reconcile(
     translator: Translator | None = None,
     with_completeness: bool = False,
     scope: Scope | None = None,
+    third: Path | None = None,
 ) -> Report:
     """Check the groups' views and write the report below `output`. No verdict is a verdict too.
 
@@ -72,8 +73,8 @@ def reconcile(
     line of it. Copies of rows and records, often gigabytes, are made below `work`, which is the caller's to remove.
     `translator`: what workers make rows by; without it no difference is LOGIC. `with_completeness`: also what the rows
     would be if no record were late, and none came twice. `scope`: of which windows rows are compared; of all by
-    default. Raises TrailBroken, KeyUnusable, AnotherRun and OSError of the history's place, before anything is begun,
-    so that what was found last stays told.
+    default. `third`: the folder of third opinions that views are compared with, too. Raises TrailBroken, KeyUnusable,
+    AnotherRun and OSError of the history's place, before anything is begun, so that what was found last stays told.
     """
     report = _new_report(settings, scope)
     views = [view for group in groups for view in group.views]
@@ -88,7 +89,7 @@ def reconcile(
             with session as spark:
                 history = history_of(spark, settings.history_dir, settings.app_id)
                 run = Reconciliation(
-                    settings, spark, worker, work, report, progress, translator, with_completeness, history
+                    settings, spark, worker, work, report, progress, translator, with_completeness, history, third
                 )
                 finals = FinalsTopics(run, views)
                 for group in groups:
@@ -97,6 +98,8 @@ def reconcile(
                 raise Inconclusive(
                     f"no view has a row in {report.scope}: they have left the tables, or are yet to come"
                 )
+            if report.is_right and report.lacks_third:
+                raise Inconclusive("\n".join(report.lacks_third))
             report.verdict = Verdict.MATCH if report.is_right else Verdict.MISMATCH
         except (NoVerdict, LogSilent, LogRefused, RegistryUnavailable) as error:
             report.verdict, report.reason = _broken_off(report, error)

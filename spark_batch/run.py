@@ -31,6 +31,7 @@ class Reconciliation:
     """What one run works with. `work` holds its copies; `translator` is what workers make rows by, if it is known.
 
     `with_completeness`: what rows should be is asked, too. `history`: what earlier runs have kept, if they do.
+    `third`: where third opinions of views are, if they are asked.
     """
 
     settings: Settings
@@ -42,6 +43,7 @@ class Reconciliation:
     translator: Translator | None = None
     with_completeness: bool = False
     history: History | None = None
+    third: Path | None = None
 
     def __post_init__(self) -> None:
         self.client = librdkafka_options(self.settings.kafka)

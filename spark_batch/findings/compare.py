@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
 
@@ -31,7 +32,7 @@ def compare(view: View, live: DataFrame, changelog: DataFrame, recomputed: DataF
     """Row by row, cell by cell, without tolerance; at most `limit` differing rows are brought."""
     sides = ((LIVE, live), (CHANGELOG, changelog), (RECOMPUTED, recomputed))
     together = reduce(DataFrame.unionByName, (rows.withColumn("side", F.lit(side)) for side, rows in sides))
-    keys = _judged_keys(view, together)
+    keys = judged_keys(view, together)
     totals = [F.coalesce(F.sum(_held(side)), F.lit(0)).alias(_held(side)) for side, _ in sides]
     counted = keys.agg(*totals, F.count_if("differs").alias("differing")).collect()[0]
     differing = keys.where("differs").select(*key_columns(view)).orderBy(*_order(view)).limit(limit)
@@ -40,14 +41,14 @@ def compare(view: View, live: DataFrame, changelog: DataFrame, recomputed: DataF
     return Comparison(live_rows, changelog_rows, recomputed_rows, counted["differing"], first)
 
 
-def _judged_keys(view: View, together: DataFrame) -> DataFrame:
-    """Every key with how often each side holds it, and whether they differ: not all hold it exactly once, or with
+def judged_keys(view: View, together: DataFrame, sides: Sequence[int] = SIDES) -> DataFrame:
+    """Every key with how often each `side` holds it, and whether they differ: not all hold it exactly once, or with
     unequal cells. Least and greatest of three are equal only if all are, and both are plain hash aggregates."""
-    held = [F.count_if(F.col("side") == side).alias(_held(side)) for side in SIDES]
+    held = [F.count_if(F.col("side") == side).alias(_held(side)) for side in sides]
     least = [F.min(name).alias(f"least_{name}") for name in cell_columns(view)]
     most = [F.max(name).alias(f"most_{name}") for name in cell_columns(view)]
     grouped = together.groupBy(*key_columns(view)).agg(*held, *least, *most)
-    once = [F.col(_held(side)) == 1 for side in SIDES]
+    once = [F.col(_held(side)) == 1 for side in sides]
     equal = [F.col(f"least_{name}") == F.col(f"most_{name}") for name in cell_columns(view)]
     return grouped.withColumn("differs", ~reduce(Column.__and__, once + equal))
 

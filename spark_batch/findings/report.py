@@ -75,6 +75,11 @@ class Report:
         return bool(narrowed) and not any(one.has_windows for one in narrowed)
 
     @property
+    def lacks_third(self) -> list[str]:
+        """Why views were not compared with the third opinion that there is of them."""
+        return [view.third.why_not for view in self.views if view.third is not None and view.third.why_not]
+
+    @property
     def is_of_a_stretch(self) -> bool:
         """Whether its verdict is of some windows alone, and stands for no others."""
         return self.scope is not None and self.scope.is_a_stretch

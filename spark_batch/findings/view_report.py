@@ -22,6 +22,7 @@ from app.domain.rows import Cells, RowKey
 from app.domain.view import View
 from spark_batch.findings.completeness import Completeness
 from spark_batch.findings.finals import ComparedFinals
+from spark_batch.findings.third import ThirdFound
 from spark_batch.stored.cut import TaskCut
 from spark_batch.stored.ledgers import LedgerEntry
 
@@ -32,7 +33,7 @@ class ViewReport:
 
     `corrections`: how many were folded in. `runs`: the records of all differences, told together. `completeness`: what
     the view should be, if that was asked. `finals`: of rows that have left the tables, if any have. `finals_of_rows`:
-    those that rows which differ were merged into.
+    those that rows which differ were merged into. `third`: against the third opinion, if that was asked and is there.
     """
 
     view: View
@@ -49,6 +50,7 @@ class ViewReport:
     completeness: Completeness | None = None
     finals: ComparedFinals | None = None
     finals_of_rows: Mapping[RowKey, FinalSides] = field(default_factory=dict)
+    third: ThirdFound | None = None
 
     @property
     def name(self) -> str:
@@ -67,7 +69,8 @@ class ViewReport:
     def residual(self) -> int:
         """Differences that no listed record explains; must be 0."""
         of_finals = 0 if self.finals is None else self.finals.residual
-        return sum(one.is_residual for one in self.differences) + self.differing_rows - self.named_rows + of_finals
+        of_rows = sum(one.is_residual for one in self.differences) + self.differing_rows - self.named_rows
+        return of_rows + of_finals + self.unlike_third
 
     @cached_property
     def repairs(self) -> RepairPlan:
@@ -82,7 +85,12 @@ class ViewReport:
 
     @property
     def is_right(self) -> bool:
-        return self.has_right_rows and (self.finals is None or not self.finals.differing)
+        return self.has_right_rows and (self.finals is None or not self.finals.differing) and not self.unlike_third
+
+    @property
+    def unlike_third(self) -> int:
+        """Rows of the third opinion that its records do not explain."""
+        return 0 if self.third is None else self.third.unexplained_rows
 
     @property
     def has_right_rows(self) -> bool:
@@ -119,6 +127,7 @@ class ViewReport:
             },
             "ledger": [asdict(entry) | {"differs": entry.differs} for entry in self.ledger],
             **({} if self.completeness is None else {"completeness": self.completeness.as_json(self.view)}),
+            **({} if self.third is None else {"third": self.third.as_json(self.view)}),
         }
 
 

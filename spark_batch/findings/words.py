@@ -5,6 +5,7 @@ from __future__ import annotations
 from app.base.files.verdicts import Verdict
 from app.domain.difference import DifferenceKind
 from spark_batch.findings.completeness import Incomplete
+from spark_batch.findings.third import OneSided
 
 MEANING = {
     Verdict.MATCH: "every row of the tables is what the records in the topics make it",
@@ -32,6 +33,10 @@ OF_FINALS = {
     DifferenceKind.DOUBLED: "its final was published twice, with other values",
     DifferenceKind.ALTERED: "its final has other values",
     DifferenceKind.UNNAMED: "a final of what no record gives",
+}
+OF_THIRD = {
+    OneSided.HERE: "here alone; late there",
+    OneSided.THERE: "there alone; late here, or before the view began",
 }
 OF_INCOMPLETE = {
     Incomplete.LATE: "came when the window had closed",

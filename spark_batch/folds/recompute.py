@@ -30,12 +30,16 @@ def judged(view: View, records: DataFrame) -> DataFrame:
 
 def rows(view: View, applied: DataFrame) -> DataFrame:
     """The view's rows over records that were all applied, as `judged` gives them."""
+    return aggregated(view, columns_of_window(view).together(applied), key_columns(view))
+
+
+def aggregated(view: View, records: DataFrame, by: Sequence[str | Column]) -> DataFrame:
+    """The view's cells over the records of each value of `by`."""
     upper, lower = mixed_halves(packed_origin())
-    together = columns_of_window(view).together(applied)
-    prepared = together.withColumns({"mixed_upper": upper, "mixed_lower": lower, "origin": packed_origin()})
+    prepared = records.withColumns({"mixed_upper": upper, "mixed_lower": lower, "origin": packed_origin()})
     cells = [column for part in view.parts for column in _cells(view, part)]
     named = [cell.alias(name) for cell, name in zip(cells, cell_columns(view), strict=True)]
-    return _flat(view, prepared.groupBy(*key_columns(view)).agg(*named))
+    return prepared.groupBy(*by).agg(*named)
 
 
 def _groups(view: View) -> dict[str, Column]:
@@ -58,7 +62,7 @@ def _fate(view: View) -> Column:
 
 
 def _cells(view: View, part: Part) -> Sequence[Column]:
-    """The part as one aggregate; first and last as one struct, which `_flat` takes apart."""
+    """The part as one aggregate; first and last as parts of one struct."""
     if part.take is Take.ONE:
         return [F.count(F.lit(1))]
     if part.take is Take.FINGERPRINT:
@@ -99,7 +103,3 @@ def _inside(part: Part, value: Column) -> Column:
 
 def _or_neutral(part: Part, aggregate: Column, at: int) -> Column:
     return F.coalesce(aggregate, F.lit(part.op.neutral[at]).cast("bigint"))
-
-
-def _flat(view: View, grouped: DataFrame) -> DataFrame:
-    return grouped.select(*key_columns(view), *cell_columns(view))

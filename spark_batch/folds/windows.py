@@ -23,6 +23,8 @@ ROW_END = "window_end_us"
 """Column: the exclusive end of a row's window."""
 WINDOW_START, WINDOW_END = "calendar_start_us", "calendar_end_us"
 """Columns of a calendar's records: the window that each is in."""
+PANE = "pane"
+"""Column: the window that a stream's record is in, as Spark has it."""
 _FARTHEST_US = 1 << 61
 """A watermark of no record lies below it: taken so far back, nothing overflows."""
 
@@ -31,6 +33,9 @@ WindowKind = TypeVar("WindowKind", bound=Window)
 
 class WindowColumns(Generic[WindowKind]):
     """A view's windows over records. Here those of all time: there is none to be told."""
+
+    streams = False
+    """Whether Spark's stream can close such windows."""
 
     def __init__(self, view: View, window: WindowKind) -> None:
         self.view, self.window = view, window
@@ -77,8 +82,15 @@ class WindowColumns(Generic[WindowKind]):
         """Of windows that overlap the first that holds the record and has not closed."""
         raise ValueError(f"{self.view.name}: what is stored is in one window alone")
 
+    def in_stream(self, records: DataFrame) -> DataFrame:
+        """A stream's records with a watermark by the window's instant, and the window that each is in as PANE.
+        ValueError unless the kind `streams`."""
+        raise ValueError(f"{self.view.name}: Spark's stream does not close such windows")
+
 
 class TumblingColumns(WindowColumns[Tumbling]):
+    streams = True
+
     def start(self) -> Column:
         return _floor(F.col(self.window.column), *self.window.panes)
 
@@ -87,6 +99,12 @@ class TumblingColumns(WindowColumns[Tumbling]):
 
     def with_ends(self, rows: DataFrame) -> DataFrame:
         return rows.withColumn(ROW_END, self.last_end())
+
+    def in_stream(self, records: DataFrame) -> DataFrame:
+        stamped = records.withColumn("instant", F.timestamp_micros(self.window.column))
+        size, offset = f"{self.window.size_seconds} seconds", f"{self.window.offset_seconds} seconds"
+        known = stamped.withWatermark("instant", f"{self.view.grace_seconds} seconds")
+        return known.withColumn(PANE, F.window("instant", size, startTime=offset))
 
 
 class HoppingColumns(WindowColumns[Hopping]):

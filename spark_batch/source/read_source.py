@@ -6,7 +6,7 @@ asked for, and the bytes of suspects.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -29,7 +29,8 @@ from spark_batch.source.decode_avro import LARGE_BYTES, decode, with_reasons
 from spark_batch.source.places import ORIGIN
 
 SUSPECTS_AT_ONCE = 20_000
-_PLACE = (*ORIGIN, "timestamp_ms")
+PLACE = (*ORIGIN, "timestamp_ms")
+"""Columns that say where a record stands, and when it was written."""
 _ASIDE = ("header", "suspect", "is_large", "value")
 """Columns that are dropped once suspects are judged."""
 USABLE_TODAY = "usable_today"
@@ -71,7 +72,7 @@ def read_source(
     framed = shortened(raw, LARGE_BYTES if look_up else None)
     full = with_reasons(decode(framed, source, known), source, rules).withColumn("topic_number", topic_number(source))
     value = F.when(F.col("suspect"), F.col("value")).alias("value")
-    stored = full.select(*_PLACE, "reason", *columns, "header", "suspect", "is_large", value)
+    stored = full.select(*PLACE, "reason", *columns, "header", "suspect", "is_large", value)
     stored.write.parquet(str(folder / STORED), mode="overwrite")
     spark = raw.sparkSession
     decoded = spark.read.parquet(str(folder / STORED))
@@ -110,11 +111,11 @@ def judge_suspects(
     look_up: ValueAt | None = None,
 ) -> None:
     """Decode suspects strictly, one by one, and write what each is."""
-    schema = _suspect_schema(source, columns)
+    schema = suspect_schema(source, columns)
     topics = {topic.number: topic.name for topic in source.topics}
-    rows = _with_large(suspects.select(*_PLACE, "value", "is_large").toLocalIterator(), topics, look_up)
+    rows = _with_large(suspects.select(*PLACE, "value", "is_large").toLocalIterator(), topics, look_up)
     with pq.ParquetWriter(file, schema) as writer:
-        judged = _judged(rows, topics, source, schemas, rules)
+        judged = judged_strictly(rows, source, schemas, rules)
         while some := list(islice(judged, SUSPECTS_AT_ONCE)):
             picked = [{name: one[name] for name in schema.names} for one in some]
             writer.write_table(pa.Table.from_pylist(picked, schema))
@@ -126,12 +127,15 @@ def _with_large(rows: Iterator[Any], topics: dict[int, str], look_up: ValueAt | 
         yield number, partition, offset, timestamp_ms, whole
 
 
-def _judged(
-    rows: Iterator[Any], topics: dict[int, str], source: Source, schemas: Schemas, rules: Rules
+def judged_strictly(
+    rows: Iterable[tuple[Any, ...]], source: Source, schemas: Schemas, rules: Rules = AS_DECLARED
 ) -> Iterator[dict[str, Any]]:
+    """What each of them is, by column, with its place and the `reason` for which it is refused, if it is. `rows`: PLACE
+    and the value."""
+    topics = {topic.number: topic.name for topic in source.topics}
     nothing, strict = dict.fromkeys(source.by_name), StrictDecoder(source.columns)
     for number, partition, offset, timestamp_ms, value in rows:
-        place = dict(zip(_PLACE, (number, partition, offset, timestamp_ms), strict=True))
+        place = dict(zip(PLACE, (number, partition, offset, timestamp_ms), strict=True))
         told = strict.decode(None if value is None else bytes(value), schemas)
         if isinstance(told, Unreadable):
             yield nothing | place | {"reason": told.reason}
@@ -142,7 +146,8 @@ def _judged(
         yield (nothing if reason else full) | place | {"reason": reason}
 
 
-def _suspect_schema(source: Source, columns: Sequence[str]) -> pa.Schema:
+def suspect_schema(source: Source, columns: Sequence[str]) -> pa.Schema:
+    """Of what `judged_strictly` gives of these columns."""
     place: list[pa.Field[Any]] = [pa.field("topic_number", pa.int32()), pa.field("partition", pa.int32())]
     place += [
         pa.field("offset", pa.int64()),

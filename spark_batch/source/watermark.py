@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from operator import itemgetter
 
-from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import Column, DataFrame, SparkSession, Window
 from pyspark.sql import functions as F  # noqa: N812 - as everywhere in Spark
 
 from app.domain.advance import Advance
@@ -24,9 +24,18 @@ def with_watermark(records: DataFrame, source: Source, advances: Sequence[Advanc
     """`records` with `watermark_us`. An unusable one (with a `reason`) raises nothing; an advance holds for its
     own offset and all above."""
     stamp = F.when(F.col("reason").isNull(), F.col(source.reported_at))
+    return highest_so_far(records, stamp, _as_rows(records.sparkSession, source, advances) if advances else None)
+
+
+def highest_so_far(records: DataFrame, stamp: Column, raised: DataFrame | None = None) -> DataFrame:
+    """`records` with `watermark_us`: of their topic-partition the highest `stamp` up to and including each.
+
+    `raised`: `stamp_us` that hold for the record at an origin, and all above.
+    """
     chunked = records.withColumns({"chunk": _chunk(), "is_record": F.lit(True), "stamp_us": stamp})
-    if advances:
-        chunked = chunked.unionByName(_as_rows(chunked, source, advances), allowMissingColumns=True)
+    if raised is not None:
+        of_none = raised.withColumns({"chunk": _chunk(), "is_record": F.lit(False)})
+        chunked = chunked.unionByName(of_none, allowMissingColumns=True)
     carried = F.broadcast(_carried(chunked))
     so_far = Window.partitionBy(*TOPIC_PARTITION, "chunk").orderBy("offset").rangeBetween(Window.unboundedPreceding, 0)
     joined = chunked.withColumn("highest_us", F.max("stamp_us").over(so_far)).join(carried, [*TOPIC_PARTITION, "chunk"])
@@ -38,11 +47,10 @@ def _chunk() -> Column:
     return F.expr(f"offset div {CHUNK_OFFSETS}")
 
 
-def _as_rows(like: DataFrame, source: Source, advances: Sequence[Advance]) -> DataFrame:
+def _as_rows(spark: SparkSession, source: Source, advances: Sequence[Advance]) -> DataFrame:
     numbers = {topic.name: topic.number for topic in source.topics}
     told = [(numbers[a.topic], a.partition, a.at_offset, a.watermark_us) for a in advances]
-    rows = like.sparkSession.createDataFrame(told, "topic_number int, partition int, offset long, stamp_us long")
-    return rows.withColumns({"chunk": _chunk(), "is_record": F.lit(False)})
+    return spark.createDataFrame(told, "topic_number int, partition int, offset long, stamp_us long")
 
 
 def _carried(chunked: DataFrame) -> DataFrame:

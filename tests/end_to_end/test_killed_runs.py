@@ -6,6 +6,7 @@ import json
 import os
 import signal
 import subprocess
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import psutil
@@ -20,6 +21,8 @@ from tests.support.machine.world import covers, ready_worker
 
 KILLED_AFTER = "✓ zone_demand: recomputing and comparing every row"
 """Bronze and silver are kept by then, gold is about to be."""
+KEPT = "batch "
+"""The third opinion has kept one, and Spark does not know it yet: it takes the batch again."""
 
 
 @pytest.mark.spark
@@ -57,3 +60,38 @@ def test_a_driver_that_is_killed_in_the_middle_leaves_no_half_report_and_the_nex
     assert [report.parent.name for report in runs.glob("*/report.json")] == [found["run_id"]]
     assert list((runs / "work").glob("run-*")) == []
     assert len((runs / "trail.jsonl").read_text().splitlines()) == 1
+
+
+@pytest.mark.spark
+def test_a_third_opinion_that_is_killed_goes_on_where_it_was_and_agrees(world: Settings, tmp_path: Path) -> None:
+    environment = os.environ | environment_of(world)
+    third = [FLAGFALL, "third", "zone_demand", "--every", "0.5"]
+    write_rides(world, 0, 1_000, dirt=Dirt(late=0.05, stray_years=0, duplicates=0))
+    with ready_worker(world, tmp_path, "worker") as started:
+        killed, _ = _ended_at_a_batch([*third, "--once"], environment, signal.SIGKILL)
+        write_rides(world, 1_000, 1_000, dirt=Dirt(late=0.05, stray_years=0, duplicates=0))
+        told_to_end, said = _ended_at_a_batch(third, environment, signal.SIGTERM)
+        assert (killed, told_to_end) == (-signal.SIGKILL, 128 + signal.SIGTERM)
+        assert "Traceback" not in said
+        wait_for(lambda: covers(world, started), "every ride is covered", [started])
+        command = [FLAGFALL, "reconcile", "--third", "--view", "zone_demand", "--worker", started.url, "--json"]
+        checked = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert checked.returncode == 0, checked.stderr
+    found = json.loads(checked.stdout)["views"][0]["third"]
+    assert (found["residual"], found["unexplained"], found["one_sided"]) == (0, [], len(found["records"]))
+    assert found["batch"] > 0
+    assert found["one_sided"] > 0
+
+
+def _ended_at_a_batch(
+    command: Sequence[str], environment: Mapping[str, str], number: signal.Signals
+) -> tuple[int, str]:
+    """Its exit code when it gets the signal at its first batch, and what it said."""
+    said = ""
+    with subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True) as query:
+        assert query.stderr is not None
+        for line in query.stderr:
+            if line.startswith(KEPT):
+                os.kill(query.pid, number)
+            said += line
+    return query.returncode, said

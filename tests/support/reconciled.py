@@ -113,6 +113,7 @@ def check(
     *,
     translator: Translator = row_again,
     scope: Scope | None = None,
+    third: Path | None = None,
     **options: Any,
 ) -> Checked:
     write_changelog(world)
@@ -126,6 +127,7 @@ def check(
             work=folder / "work",
             translator=translator,
             scope=scope,
+            third=third,
         )
     shutil.rmtree(folder / "work", ignore_errors=True)
     return Checked(report, read_report(folder, report.run_id))

@@ -24,6 +24,7 @@ from spark_batch.findings.report import REPORT, Report
 from spark_batch.findings.shown.completeness import show_completeness
 from spark_batch.findings.shown.finals import show_finals
 from spark_batch.findings.shown.results import show_results
+from spark_batch.findings.shown.third import show_third
 from spark_batch.findings.view_report import ViewReport
 from spark_batch.findings.words import MEANING, OF_RECORDS
 from spark_batch.findings.written import PAGE
@@ -57,6 +58,9 @@ def show(report: Report, folder: Path, console: Terminal | None = None, *, plans
     for view in report.views:
         if view.completeness is not None:
             show_completeness(out, view.view, view.completeness)
+    for view in report.views:
+        if view.third is not None:
+            show_third(out, view.view, view.third)
     for pairing in report.pairings:
         show_results(out, pairing)
         _show_ledger(out, pairing.pairing.name, pairing.ledger_faults)

@@ -20,9 +20,9 @@ from app.domain import difference as d
 from app.domain.naming.row_difference import RowDifference
 from app.domain.rows import RowKey
 from app.edge.cli import main
+from app.edge.cli.batch.spark import steps_shown
 from app.edge.cli.common import echo_table
 from app.edge.cli.demo.screens import Steps
-from app.edge.cli.tables.reconcile import _progress
 from app.rides.views import VENDOR_TRIPS
 from spark_batch.findings.report import Report
 from spark_batch.findings.shown.report import show
@@ -71,7 +71,7 @@ def test_a_mismatch_with_hostile_text_is_shown_as_a_mismatch() -> None:
 
 
 def test_steps_tables_and_errors_are_printed_literally(capsys: pytest.CaptureFixture[str]) -> None:
-    with Steps(Terminal()).step("of [/x]"), _progress(quiet=False) as step, step("of [/y]"):
+    with Steps(Terminal()).step("of [/x]"), steps_shown(quiet=False) as step, step("of [/y]"):
         pass
     echo_table(("VALUE",), [(HOSTILE,)])
     told = capsys.readouterr()

@@ -19,7 +19,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 from app.base.files.signing import KeyUnusable, signing_key
 from app.base.files.trail import PUBLIC_KEY, RunFound, Trail, TrailBroken
 from app.base.files.verdicts import Verdict
-from app.edge.cli.tables.audit import command
+from app.edge.cli.batch.audit import command
 
 KEY = Ed25519PrivateKey.generate()
 BEGUN = datetime(2026, 1, 6, 3, tzinfo=UTC)

@@ -9,8 +9,8 @@ import pytest
 from click.testing import CliRunner
 
 from app.domain.windows.scope import Scope
+from app.edge.cli.batch.reconcile_scope import scope_of
 from app.edge.cli.main import cli
-from app.edge.cli.tables.reconcile_scope import scope_of
 
 MIDNIGHT = datetime(2024, 1, 31)
 MIDNIGHT_US = 1_706_659_200_000_000

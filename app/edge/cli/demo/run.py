@@ -109,7 +109,7 @@ def _catch_up(settings: Settings, worker: WorkerDoor) -> dict[TopicPartition, in
 
 def _reconcile(settings: Settings, worker: WorkerDoor) -> tuple[int, dict[str, Any]]:
     """The command itself, in this process: its JVM then ends with us, however we end."""
-    from app.edge.cli.tables.reconcile import command
+    from app.edge.cli.batch.reconcile import command
 
     output = settings.data_dir / "reconciliation"
     code = command.main(["--worker", worker.url, "--output", str(output)], "flagfall reconcile", standalone_mode=False)

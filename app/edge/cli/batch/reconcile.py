@@ -2,23 +2,15 @@
 
 from __future__ import annotations
 
-import contextlib
 import datetime as dt
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
-from app.edge.cli.common import (
-    bootstrap_option,
-    echo_json,
-    json_option,
-    load_catalogue,
-    load_settings,
-)
-from app.edge.cli.tables.reconcile_scope import (
+from app.edge.cli.batch.reconcile_scope import (
     date_option,
     from_option,
     scope_of,
@@ -26,7 +18,15 @@ from app.edge.cli.tables.reconcile_scope import (
     since_option,
     to_option,
 )
-from app.edge.cli.tables.repairs import repairs_made, show_repairs
+from app.edge.cli.batch.repairs import repairs_made, show_repairs
+from app.edge.cli.batch.spark import spark_of, steps_shown, third_root
+from app.edge.cli.common import (
+    bootstrap_option,
+    echo_json,
+    json_option,
+    load_catalogue,
+    load_settings,
+)
 from app.edge.cli.worker_url import worker_option
 
 if TYPE_CHECKING:
@@ -60,6 +60,12 @@ if TYPE_CHECKING:
     help="Also say what rows would be if no record were late, refused then or there twice, and name the records.",
 )
 @click.option(
+    "--third",
+    "with_third",
+    is_flag=True,
+    help="Also compare views with what `flagfall third` keeps of them, and name the records that only one counts.",
+)
+@click.option(
     "--repair",
     type=click.Choice(["plan", "apply"]),
     default="plan",
@@ -85,6 +91,7 @@ def command(
     worker_url: str | None,
     output: Path | None,
     completeness: bool,
+    with_third: bool,
     repair: str,
     most_repairs: int,
     day: dt.datetime | None,
@@ -103,6 +110,7 @@ def command(
     flagfall reconcile --from 2024-01-31T00:00-05:00 --to 2024-02-01T00:00-05:00
     flagfall reconcile --since last
     flagfall reconcile --completeness
+    flagfall reconcile --third
     flagfall reconcile --repair apply
 
     \b
@@ -124,7 +132,8 @@ def command(
     output = output or settings.data_dir / "reconciliation"
     if since is not None:
         scope = since_last_run(settings, [view for group in groups for view in group.views], output)
-    report, folder = _run(settings, groups, worker, output, scope, completeness=completeness, quiet=as_json)
+    third = _third(settings, groups) if with_third else None
+    report, folder = _run(settings, groups, worker, output, scope, third, completeness=completeness, quiet=as_json)
     if not as_json:
         from spark_batch.findings.shown.report import show
 
@@ -144,18 +153,19 @@ def _run(
     worker: WorkerDoor,
     output: Path,
     scope: Scope | None,
+    third: Path | None,
     *,
     completeness: bool,
     quiet: bool,
 ) -> tuple[Report, Path]:
     from app.base.files.working_directory import working_directory
 
-    with _progress(quiet) as progress, working_directory(output / "work") as work:
+    with steps_shown(quiet) as progress, working_directory(output / "work") as work:
         from spark_batch.reconcile import reconcile
 
         report = reconcile(
             settings,
-            _spark(settings, work / "spark", progress),
+            spark_of(settings, work / "spark", progress),
             groups,
             worker=worker,
             output=output,
@@ -164,8 +174,22 @@ def _run(
             translator=_translated,
             with_completeness=completeness,
             scope=scope,
+            third=third,
         )
     return report, output / report.run_id
+
+
+def _third(settings: Settings, groups: Sequence[TaskGroup]) -> Path:
+    """Where third opinions are; click.UsageError where there is none of any view that is compared."""
+    from spark_batch.third.place import ThirdPlace
+    from spark_batch.third.query import is_kept
+
+    root, views = third_root(settings), [view for group in groups for view in group.views if is_kept(view)]
+    if not views:
+        raise click.UsageError("--third: of the views to be compared Spark's stream can keep none")
+    if not any(ThirdPlace.of(root, settings.app_id, view).subject for view in views):
+        raise click.UsageError(f"--third: none is kept in {root} yet: `flagfall third {views[0].name}` begins one")
+    return root
 
 
 def _translated(view: View, records: Sequence[Record]) -> Cells:
@@ -173,42 +197,6 @@ def _translated(view: View, records: Sequence[Record]) -> Cells:
     from app.engine.core.views.again import row_again
 
     return row_again(view, records)
-
-
-@contextlib.contextmanager
-def _spark(settings: Settings, scratch: Path, progress: Any) -> Iterator[Any]:
-    from app.base.services.jars import fetch
-    from app.base.services.java import find_java
-    from spark_batch.session import spark_log, spark_session
-
-    with contextlib.ExitStack() as session:
-        with progress("starting Spark"):
-            jars, log = fetch("spark", settings.cache_dir), spark_log(settings)
-            home, memory_mb, master = find_java().home, settings.spark.memory_mb, settings.spark.master
-            begun = spark_session(jars, scratch, log, java_home=home, memory_mb=memory_mb, master=master)
-            spark = session.enter_context(begun)
-        yield spark
-
-
-@contextlib.contextmanager
-def _progress(quiet: bool) -> Iterator[Any]:
-    """A line per step on stderr, with the seconds it took."""
-    from time import perf_counter
-
-    from rich.text import Text
-
-    from app.base.terminal import Terminal
-
-    console = Terminal(stderr=True, quiet=quiet)
-
-    @contextlib.contextmanager
-    def step(words: str) -> Iterator[None]:
-        begun = perf_counter()
-        with console.status(Text(words + " …")):
-            yield
-        console.print(Text.assemble(("✓", "green"), f" {words} ", (f"{perf_counter() - begun:.1f} s", "dim")))
-
-    yield step
 
 
 def _groups(catalogue: Catalogue, names: tuple[str, ...]) -> list[TaskGroup]:
