@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pyspark.sql import DataFrame
 
 from app.domain.advance import Advance
+from spark_batch.copies import require_as_in_topics
 from spark_batch.findings.compare import Comparison, compare
 from spark_batch.findings.completeness import completeness
 from spark_batch.findings.explain import Explained, explain
@@ -53,6 +54,9 @@ def check_view(
         live, logged = live_rows(run.spark, view, exports), changelog_rows(stored, view)
         live, logged = in_scope(view, live, scope), in_scope(view, logged, scope)
         found = compare(view, live, logged, own.rows, ROWS_NAMED)
+    if run.history and found.differing_rows:
+        with run.step("history", f"{view.name}: something differs, so is the history what was read?"):
+            require_as_in_topics(run, cuts, records)
     with run.step("finals", f"{view.name}: comparing what was published of rows that have left"):
         published = check_finals(own, stored, finals)
         of_rows = finals_of_rows(own, found.first, finals)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TypeVar
@@ -12,6 +13,7 @@ from confluent_kafka.admin import ConfigResource, ResourceType
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
+from pyspark.sql import functions as F  # noqa: N812 - as everywhere in Spark
 
 from app.base.kafka.clients import java_options
 from app.base.kafka.topic_admin import admin_client
@@ -26,11 +28,13 @@ from app.domain.records import Place, TopicPartition
 from app.domain.source import Source
 from app.domain.view import View
 from spark_batch.errors import Inconclusive, Invalid
+from spark_batch.layers.history import Decode
 from spark_batch.run import Reconciliation
 from spark_batch.source.around import read_around, telling_of_more, unreadable
 from spark_batch.source.far_stamps import failed_at_one, read_beside
 from spark_batch.source.kafka_range import check_spans, read_spans, told_by
 from spark_batch.source.log_reader import check_marker, overwritten_too_early, read_advances, read_value
+from spark_batch.source.places import ORIGIN, TOPIC_PARTITION
 from spark_batch.source.read_schemas import resolved_otherwise
 from spark_batch.source.read_source import STORED, kept_columns, read_source
 from spark_batch.source.refused_then import read_refused_then, with_refused_then
@@ -91,19 +95,14 @@ def copy_records(
 ) -> DataFrame:
     """The records below the cut, decoded and judged by the rules that their tasks obeyed."""
     spans = joined(span for cut in cuts for span in cut.source_spans)
-    schemas = RegistrySchemas(Registry(run.settings), [subject_of(topic.name) for topic in source.topics])
+    schemas = _schemas(run, source)
     if others := resolved_otherwise([cut.marker for cut in cuts], schemas):
         raise Invalid("the registry is not the one that the records were read by:\n" + "\n".join(others))
     refused = _refused_then(run, cuts, spans)
     with run.report.timed("decode"):
-        rules = source_rules_of(source, [cut.marker for cut in cuts])
-        folder, look_up = _folder(run, source), partial(read_value, run.client)
-        columns = kept_columns(source, views, pairing)
+        folder, columns = _folder(run, source), kept_columns(source, views, pairing)
         read = partial(_read, run, folder, unreadable(refused))
-
-        def decode(raw: DataFrame) -> DataFrame:
-            return read_source(raw, source, schemas, folder, rules, look_up, None if run.history else columns)
-
+        decode = _decoding(run, source, cuts, schemas, folder, None if run.history else columns)
         with telling_of_more():
             if run.history:
                 records = run.history.records(source, spans, columns, refused, read, decode)
@@ -115,6 +114,69 @@ def copy_records(
     run.report.records += count
     run.report.records_per_second = round(run.report.records / run.report.seconds["decode"], 1)
     return records
+
+
+def require_as_in_topics(run: Reconciliation, cuts: Sequence[TaskCut], records: DataFrame) -> None:
+    """Invalid, naming a record, where the history holds some of those below the cut otherwise than topics do: what it
+    holds is files, and files can be changed. `records`: of the history, with the columns that the view reads.
+
+    Of what topics have let go, what it has decoded is compared with what it has read.
+    """
+    assert run.history is not None
+    source, spans = cuts[0].source, joined(span for cut in cuts for span in cut.source_spans)
+    refused, folder = _refused_then(run, cuts, spans), run.work / source.name / "anew"
+    with told_by(run.cluster):
+        starts = run.cluster.log_starts(span.at for span in spans)
+    there = [replace(span, start=min(max(span.start, starts[span.at]), span.end)) for span in spans]
+    gone = [replace(span, end=begun.start) for span, begun in zip(spans, there, strict=True)]
+    columns = kept_columns(source, [cuts[0].view])
+    decode = _decoding(run, source, cuts, _schemas(run, source), folder, columns)
+    with telling_of_more():
+        anew = _read(run, folder, unreadable(refused), there, decode)
+        if any(span.end > span.start for span in gone):
+            decode = _decoding(run, source, cuts, _schemas(run, source), folder / "gone", columns)
+            anew = anew.unionByName(decode(run.history.raw(source, gone).drop("topic_number")))
+    judged, _ = with_refused_then(anew, source, refused)
+    names = [*ORIGIN, "timestamp_ms", "reason", *columns]
+    held = records.join(F.broadcast(_bounds(run, source, spans)), [*TOPIC_PARTITION]).where("offset < next_offset")
+    sides = (held.select(*names, F.lit(1).alias("side")), judged.select(*names, F.lit(-1).alias("side")))
+    unlike = sides[0].unionByName(sides[1]).groupBy(*names).agg(F.sum("side").alias("side")).where("side != 0")
+    if first := unlike.orderBy(*ORIGIN).limit(1).collect():
+        number, partition, offset = first[0][:3]
+        topic = next(topic.name for topic in source.topics if topic.number == number)
+        raise Invalid(
+            f"{run.settings.history_dir}: of {source.name} it holds a record otherwise than it was read: "
+            f"{Place(topic, partition, offset)}"
+        )
+
+
+def _bounds(run: Reconciliation, source: Source, spans: Sequence[Span]) -> DataFrame:
+    told = [(source.topic(span.topic).number, span.partition, span.end) for span in spans]
+    return run.spark.createDataFrame(told, "topic_number int, partition int, next_offset long")
+
+
+def _schemas(run: Reconciliation, source: Source) -> RegistrySchemas:
+    return RegistrySchemas(Registry(run.settings), [subject_of(topic.name) for topic in source.topics])
+
+
+def _decoding(
+    run: Reconciliation,
+    source: Source,
+    cuts: Sequence[SourceCut],
+    schemas: RegistrySchemas,
+    folder: Path,
+    columns: Sequence[str] | None,
+) -> Decode:
+    rules, look_up = source_rules_of(source, [cut.marker for cut in cuts]), partial(read_value, run.client)
+    return partial(
+        read_source,
+        source=source,
+        schemas=schemas,
+        folder=folder,
+        rules=rules,
+        look_up=look_up,
+        columns=columns,
+    )
 
 
 def schemas_not_held(run: Reconciliation, source: Source, cuts: Sequence[SourceCut]) -> list[int]:

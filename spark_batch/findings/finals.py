@@ -28,8 +28,8 @@ class ComparedFinals:
     """Of windows that some task holds no rows of any more, up to `to_us`: how many finals were `compared` with what the
     records give, one of each window and group.
 
-    Not compared: `corrected`, where a correction changed a row since; `gone`, where a topic has let records go.
-    `repeated`: published again as they were.
+    Not compared: `corrected`, where a correction changed a row, and the final is another and may yet be published
+    again, or was not to be any more; `gone`, where a topic has let records go. `repeated`: published again, alike.
     """
 
     to_us: int

@@ -124,6 +124,7 @@ class ViewReport:
             "repairs": {
                 "rows": len(self.repairs.repairs),
                 "left": {why.value: rows for why, rows in self.repairs.left.items()},
+                "finals": self.repairs.finals._asdict(),
             },
             "ledger": [asdict(entry) | {"differs": entry.differs} for entry in self.ledger],
             **({} if self.completeness is None else {"completeness": self.completeness.as_json(self.view)}),

@@ -34,6 +34,12 @@ OF_FINALS = {
     DifferenceKind.ALTERED: "its final has other values",
     DifferenceKind.UNNAMED: "a final of what no record gives",
 }
+OF_REPAIRED = {
+    "again": "published again",
+    "right": "right as published",
+    "unclear": "left as published, wrong: which rows' faults are in it cannot be told",
+}
+"""Finals of windows whose rows are set right."""
 OF_THIRD = {
     OneSided.HERE: "here alone; late there",
     OneSided.THERE: "there alone; late here, or before the view began",

@@ -15,8 +15,8 @@ from spark_batch.findings.finals import ComparedFinals
 from spark_batch.folds.finals import final_rows
 from spark_batch.folds.recount import Recount
 from spark_batch.folds.windows import ROW_END, columns_of_window
-from spark_batch.published.compared import compare_finals
-from spark_batch.published.reach import former_to_us, left_to_us, published_to_us
+from spark_batch.published.compared import CorrectedFinals, compare_finals
+from spark_batch.published.reach import closed_to_us, former_to_us, left_to_us, published_to_us, settled_to_us
 from spark_batch.published.topics import FinalsTopics, PublishedFinals
 from spark_batch.stored.row_frames import own_group_columns
 
@@ -28,15 +28,15 @@ def check_finals(own: Recount, stored: DataFrame, topics: FinalsTopics) -> Compa
     """
     view, cuts = own.view, own.cuts
     left_us = left_to_us(view, cuts) if view.window.ends else None
-    reach_us = None if left_us is None else published_to_us(view, cuts, stored)
-    if left_us is None or reach_us is None:
+    closed_us = None if left_us is None else closed_to_us(view, cuts, stored)
+    if left_us is None or closed_us is None:
         return None
-    to_us, former_us = min(left_us, reach_us), former_to_us(view, cuts)
+    to_us, former_us = min(left_us, published_to_us(view, stored, closed_us)), former_to_us(view, cuts)
     is_meant = _is_meant(view, to_us, former_us, own.scope)
     published = topics.of(view)
     told = PublishedFinals(published.finals.where(is_meant), published.is_whole)
     due = final_rows(view, own.corrected.rows, to_us).where(is_meant)
-    return compare_finals(view, due, told, _corrected(own), to_us)
+    return compare_finals(view, due, told, CorrectedFinals(_corrected(own), settled_to_us(view, closed_us)), to_us)
 
 
 def _is_meant(view: View, to_us: int, former_us: int | None, scope: Scope | None) -> Column:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import reduce
-from typing import Any
+from typing import Any, NamedTuple
 
 from pyspark.sql import Column, DataFrame, Row
 from pyspark.sql import functions as F  # noqa: N812 - as everywhere in Spark
@@ -23,16 +23,23 @@ SHOWN = 100
 _RIGHT, _CORRECTED, _GONE = "right", "corrected", "gone"
 
 
+class CorrectedFinals(NamedTuple):
+    """Finals whose rows a correction has changed: their `keys`, each once; those of windows that had ended by
+    `settled_us` have been published for good."""
+
+    keys: DataFrame
+    settled_us: int | None
+
+
 def compare_finals(
-    view: View, due: DataFrame, published: PublishedFinals, corrected: DataFrame, to_us: int
+    view: View, due: DataFrame, published: PublishedFinals, corrected: CorrectedFinals, to_us: int
 ) -> ComparedFinals:
-    """`due`: rows as `final_rows` gives them; `published`: finals of the same windows, up to `to_us`; `corrected`: keys
-    of finals whose rows a correction has changed, each once."""
+    """`due`: rows as `final_rows` gives them; `published`: finals of the same windows, up to `to_us`."""
     key = ["window_start_us", *own_group_columns(view)]
     meant = due.select(*key, F.struct(ROW_END, F.array(*cell_columns(view)).alias("cells")).alias("due"))
     both = joined(meant, latest(published.finals, key), key, "full_outer")
-    marked = joined(both, F.broadcast(corrected.withColumn("is_corrected", F.lit(True))), key, "left")
-    judged = marked.withColumn("fate", _fate(published.is_whole)).cache()
+    marked = joined(both, F.broadcast(corrected.keys.withColumn("is_corrected", F.lit(True))), key, "left")
+    judged = marked.withColumn("fate", _fate(published.is_whole, corrected.settled_us)).cache()
     try:
         repeated = F.coalesce(F.sum("repeated"), F.lit(0)).alias("repeated")
         counts = judged.groupBy("fate").agg(F.count(F.lit(1)).alias("finals"), repeated).collect()
@@ -71,9 +78,13 @@ def latest(finals: DataFrame, key: Sequence[str]) -> DataFrame:
     return of_revision.groupBy(*key).agg(newest, F.sum("again").alias("repeated")).select(*key, "newest.*", "repeated")
 
 
-def _fate(is_whole: bool) -> Column:
+def _fate(is_whole: bool, settled_us: int | None) -> Column:
     due, told = F.col("due"), F.col("told")
-    fate = F.when(due.eqNullSafe(told) & F.col("is_alike"), _RIGHT).when(F.col("is_corrected"), _CORRECTED)
+    is_settled = F.lit(False)
+    if settled_us is not None:
+        is_settled = F.coalesce(due[ROW_END], told[ROW_END]) <= settled_us
+    fate = F.when(due.eqNullSafe(told) & F.col("is_alike"), _RIGHT)
+    fate = fate.when(F.col("is_corrected") & ~is_settled, _CORRECTED)
     fate = fate.when(due.isNull(), DifferenceKind.UNNAMED.value)
     fate = fate.when(told.isNull(), DifferenceKind.LOST.value if is_whole else _GONE)
     return fate.when(~F.col("is_alike"), DifferenceKind.DOUBLED.value).otherwise(DifferenceKind.ALTERED.value)

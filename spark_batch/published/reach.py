@@ -27,10 +27,10 @@ def former_to_us(view: View, cuts: Sequence[TaskCut]) -> int | None:
     return max((at for at in told if at is not None), default=None)
 
 
-def published_to_us(view: View, cuts: Sequence[TaskCut], stored: DataFrame) -> int | None:
-    """All windows that had ended by then have their finals, if everything is right; None if there are none.
+def closed_to_us(view: View, cuts: Sequence[TaskCut], stored: DataFrame) -> int | None:
+    """Up to where the closing stage has what every task had to tell at the cut; None where a task told nothing yet.
 
-    `stored`: the changelog at the cut, where each closing partition keeps every task's mark, and rows that wait.
+    `stored`: the changelog at the cut, where each closing partition keeps every task's mark.
     """
     closed: dict[int, dict[int, int]] = {}
     for row in stored.where(F.col("key").startswith(F.lit(mark_head(view)))).collect():
@@ -40,9 +40,25 @@ def published_to_us(view: View, cuts: Sequence[TaskCut], stored: DataFrame) -> i
     marks = [closed.get(partition, {}) for partition in range(used)]
     if any(len(of_tasks) < len(cuts) for of_tasks in marks):
         return None
-    to_us = min(min(of_tasks.values()) for of_tasks in marks)
+    return min(min(of_tasks.values()) for of_tasks in marks)
+
+
+def published_to_us(view: View, stored: DataFrame, to_us: int) -> int:
+    """All windows that had ended by then have their finals, if everything is right. `stored`: as above, with the rows
+    that wait; `to_us`: what `closed_to_us` gives."""
     waits = columns_of_window(view).with_ends(_waiting(view, stored)).agg(F.min(ROW_END)).collect()[0][0]
     return to_us if waits is None else min(to_us, waits - 1)
+
+
+def settled_to_us(view: View, to_us: int) -> int | None:
+    """Finals of windows that had ended by then are published for good, whatever was corrected: no task has their rows
+    any more. None where corrections may have come when they were no longer published again.
+
+    A task tells of corrections before it tells that it has closed further, so with `to_us` they are told, too.
+    """
+    if view.window.overlap or view.revisable_us < view.retention_us:
+        return None
+    return to_us - view.retention_us
 
 
 def _waiting(view: View, stored: DataFrame) -> DataFrame:

@@ -98,7 +98,7 @@ def test_wrong_rows_are_set_right_once_with_what_was_added_to_them_and_finals_st
         (found,) = told["views"]
         assert (found["classes"], found["repairs"]) == (
             {"ALTERED": 1, "DOUBLED": 1, "LOST": 1},
-            {"rows": 3, "left": {}},
+            {"rows": 3, "left": {}, "finals": {"again": 0, "right": 3, "unclear": 0}},
         )
         assert told["repaired"] == [{"view": NAME, "outcome": "applied", "why": None, "rows": 3}]
         assert exported(view, [second]) == right

@@ -9,14 +9,14 @@ that is wrong is mended, and the view built anew; what is unexplained is looked 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from types import MappingProxyType
 from typing import NamedTuple
 
 from app.domain.corrections.correction import Correction, Refusal, why_not_applied
-from app.domain.corrections.finals import FinalSides, finals_without
+from app.domain.corrections.finals import FinalSides, final_keys, finals_held
 from app.domain.difference import DifferenceKind, RowPlace
 from app.domain.marker import Marker
 from app.domain.naming.row_difference import RowDifference
@@ -63,12 +63,22 @@ class Repair(NamedTuple):
     correction: Correction
 
 
+class RepairedFinals(NamedTuple):
+    """Of windows whose rows are set right, how many finals are published `again`, how many are `right` as they are, and
+    of how many it is `unclear` what they hold: these are left."""
+
+    again: int = 0
+    right: int = 0
+    unclear: int = 0
+
+
 @dataclass(frozen=True)
 class RepairPlan:
     """Of one view. `left`: how many rows are left alone, by why."""
 
     repairs: Sequence[Repair] = ()
     left: Mapping[Unrepaired, int] = field(default_factory=dict)
+    finals: RepairedFinals = field(default_factory=RepairedFinals)
 
 
 def plan_repairs(
@@ -86,18 +96,29 @@ def plan_repairs(
     by_row: dict[RowPlace, list[RowDifference]] = {}
     for one in found:
         by_row.setdefault(one.row.place, []).append(one)
-    without = finals_without(view, [differences[0].row for differences in by_row.values()], finals)
+    held = finals_held(view, [differences[0].row for differences in by_row.values()], finals)
     repairs, left = list[Repair](), Counter[Unrepaired]()
     for (partition, key), differences in by_row.items():
         row = differences[0].row
-        right = tuple(without.get(row.place, ()))
+        right = tuple(held.right.get(row.place, ()))
         correction = Correction("", view.name, view.version, key, row.live, row.recomputed, right_finals=right)
         why = _why_never(view, differences) or _why_not_now(view, markers[partition], correction)
         if why is None:
             repairs.append(Repair(partition, correction))
         else:
             left[why] += 1
-    return RepairPlan(repairs, left)
+    return RepairPlan(repairs, left, _repaired_finals(view, repairs, finals, held.unclear))
+
+
+def _repaired_finals(
+    view: View, repairs: Sequence[Repair], finals: Mapping[RowKey, FinalSides], unclear: Collection[RowKey]
+) -> RepairedFinals:
+    touched, again = set[RowKey](), set[RowKey]()
+    for _, correction in repairs:
+        keys = {key for key in final_keys(view, correction.key) if key in finals}
+        touched |= keys
+        again |= {key for key in keys if key.window_start_us not in correction.right_finals}
+    return RepairedFinals(len(again), len(touched - again - {*unclear}), len(touched.intersection(unclear)))
 
 
 def _why_never(view: View, differences: Sequence[RowDifference]) -> Unrepaired | None:

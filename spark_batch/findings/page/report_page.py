@@ -18,7 +18,7 @@ from app.domain.corrections.repair import REMEDIES
 from spark_batch.findings.page import told
 from spark_batch.findings.page.ledger_bars import KINDS, ledger_bars
 from spark_batch.findings.page.tallies import by_group, by_time
-from spark_batch.findings.words import MEANING, OF_FINALS, OF_INCOMPLETE, OF_RECORDS, OF_RESULTS, OF_THIRD
+from spark_batch.findings.words import MEANING, OF_FINALS, OF_INCOMPLETE, OF_RECORDS, OF_REPAIRED, OF_RESULTS, OF_THIRD
 
 HERE = Path(__file__).parent
 SHOWN = 200
@@ -45,6 +45,7 @@ def _template() -> Template:
         "of_records": {kind.value: words for kind, words in OF_RECORDS.items()},
         "of_finals": {kind.value: words for kind, words in OF_FINALS.items()},
         "of_results": {kind.value: words for kind, words in OF_RESULTS.items()},
+        "of_repaired": OF_REPAIRED,
         "of_third": {side.value: words for side, words in OF_THIRD.items()},
         "of_incomplete": {why.value: words for why, words in OF_INCOMPLETE.items()},
         "kinds": KINDS,

@@ -26,7 +26,7 @@ from spark_batch.findings.shown.finals import show_finals
 from spark_batch.findings.shown.results import show_results
 from spark_batch.findings.shown.third import show_third
 from spark_batch.findings.view_report import ViewReport
-from spark_batch.findings.words import MEANING, OF_RECORDS
+from spark_batch.findings.words import MEANING, OF_RECORDS, OF_REPAIRED
 from spark_batch.findings.written import PAGE
 from spark_batch.stored.ledgers import LedgerEntry
 
@@ -176,6 +176,9 @@ def _show_repairs(out: Terminal, view: ViewReport, *, is_planned: bool) -> None:
     if plan.repairs and is_planned:
         rows = "one row" if len(plan.repairs) == 1 else f"{len(plan.repairs):,} rows"
         out.print(f"{rows} of {view.name} can be set right: flagfall reconcile --repair apply", soft_wrap=True)
+    for what, finals in plan.finals._asdict().items():
+        if finals:
+            out.print(f"finals of these rows {OF_REPAIRED[what]}: {finals:,}", soft_wrap=True)
     for why, count in plan.left.items():
         out.print(f"{count:,} of {view.name} cannot be set right by a correction: {REMEDIES[why]}", soft_wrap=True)
 
