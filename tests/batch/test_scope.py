@@ -29,18 +29,22 @@ FROM_US, TO_US = START_US + 3 * HOUR_US, START_US + 5 * HOUR_US
 SCOPE = Scope(FROM_US, TO_US)
 RIDES_EACH = 80
 FIRST_MEASURE = 2
+VIEWS = (ZONE_DEMAND, UNEVEN, DAYS, SHIFTED, SHIFTS, UNGROUPED)
+A_FEW = (ZONE_DEMAND, SHIFTS, UNGROUPED)
+"""One whose windows leave the run, and two of which it compares all."""
 
 
 @pytest.fixture
-def world(services: Settings, tmp_path: Path) -> Iterator[World]:
+def world(services: Settings, tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[World]:
     """With a history, which its runs keep."""
-    with new_world(services, topics=1, views=(ZONE_DEMAND, UNEVEN, DAYS, SHIFTED, SHIFTS, UNGROUPED)) as made:
+    with new_world(services, topics=1, views=request.param) as made:
         made.settings = made.settings.model_copy(update={"history_dir": tmp_path / "history"})
         write_random_rides(made, SEED, RIDES_EACH)
         fold_tasks(made)
         yield made
 
 
+@pytest.mark.parametrize("world", [VIEWS], ids=["every kind"], indirect=True)
 def test_rows_of_windows_with_a_part_in_the_time_are_compared(
     world: World, spark: SparkSession, tmp_path: Path
 ) -> None:
@@ -74,6 +78,7 @@ def test_rows_of_windows_with_a_part_in_the_time_are_compared(
     assert [view["classes"] for view in again.document["views"]] == [{"ALTERED": 1}] * 4 + [{}] * 2
 
 
+@pytest.mark.parametrize("world", [A_FEW[:1]], ids=["tumbling"], indirect=True)
 def test_a_time_of_which_no_row_is_left_gives_no_verdict(world: World, spark: SparkSession, tmp_path: Path) -> None:
     scope = Scope(START_US - 200 * HOUR_US, START_US - 100 * HOUR_US)
     found = check(world, spark, tmp_path, scope=scope).report
@@ -81,6 +86,7 @@ def test_a_time_of_which_no_row_is_left_gives_no_verdict(world: World, spark: Sp
     assert found.reason == f"no view has a row in {scope}: they have left the tables, or are yet to come"
 
 
+@pytest.mark.parametrize("world", [A_FEW], ids=["a few"], indirect=True)
 def test_a_run_since_the_last_one_compares_what_had_not_ended_then_and_goes_on_with_gold(
     world: World, spark: SparkSession, tmp_path: Path
 ) -> None:
