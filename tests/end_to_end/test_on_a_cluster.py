@@ -12,8 +12,8 @@ import pytest
 
 from app.base.settings import Settings
 from app.rides.generator.dirt import Dirt
+from tests.support.clusters.standalone import WORKERS, spark_cluster
 from tests.support.machine.cluster import write_rides
-from tests.support.machine.spark_cluster import WORKERS, spark_cluster
 from tests.support.machine.waiting import wait_for
 from tests.support.machine.workers import FLAGFALL, environment_of
 from tests.support.machine.world import covers, ready_worker

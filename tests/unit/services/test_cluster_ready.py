@@ -7,8 +7,8 @@ from pathlib import Path
 import httpx
 import pytest
 
-from tests.support.machine import spark_cluster
-from tests.support.machine.spark_cluster import WORKERS, SparkCluster
+from tests.support.clusters import standalone
+from tests.support.clusters.standalone import WORKERS, SparkCluster
 
 STATUS_PAGE = httpx.Response(200, text="<!DOCTYPE html><html></html>")
 
@@ -26,5 +26,5 @@ def test_a_master_that_is_starting_is_not_ready(
     answer: httpx.Response, ready: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(SparkCluster, "_start", lambda *_: None)
-    monkeypatch.setattr(spark_cluster.httpx, "get", lambda *_, **__: answer)
+    monkeypatch.setattr(standalone.httpx, "get", lambda *_, **__: answer)
     assert SparkCluster(tmp_path).is_ready() is ready
