@@ -12,9 +12,8 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-import pyspark
-
 from app.base.services.java import find_java
+from spark_batch.class_archive import OWN_JARS
 
 BACKEND = "org.apache.spark.scheduler.cluster.k8s.KubernetesExecutorBackend"
 JAVA_OPTION = re.compile(r"SPARK_JAVA_OPT_(\d+)")
@@ -33,7 +32,7 @@ def executor_command(java: Path, told: Mapping[str, str]) -> list[str]:
     """What a pod runs that was `told` these variables. Raises KeyError for one that Spark always sets."""
     numbered = {int(found[1]): value for name, value in told.items() if (found := JAVA_OPTION.fullmatch(name))}
     memory = told["SPARK_EXECUTOR_MEMORY"]
-    classes = [told.get("SPARK_CONF_DIR"), told.get("SPARK_CLASSPATH"), f"{Path(pyspark.__file__).parent}/jars/*"]
+    classes = [told.get("SPARK_CONF_DIR"), told.get("SPARK_CLASSPATH"), str(OWN_JARS / "*")]
     arguments = [part for name, variable in ARGUMENTS.items() for part in (name, told[variable])]
     return [
         str(java),

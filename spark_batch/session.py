@@ -52,6 +52,7 @@ def spark_session(
     memory_mb: int = 2048,
     java_options: str = "",
     master: str | None = None,
+    end_seconds: float = END_SECONDS,
 ) -> Iterator[SparkSession]:
     """A session with `jars` on its class path and scratch files below `work_dir`; stopped at the end.
 
@@ -59,8 +60,8 @@ def spark_session(
     nothing listens but on loopback. Of a cluster, Spark's own settings say the rest: `spark-defaults.conf` in
     SPARK_CONF_DIR. ANSI is on: an overflow raises instead of wrapping, a bad cast is an error.
     What Java prints goes to `log_file`; what fails in the block, or before it, is raised as `telling_of_its_end` tells
-    it. The Java process ends with the block, so that nothing writes below `work_dir` any more, or with this process,
-    however that ends: it listens to a pipe.
+    it. The Java process ends with the block, within `end_seconds`, so that nothing writes below `work_dir` any more, or
+    with this process, however that ends: it listens to a pipe.
     """
     _silence_py4j()
     os.environ |= {
@@ -90,7 +91,7 @@ def spark_session(
             if gateway.proc.poll() is None:
                 spark.stop()
     finally:
-        _end(gateway.proc)
+        _end(gateway.proc, end_seconds)
         SparkContext._gateway = SparkContext._jvm = None  # else a later session would ask the one that has ended
 
 
@@ -110,12 +111,12 @@ def _unless_java_has_ended(request: object, address: object) -> None:
         logging.getLogger(__name__).error("Spark's accumulators: %r", error)
 
 
-def _end(java: Popen[bytes]) -> None:
+def _end(java: Popen[bytes], seconds: float) -> None:
     """Java ends by itself when its input does, whatever it is at; KILL if it takes too long over it."""
     assert java.stdin is not None
     java.stdin.close()
     try:
-        java.wait(END_SECONDS)
+        java.wait(seconds)
     except TimeoutExpired:
         java.kill()
         java.wait()

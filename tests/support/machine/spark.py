@@ -13,6 +13,7 @@ from pyspark.sql import SparkSession
 from app.base.services.jars import fetch
 from app.base.services.java import find_java
 from app.base.settings import Settings
+from spark_batch.class_archive import class_archive
 from spark_batch.session import spark_session
 
 _held = contextlib.ExitStack()
@@ -37,6 +38,8 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> SparkSession:
     if not _sessions:
         scratch = Path(_held.enter_context(tempfile.TemporaryDirectory(prefix="flagfall-spark-")))
         log = tmp_path_factory.mktemp("spark") / "spark.log"
-        jars = fetch("spark", Settings.load().cache_dir)
-        _sessions.append(_held.enter_context(spark_session(jars, scratch, log, java_home=find_java().home, cores=2)))
+        settings, home = Settings.load(), find_java().home
+        jars, classes = fetch("spark", settings.cache_dir), " ".join(class_archive(settings).options())
+        begun = spark_session(jars, scratch, log, java_home=home, cores=2, java_options=classes)
+        _sessions.append(_held.enter_context(begun))
     return _sessions[0]

@@ -18,13 +18,17 @@ def spark_of(settings: Settings, scratch: Path, progress: Any) -> Iterator[Spark
     """A session for the block, as the settings say; `progress`: what `steps_shown` gives."""
     from app.base.services.jars import fetch
     from app.base.services.java import find_java
+    from spark_batch.class_archive import class_archive
     from spark_batch.session import spark_log, spark_session
 
     with contextlib.ExitStack() as session:
         with progress("starting Spark"):
             jars, log = fetch("spark", settings.cache_dir), spark_log(settings)
             home, memory_mb, master = find_java().home, settings.spark.memory_mb, settings.spark.master
-            begun = spark_session(jars, scratch, log, java_home=home, memory_mb=memory_mb, master=master)
+            classes = " ".join(class_archive(settings).options()) if master is None else ""
+            begun = spark_session(
+                jars, scratch, log, java_home=home, memory_mb=memory_mb, master=master, java_options=classes
+            )
             spark = session.enter_context(begun)
         yield spark
 
