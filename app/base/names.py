@@ -67,6 +67,7 @@ def connect_topic(application: str, what: str) -> str:
 
 
 LANES = 4
+INTAKE = "intake"
 """In which an application writes what requests bring. Never another number: a key's lane follows from it."""
 
 
@@ -82,9 +83,14 @@ def subject_of(topic: str) -> str:
 
 def intake_id(application: str, lane: int) -> str:
     """One per lane: whoever initialises it ends what the lane's former holder left undone."""
-    return f"{application}-intake-{lane}"
+    return f"{transactional_ids(application, INTAKE)}{lane}"
 
 
 def transactional_id(application: str, source: str, partition: int) -> str:
     """One per task: whoever initialises it fences the former owner."""
-    return f"{application}-{source}-{partition}"
+    return f"{transactional_ids(application, source)}{partition}"
+
+
+def transactional_ids(application: str, source: str) -> str:
+    """What those of a source's tasks begin with, or of the lanes of INTAKE."""
+    return f"{application}-{source}-"

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.drills.world.brokers import Brokers, running_brokers
+from tests.support.clusters.brokers import Brokers, running_brokers
 
 
 @pytest.fixture(scope="session")

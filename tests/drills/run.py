@@ -13,13 +13,13 @@ from app.domain.records import Place
 from app.rides.ride import RIDES
 from tests.drills.checks.all_checks import all_differences
 from tests.drills.drill import Drill, Size
-from tests.drills.world.brokers import Brokers
 from tests.drills.world.confirmed import confirmed_records
 from tests.drills.world.evidence import Evidence
 from tests.drills.world.expected import Expected
 from tests.drills.world.field import Field, field_of
 from tests.drills.world.load import Acked
 from tests.drills.world.observed import Observed
+from tests.support.clusters.brokers import Brokers
 from tests.support.machine.waiting import NotInTime
 
 MOST_DIFFERENCES = 20

@@ -11,7 +11,7 @@ from typing import Any
 from tests.drills.drill import Drill
 from tests.drills.results import RESULTS, all_runs, append
 from tests.drills.run import run_drill
-from tests.drills.world.brokers import running_brokers
+from tests.support.clusters.brokers import running_brokers
 
 BUILD = RESULTS.parent
 SUMMARY = BUILD / "drill.json"

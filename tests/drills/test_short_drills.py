@@ -10,7 +10,7 @@ import pytest
 
 from tests.drills.catalogue import DRILLS
 from tests.drills.run import run_drill
-from tests.drills.world.brokers import Brokers
+from tests.support.clusters.brokers import Brokers
 from tests.support.machine.waiting import NotInTime
 
 SEEDS = {"kill": 1, "zombie": 2}

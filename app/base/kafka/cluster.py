@@ -27,6 +27,8 @@ from app.base.setting_groups import KafkaSettings
 from app.domain.errors import FlagfallError
 from app.domain.records import TopicPartition
 
+UNUSED_GROUP = "flagfall-reads"
+"""Of clients that read alone: they demand one, and ask who coordinates it."""
 ASK_AGAIN_SECONDS = 0.1
 FIRST_PATIENCE_SECONDS = 0.5
 """Twice as long with each further question, for clusters that are only slow."""
@@ -65,7 +67,7 @@ class Cluster:
 
     def __init__(self, kafka: KafkaSettings, timeout_seconds: float = 30.0) -> None:
         options = {**librdkafka_options(kafka), "log_level": 0}  # what matters is raised
-        reads = options | {"group.id": "flagfall-asks", "enable.auto.commit": False}  # demanded, never used
+        reads = options | {"group.id": UNUSED_GROUP, "enable.auto.commit": False}
         self._timeout = timeout_seconds
         self._address = kafka.bootstrap_server
         self._administrator = _Kept(lambda: AdminClient(options))

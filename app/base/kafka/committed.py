@@ -10,7 +10,7 @@ from typing import Any
 from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, KafkaException, Message
 from confluent_kafka import TopicPartition as KafkaPartition
 
-from app.base.kafka.cluster import ASK_AGAIN_SECONDS, Cluster
+from app.base.kafka.cluster import ASK_AGAIN_SECONDS, UNUSED_GROUP, Cluster
 from app.base.kafka.passing import passes
 from app.domain.errors import FlagfallError
 from app.domain.records import TopicPartition
@@ -42,7 +42,7 @@ def committed(
     Raises LogSilent if nothing comes for half a minute, LogRefused for an error that does not pass.
     """
     settings = dict(client) | {
-        "group.id": "flagfall-reads",  # demanded by the client, never used: nothing is committed
+        "group.id": UNUSED_GROUP,
         "isolation.level": "read_committed",
         "enable.partition.eof": True,
         "enable.auto.commit": False,
@@ -51,11 +51,11 @@ def committed(
         "log_level": 0,  # what matters is raised
     }
     with closing(Consumer(settings)) as consumer:
-        end, lowest = _end(consumer, topic, partition), 0
+        where, end, lowest = f"{topic}-{partition}", _end(consumer, topic, partition), 0
         consumer.assign([KafkaPartition(topic, partition, start)])
         while True:
-            for message in _next(consumer, f"{topic}-{partition}"):
-                if _is_end(message, end):
+            for message in _next(consumer, where):
+                if _is_end(message, where, end):
                     return
                 if message.offset() < lowest:
                     continue
@@ -117,10 +117,10 @@ def _end(consumer: Consumer, topic: str, partition: int) -> int:
         return int(ends[1])
 
 
-def _is_end(message: Message, end: int) -> bool:
+def _is_end(message: Message, where: str, end: int) -> bool:
     error = message.error()
     if error is None:
         return int(message.offset()) >= end
     if error.code() == KafkaError._PARTITION_EOF:
         return True
-    raise LogRefused(f"{message.topic()}-{message.partition()}: {error.str()}")
+    raise LogRefused(f"{where}: {error.str()}")

@@ -29,6 +29,7 @@ from app.base.setting_groups import KafkaSettings
 REQUEST_TIMEOUT_SECONDS = 30.0
 FIRST_ANSWER_SECONDS = 10.0
 POLL_SECONDS = 0.05
+HIDDEN = ". What a user may not see is missing for it: ask `flagfall rights check`"
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +97,7 @@ def require_topics(kafka: KafkaSettings, topics: Sequence[Topic]) -> None:
     if missing:
         raise TopicsMissing(
             f"{kafka.bootstrap_server} has no topic {', '.join(missing)}; `flagfall topics create` makes them, with "
-            "the settings that this process has"
+            f"the settings that this process has{HIDDEN if kafka.sasl_username else ''}"
         )
     refuse_different(states)
 

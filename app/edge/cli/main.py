@@ -21,6 +21,7 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "services": ("machine.services", "Start, stop and watch Kafka and the registry on this machine."),
     "doctor": ("machine.doctor", "Say what is missing here or wrong with the cluster, and what to do."),
     "topics": ("topics", "List, create and check the topics."),
+    "rights": ("rights", "Show, give and compare what each role may do in Kafka."),
     "schemas": ("schemas", "List, register and check the schemas."),
     "zones": ("records.zones", "Publish the names of the taxi zones."),
     "views": ("tables.views", "List the views, describe one, check a definition file."),
@@ -132,6 +133,8 @@ def _in_words(error: Exception) -> str | None:
             f"{os.fsdecode(error.filename)}: {error.strerror}. Name a place that can be used: what is kept lies "
             "below FLAGFALL_DATA_DIR, or where options say"
         )
+    if type(error).__module__ == "aiokafka.errors" and "Authorization" in type(error).__name__:
+        return f"Kafka refuses it: {error}. `flagfall rights check` says what a user lacks"
     if isinstance(error, OSError) and error.errno in UNPRINTABLE:
         return f"what there is to say cannot be written: {error.strerror}"
     if isinstance(error, UnicodeEncodeError) and error.reason == "surrogates not allowed":

@@ -26,9 +26,9 @@ from app.rides.shipped import SHIPPED
 from app.rides.views import VIEWS
 from app.topics import application_topics, finals_topics, source_topics
 from tests.drills.drill import Drill, Size
-from tests.drills.world.brokers import Brokers
 from tests.drills.world.fleet import Fleet
 from tests.drills.world.load import Load
+from tests.support.clusters.brokers import Brokers
 from tests.support.machine.cluster import alter_topic
 from tests.support.machine.waiting import patient
 from tests.support.machine.world import delete_topics, own_world

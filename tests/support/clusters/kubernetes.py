@@ -21,7 +21,7 @@ NAMESPACE = "/api/v1/namespaces/{namespace}"
 
 
 class Kubernetes:
-    """`asked`: verbs and resources that were asked for, as a Role names them; `made`: all pods that there were."""
+    """`asked`: verbs and resources that were asked for, as a KafkaRole names them; `made`: all pods that there were."""
 
     def __init__(self, folder: Path) -> None:
         self.folder, self.log, self.asked = folder, folder / "pods.log", set[tuple[str, str]]()

@@ -14,6 +14,7 @@ from typing import Any
 import httpx
 
 from app.base.addresses import LOOPBACK
+from app.base.setting_groups import KafkaSettings
 from app.base.settings import Settings
 from app.base.worker_door import trusted_by
 from tests.support.machine.ports import free_ports
@@ -129,14 +130,32 @@ def workers(settings: Settings, folder: Path, count: int, *, application: str | 
 def environment_of(settings: Settings) -> dict[str, str]:
     """The variables that give a process these settings."""
     places = {"FLAGFALL_DEFINITIONS": settings.definitions, "FLAGFALL_HISTORY_DIR": settings.history_dir}
-    return {name: str(place) for name, place in places.items() if place is not None} | {
-        "FLAGFALL_APP_ID": settings.app_id,
-        "FLAGFALL_DATA_DIR": str(settings.data_dir),
-        "FLAGFALL_KAFKA_BOOTSTRAP_SERVER": settings.kafka.bootstrap_server,
-        "FLAGFALL_REGISTRY_URL": settings.registry_url,
-        "FLAGFALL_TOPICS_PARTITIONS": str(settings.topics.partitions),
-        "FLAGFALL_WORKER_SESSION_TIMEOUT_SECONDS": str(settings.worker.session_timeout_seconds),
-        "FLAGFALL_WORKER_HEARTBEAT_INTERVAL_SECONDS": str(settings.worker.heartbeat_interval_seconds),
+    told = {name: str(place) for name, place in places.items() if place is not None}
+    return (
+        told
+        | _entering(settings.kafka)
+        | {
+            "FLAGFALL_APP_ID": settings.app_id,
+            "FLAGFALL_DATA_DIR": str(settings.data_dir),
+            "FLAGFALL_KAFKA_BOOTSTRAP_SERVER": settings.kafka.bootstrap_server,
+            "FLAGFALL_REGISTRY_URL": settings.registry_url,
+            "FLAGFALL_TOPICS_PARTITIONS": str(settings.topics.partitions),
+            "FLAGFALL_WORKER_SESSION_TIMEOUT_SECONDS": str(settings.worker.session_timeout_seconds),
+            "FLAGFALL_WORKER_HEARTBEAT_INTERVAL_SECONDS": str(settings.worker.heartbeat_interval_seconds),
+        }
+    )
+
+
+def _entering(kafka: KafkaSettings) -> dict[str, str]:
+    """How a cluster is entered, where it asks who comes."""
+    if not kafka.sasl_username:
+        return {}
+    return {
+        "FLAGFALL_KAFKA_SECURITY_PROTOCOL": kafka.security_protocol,
+        "FLAGFALL_KAFKA_SASL_MECHANISM": kafka.sasl_mechanism,
+        "FLAGFALL_KAFKA_SASL_USERNAME": kafka.sasl_username,
+        "FLAGFALL_KAFKA_SASL_PASSWORD": kafka.sasl_password.get_secret_value(),
+        "FLAGFALL_KAFKA_SSL_CA_FILE": str(kafka.ssl_ca_file or ""),
     }
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import click
 import pytest
+from aiokafka.errors import TopicAuthorizationFailedError, TransactionalIdAuthorizationFailed
 from click.testing import CliRunner
 
 from app.domain.errors import DefinitionError
@@ -57,6 +58,17 @@ def test_a_directory_that_cannot_be_is_named_with_what_to_do(
     told = capsys.readouterr().err
     assert "file/data" in told
     assert "FLAGFALL_DATA_DIR" in told
+
+
+@pytest.mark.parametrize("error", [TopicAuthorizationFailedError("rides"), TransactionalIdAuthorizationFailed("one")])
+def test_a_refusal_by_kafka_says_where_to_ask(
+    error: Exception, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _install(monkeypatch, error)
+    assert run(["views"]) == 1
+    told = capsys.readouterr().err
+    assert str(error) in told
+    assert "`flagfall rights check`" in told
 
 
 def test_an_error_that_nobody_expected_keeps_its_traceback(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
-"""Brokers that a drill may kill and start again, one or three, with a registry; gone with the process that has them."""
+"""Brokers that may be killed and started again, one or three, with a registry; gone with the process that has them."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ import resource
 import subprocess
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 
 from confluent_kafka.admin import AdminClient
 
@@ -19,8 +20,9 @@ from app.base.addresses import LOOPBACK
 from app.base.kafka.clients import as_properties, librdkafka_options
 from app.base.services import kafka, processes, registry
 from app.base.services.processes import Daemon
-from app.base.setting_groups import KafkaSettings, TopicSettings
+from app.base.setting_groups import TopicSettings
 from app.base.settings import Settings
+from tests.support.clusters.doors import Door, GuardedDoor, OpenDoor
 from tests.support.machine.asking import in_time
 from tests.support.machine.services import local_settings
 from tests.support.machine.waiting import patient, wait_for
@@ -28,6 +30,8 @@ from tests.support.truth import cluster_of
 
 START_SECONDS = 120.0
 STOP_SECONDS = 30.0
+OPEN = OpenDoor()
+NONE: Mapping[str, str] = MappingProxyType({})
 PROMPT = {"log.cleaner.backoff.ms": 500, "log.segment.delete.delay.ms": 1_000}
 """A compaction that is asked for comes at once."""
 
@@ -40,6 +44,7 @@ class Brokers:
     nodes: list[Settings]
     _daemons: list[Daemon]
     _owner_fd: int
+    _door: Door
 
     def start(self, node: int = 0) -> None:
         """Start a broker again and wait until it answers."""
@@ -48,7 +53,7 @@ class Brokers:
         process = processes.find(daemon.pid_file)
         assert process is not None
         deadline = time.monotonic() + patient(START_SECONDS)
-        processes.await_answer(daemon, process, lambda: kafka.answers(self.nodes[node]), deadline)
+        processes.await_answer(daemon, process, lambda: answers(self._door, self.nodes[node]), deadline)
 
     def stop(self, node: int = 0) -> None:
         """As an administrator does."""
@@ -91,20 +96,24 @@ class Brokers:
 
 
 @contextlib.contextmanager
-def running_brokers(folder: Path, nodes: int = 1) -> Iterator[Brokers]:
-    """Brokers and a registry that answer."""
+def running_brokers(
+    folder: Path, nodes: int = 1, door: Door = OPEN, log_levels: Mapping[str, str] = NONE
+) -> Iterator[Brokers]:
+    """Brokers and a registry that answer. A guarded door needs three. `log_levels`: of the brokers' loggers."""
     read_fd, write_fd = os.pipe()
-    base = local_settings(folder)
-    made = [base] if nodes == 1 else [local_settings(folder / f"node-{i + 1}") for i in range(nodes)]
-    settings = base if nodes == 1 else _of_cluster(base, made)
-    brokers = Brokers(settings, made, [], read_fd)
+    base, guarded = local_settings(folder), isinstance(door, GuardedDoor)
+    made = [base] if nodes == 1 else [local_settings(folder / f"node-{i + 1}", sasl=guarded) for i in range(nodes)]
+    settings = base if nodes == 1 else _of_cluster(base, made, door)
+    brokers = Brokers(settings, made, [], read_fd, door)
     registry_daemon = registry.daemon(settings)
     try:
-        brokers._daemons += _daemons(made)
+        brokers._daemons += _daemons(made, door)
+        for node in made:
+            _log(node, log_levels)
         for daemon in brokers._daemons:  # together, as a quorum needs two
             processes.start(daemon, patient(STOP_SECONDS), read_fd)
         processes.start(registry_daemon, patient(STOP_SECONDS), read_fd)
-        wait_for(lambda: all(kafka.answers(node) for node in made), "the brokers answer", seconds=START_SECONDS)
+        wait_for(lambda: all(answers(door, node) for node in made), "the brokers answer", seconds=START_SECONDS)
         wait_for(lambda: registry.answers(settings), "the registry answers", seconds=START_SECONDS)
         registry.prepare(settings)
         yield brokers
@@ -120,24 +129,30 @@ def running_brokers(folder: Path, nodes: int = 1) -> Iterator[Brokers]:
         os.close(write_fd)
 
 
-def _of_cluster(base: Settings, nodes: list[Settings]) -> Settings:
-    addresses = ",".join(node.local_kafka for node in nodes)
+def answers(door: Door, node: Settings) -> bool:
+    """Whether a broker tells its cluster by this door."""
+    return kafka.reachable(node.model_copy(update={"kafka": door.kafka([node])}))
+
+
+def _of_cluster(base: Settings, nodes: list[Settings], door: Door) -> Settings:
     return base.model_copy(
         update={
-            "kafka": KafkaSettings(bootstrap_server=addresses),
+            "kafka": door.kafka(nodes),
             "topics": TopicSettings(partitions=base.topics.partitions, replication_factor=len(nodes)),
         }
     )
 
 
-def _daemons(nodes: list[Settings]) -> list[Daemon]:
+def _daemons(nodes: list[Settings], door: Door) -> list[Daemon]:
     cluster_id = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
     if len(nodes) > 1:
         for at, node in enumerate(nodes):
-            _format(node, _properties(nodes, at), cluster_id)
+            _format(node, _properties(nodes, at) | door.properties(node), cluster_id, door.format_options())
     daemons = [kafka.daemon(node) for node in nodes]
     for at, node in enumerate(nodes):
-        (node.data_dir / kafka.NAME / "server.properties").write_text(as_properties(_properties(nodes, at)))
+        (node.data_dir / kafka.NAME / "server.properties").write_text(
+            as_properties(_properties(nodes, at) | door.properties(node))
+        )
     return daemons
 
 
@@ -160,7 +175,13 @@ def _properties(nodes: list[Settings], at: int) -> dict[str, str | int]:
     }
 
 
-def _format(node: Settings, properties: dict[str, str | int], cluster_id: str) -> None:
+def _log(node: Settings, levels: Mapping[str, str]) -> None:
+    with (node.data_dir / kafka.NAME / "log4j2.properties").open("a") as told:
+        for at, (logger, level) in enumerate(levels.items()):
+            told.write(f"logger.l{at}.name = {logger}\nlogger.l{at}.level = {level}\n")
+
+
+def _format(node: Settings, properties: dict[str, str | int], cluster_id: str, options: Sequence[str]) -> None:
     """A data directory of this cluster."""
     folder = node.data_dir / kafka.NAME
     folder.mkdir(parents=True)
@@ -169,4 +190,4 @@ def _format(node: Settings, properties: dict[str, str | int], cluster_id: str) -
     archive = kafka.class_archive(node)
     java = [str(archive.java.executable), *archive.options(), "-XX:TieredStopAtLevel=1", "-cp", archive.class_path]
     command = [*java, "kafka.tools.StorageTool", "format", f"--cluster-id={cluster_id}", "--config", str(path)]
-    subprocess.run(command, check=True, capture_output=True)
+    subprocess.run([*command, *options], check=True, capture_output=True)

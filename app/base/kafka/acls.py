@@ -1,0 +1,144 @@
+"""Rights of users, as Kafka's access control lists hold them: told, given, taken."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from concurrent.futures import Future
+from enum import StrEnum
+from typing import Any, NamedTuple
+
+from confluent_kafka import KafkaException
+from confluent_kafka.admin import (
+    AclBinding,
+    AclBindingFilter,
+    AclOperation,
+    AclPermissionType,
+    ResourcePatternType,
+    ResourceType,
+)
+
+from app.base.kafka.topic_admin import admin_client
+from app.base.setting_groups import KafkaSettings
+from app.domain.errors import FlagfallError
+
+REQUEST_TIMEOUT_SECONDS = 30.0
+CLUSTER_NAME = "kafka-cluster"
+"""Kafka's own, of the one resource of its kind."""
+ANY_HOST = "*"
+
+
+class Resource(StrEnum):
+    """What there are rights to, as Kafka's tools call it."""
+
+    TOPIC = "topic"
+    GROUP = "group"
+    TRANSACTIONAL_ID = "transactional-id"
+    CLUSTER = "cluster"
+
+
+class Operation(StrEnum):
+    """As Kafka's tools call them. Who may read or write may describe, too."""
+
+    READ = "Read"
+    WRITE = "Write"
+    CREATE = "Create"
+    ALTER = "Alter"
+    DESCRIBE = "Describe"
+    DESCRIBE_CONFIGS = "DescribeConfigs"
+
+
+class Acl(NamedTuple):
+    """One operation on a resource, or on all whose names begin so. The others that Kafka knows are not among ours."""
+
+    resource: Resource
+    name: str
+    operation: Operation
+    is_prefix: bool = False
+
+
+class AclsRefused(FlagfallError):
+    """The cluster does not tell or take rights: it has no authorizer, or who asks may not."""
+
+
+_TYPES = {
+    Resource.TOPIC: ResourceType.TOPIC,
+    Resource.GROUP: ResourceType.GROUP,
+    Resource.TRANSACTIONAL_ID: ResourceType.TRANSACTIONAL_ID,
+    Resource.CLUSTER: ResourceType.BROKER,
+}
+_OPERATIONS = {
+    Operation.READ: AclOperation.READ,
+    Operation.WRITE: AclOperation.WRITE,
+    Operation.CREATE: AclOperation.CREATE,
+    Operation.ALTER: AclOperation.ALTER,
+    Operation.DESCRIBE: AclOperation.DESCRIBE,
+    Operation.DESCRIBE_CONFIGS: AclOperation.DESCRIBE_CONFIGS,
+}
+_RESOURCE_OF = {kafkas: ours for ours, kafkas in _TYPES.items()}
+_OPERATION_OF = {kafkas: ours for ours, kafkas in _OPERATIONS.items()}
+
+
+def held(kafka: KafkaSettings, user: str) -> tuple[set[Acl], int]:
+    """What the user may do from anywhere; and how many entries there are besides, of kinds that are none of ours.
+    Raises AclsRefused."""
+    of_user = AclBindingFilter(
+        ResourceType.ANY, None, ResourcePatternType.ANY, principal(user), None, AclOperation.ANY, AclPermissionType.ANY
+    )
+    admin = admin_client(kafka)  # which ends, and its answers with it, once nothing names it
+    found = _told(kafka, admin.describe_acls(of_user))
+    known = {acl for one in found if (acl := _acl(one)) is not None}
+    return known, len(found) - len(known)
+
+
+def grant(kafka: KafkaSettings, user: str, acls: Collection[Acl]) -> None:
+    """Give them all; those that are there stay. Raises AclsRefused, when some may have been given."""
+    admin = admin_client(kafka)
+    asked = admin.create_acls([_binding(user, acl) for acl in acls]) if acls else {}
+    for future in asked.values():
+        _told(kafka, future)
+
+
+def revoke(kafka: KafkaSettings, user: str, acls: Collection[Acl]) -> None:
+    """Take them; one that is not there is none the less gone. Raises AclsRefused, when some may have been taken."""
+    admin = admin_client(kafka)
+    asked = admin.delete_acls([_filter(user, acl) for acl in acls]) if acls else {}
+    for future in asked.values():
+        _told(kafka, future)
+
+
+def principal(user: str) -> str:
+    """As authorizers know who gave this name and a password."""
+    return f"User:{user}"
+
+
+def _told(kafka: KafkaSettings, future: Future[Any]) -> Any:
+    try:
+        return future.result(REQUEST_TIMEOUT_SECONDS)
+    except (KafkaException, TimeoutError) as error:
+        why = error.args[0].name() if isinstance(error, KafkaException) else "no answer"
+        raise AclsRefused(
+            f"{kafka.bootstrap_server}: {why}. Brokers need an authorizer (docs/rights.md), and who asks the right to "
+            "alter the cluster"
+        ) from error
+
+
+def _binding(user: str, acl: Acl) -> AclBinding:
+    return AclBinding(*_place(user, acl), _OPERATIONS[acl.operation], AclPermissionType.ALLOW)
+
+
+def _filter(user: str, acl: Acl) -> AclBindingFilter:
+    return AclBindingFilter(*_place(user, acl), _OPERATIONS[acl.operation], AclPermissionType.ALLOW)
+
+
+def _place(user: str, acl: Acl) -> tuple[ResourceType, str, ResourcePatternType, str, str]:
+    pattern = ResourcePatternType.PREFIXED if acl.is_prefix else ResourcePatternType.LITERAL
+    return _TYPES[acl.resource], acl.name, pattern, principal(user), ANY_HOST
+
+
+def _acl(binding: AclBinding) -> Acl | None:
+    """None for what none of ours is: denials, of one host, everything at once."""
+    resource, operation = _RESOURCE_OF.get(binding.restype), _OPERATION_OF.get(binding.operation)
+    is_ours = binding.permission_type is AclPermissionType.ALLOW and binding.host == ANY_HOST
+    if resource is None or operation is None or not is_ours:
+        return None
+    return Acl(resource, binding.name, operation, binding.resource_pattern_type is ResourcePatternType.PREFIXED)

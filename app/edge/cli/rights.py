@@ -1,0 +1,127 @@
+"""`flagfall rights`: who may do what in Kafka."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from app.edge.cli.common import bootstrap_option, echo_json, echo_table, json_option, load_catalogue, load_settings
+from app.rights import ROLES, KafkaRole
+
+if TYPE_CHECKING:
+    from app.base.kafka.acls import Acl
+    from app.base.settings import Settings
+
+ROLES_TOLD = "\n".join(f"{role:<10} {told}" for role, told in ROLES.items())
+FACTS = ("user", "finding", "operation", "resource", "name")
+role_argument = click.argument("role", type=click.Choice([role.value for role in KafkaRole]))
+users_argument = click.argument("users", nargs=-1, required=True, metavar="USER...")
+
+
+@click.group(epilog=f"\b\nRoles\n{ROLES_TOLD}")
+def command() -> None:
+    """Show, give and compare the rights that each role needs in Kafka, and no more (docs/rights.md).
+
+    \b
+    flagfall rights list worker
+    flagfall rights grant worker worker-2026
+    flagfall rights check worker worker-2026
+    """
+
+
+@command.command("list")
+@role_argument
+@json_option
+def list_rights(role: str, as_json: bool) -> None:
+    """What a role needs, and why; asks no broker.
+
+    \b
+    flagfall rights list reader
+    """
+    needed, _ = _needed(role)
+    if as_json:
+        return echo_json([{**acl._asdict(), "why": why} for acl, why in needed.items()])
+    rows = [(acl.operation.value, acl.resource.value, _shown(acl), why) for acl, why in needed.items()]
+    echo_table(("MAY", "ON", "NAMED", "WHY"), rows)
+
+
+@command.command()
+@role_argument
+@users_argument
+@bootstrap_option
+def grant(role: str, users: tuple[str, ...], bootstrap_server: str | None) -> None:
+    """Give users what a role needs; what they have besides stays. Ask as who may alter the cluster.
+
+    \b
+    flagfall rights grant worker worker-2026
+    """
+    from app.base.kafka import acls
+
+    needed, settings = _needed(role, bootstrap_server)
+    for user in users:
+        there, _ = acls.held(settings.kafka, user)
+        acls.grant(settings.kafka, user, [acl for acl in needed if acl not in there])
+        click.echo(f"{user} has the {len(needed)} rights of {role}; {len(needed.keys() - there)} of them are new")
+
+
+@command.command()
+@role_argument
+@users_argument
+@bootstrap_option
+def revoke(role: str, users: tuple[str, ...], bootstrap_server: str | None) -> None:
+    """Take from users what a role needs, though another role of theirs may need some of it, too.
+
+    \b
+    flagfall rights revoke worker worker-2025
+    """
+    from app.base.kafka import acls
+
+    needed, settings = _needed(role, bootstrap_server)
+    for user in users:
+        there, _ = acls.held(settings.kafka, user)
+        acls.revoke(settings.kafka, user, [acl for acl in needed if acl in there])
+        click.echo(f"{user} has none of the rights of {role}; {len(needed.keys() & there)} of them are gone")
+
+
+@command.command()
+@role_argument
+@users_argument
+@bootstrap_option
+@json_option
+def check(role: str, users: tuple[str, ...], bootstrap_server: str | None, as_json: bool) -> int:
+    """What users lack of a role, and what they have beyond it; exit 1 unless all have exactly that.
+
+    \b
+    flagfall rights check worker worker-2026
+    """
+    from app.base.kafka import acls
+
+    needed, settings = _needed(role, bootstrap_server)
+    found = {user: acls.held(settings.kafka, user) for user in users}
+    lines = [
+        (user, word, acl.operation.value, acl.resource.value, _shown(acl))
+        for user, (there, _) in found.items()
+        for word, some in (("lacks", needed.keys() - there), ("has, too", there - needed.keys()))
+        for acl in sorted(some)
+    ]
+    others = {user: count for user, (_, count) in found.items() if count}
+    lines += [(user, "has, too", f"{count} entries of other kinds", "", "") for user, count in others.items()]
+    if as_json:
+        echo_json([dict(zip(FACTS, line, strict=True)) for line in lines])
+    elif lines:
+        echo_table(("USER", "", "MAY", "ON", "NAMED"), lines)
+    else:
+        click.echo(f"{', '.join(users)}: exactly the rights of {role}")
+    return int(bool(lines))
+
+
+def _needed(role: str, bootstrap_server: str | None = None) -> tuple[dict[Acl, str], Settings]:
+    from app.rights import rights
+
+    settings = load_settings(bootstrap_server)
+    return rights(settings, load_catalogue(settings), KafkaRole(role)), settings
+
+
+def _shown(acl: Acl) -> str:
+    return f"{acl.name}*" if acl.is_prefix else acl.name
