@@ -54,7 +54,7 @@ def spark_session(
     master: str | None = None,
     end_seconds: float = END_SECONDS,
 ) -> Iterator[SparkSession]:
-    """A session with `jars` on its class path and scratch files below `work_dir`; stopped at the end.
+    """A session with `jars` and with scratch files below `work_dir`, an absolute path. It ends with the block.
 
     `cores` None takes all there are. `master`: a cluster's, which this process drives; None for this machine, where
     nothing listens but on loopback. Of a cluster, Spark's own settings say the rest: `spark-defaults.conf` in
@@ -77,9 +77,12 @@ def spark_session(
     }
     conf = SparkConf(loadDefaults=False).setAll(list((_options(jars, work_dir) | place | sizes).items()))
     with telling_of_its_end(memory_mb, log_file, master):
-        log_file.parent.mkdir(parents=True, exist_ok=True)
+        for folder in (log_file.parent, work_dir):
+            folder.mkdir(parents=True, exist_ok=True)
         with log_file.open("wb") as log:
-            gateway = launch_gateway(conf, {"stdout": log, "stderr": log})  # type: ignore[no-untyped-call]
+            # Spark makes a folder of its own in whichever it is started in: a user's, or one that nobody may write to
+            place_of_java = {"stdout": log, "stderr": log, "cwd": work_dir}
+            gateway = launch_gateway(conf, place_of_java)  # type: ignore[no-untyped-call]
     try:
         with telling_of_its_end(memory_mb, log_file, master):  # here, while Java can be asked
             interrupt = signal.getsignal(signal.SIGINT)
@@ -130,6 +133,8 @@ def _on_this_machine(cores: int) -> dict[str, str]:
         "spark.driver.bindAddress": LOOPBACK,
         "spark.sql.shuffle.partitions": str(cores * SHUFFLE_PARTITIONS_PER_CORE),
         "spark.databricks.delta.snapshotPartitions": str(cores),
+        # Its Python processes work where Java does, and import what this one can.
+        "spark.executorEnv.PYTHONPATH": os.pathsep.join(map(os.path.abspath, sys.path)),
     }
 
 
