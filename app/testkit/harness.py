@@ -50,7 +50,7 @@ class Harness:
     """One worker that owns all tasks of the sources that the views, joins, alerts and branches read.
 
     `finals`: views that publish a final row per window; what `branches` send on, `records` gives. `partitions`: of
-    every topic, and so the number of tasks.
+    every topic, and so the number of tasks. `broker`: one that holds what another worker left, of as many.
     DefinitionError if the definitions do not fit together.
     """
 
@@ -64,9 +64,10 @@ class Harness:
         branches: Sequence[Branch] = (),
         partitions: int = 1,
         application: str = "test",
+        broker: Broker | None = None,
     ) -> None:
         self._declared = declared(views, joins, finals, alerts, branches, partitions, application)
-        self._broker = Broker(partitions)
+        self._broker = broker or Broker(partitions)
         self._tasks: list[SimulatedTask] = []
         self.restart()
 
