@@ -23,23 +23,19 @@ from __future__ import annotations
 import argparse
 import contextlib
 import json
-import subprocess
-import sys
 import time
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import psutil
 
 from app.edge.local.lifetime import unwind_on_term
 from benchmarks.latency.committed import latencies_ms, read_commits
-from benchmarks.one_worker import commits_of, core_seconds, cpu_seconds, longest_hold_ms, place, worker
-from benchmarks.stream.place import Cores
+from benchmarks.latency.sending import WARM_SECONDS, sent, start_sender
+from benchmarks.one_worker import commits_of, cpu_seconds, longest_hold_ms, place, worker
 
 CASES = ("1000", "20000")
 TASKS = 4
-WARM_SECONDS = 5
 FOLDER = Path("build/bench-latency")
 PERCENTILES = {"p50_ms": 50, "p95_ms": 95, "p99_ms": 99, "p999_ms": 99.9, "longest_ms": 100}
 
@@ -75,50 +71,14 @@ def measured(rate: int, tasks: int, seconds: int, sender: str) -> dict[str, Any]
     with place(FOLDER, tasks) as here, worker(*here) as (served, process):
         settings, cores, _ = here
         with cores.starting() if sender == "worker" else contextlib.nullcontext():
-            sending = _start_sender(rate, seconds)
-        told, window = _sent(sending, cores, process, seconds)
+            sending = start_sender(rate, seconds)
+        told, window = sent(sending, cores, process, seconds)
         commits = read_commits(commits_of(settings))
         told |= _percentiles(latencies_ms(settings, commits, *window))
         inside = [c for c in commits if window[0] <= c.at_seconds < window[1]]
         told["transactions_per_second"] = round(len(inside) / (window[1] - window[0]), 1)
         told["longest_loop_hold_ms"] = longest_hold_ms(served.url)
     return told
-
-
-def _start_sender(rate: int, seconds: int) -> subprocess.Popen[bytes]:
-    command = [sys.executable, "-m", "benchmarks.latency.send", str(rate), str(seconds + WARM_SECONDS)]
-    return subprocess.Popen(command, stdout=subprocess.PIPE)
-
-
-def _sent(
-    sender: subprocess.Popen[bytes], cores: Cores, process: psutil.Process, seconds: int
-) -> tuple[dict[str, Any], tuple[float, float]]:
-    """Let it send; what was used while rides came, and the time that counts, in Unix seconds."""
-    with sender:
-        assert sender.stdout is not None
-        sender.stdout.readline()
-        time.sleep(WARM_SECONDS)
-        began, before = time.time(), _used(cores, process)
-        time.sleep(seconds - 1)
-        ended, after = time.time(), _used(cores, process)
-    if sender.returncode:
-        raise SystemExit(f"the sender ended with {sender.returncode}")
-    time.sleep(1)  # the last rides are committed
-    worker, workers_core, brokers_core = (
-        (now - then) / (ended - began) for now, then in zip(after, before, strict=True)
-    )
-    told = {
-        "cpu": round(worker, 3),
-        "others_cpu": round(workers_core - worker, 3),
-        "brokers_core": round(brokers_core, 3),
-        "memory_mb": process.memory_info().rss >> 20,
-    }
-    return told, (began, ended)
-
-
-def _used(cores: Cores, process: psutil.Process) -> tuple[float, float, float]:
-    """Seconds of the worker, of its core and of the broker's."""
-    return cpu_seconds(process), core_seconds(cores.system), core_seconds(cores.broker)
 
 
 def _percentiles(latencies: Any) -> dict[str, float]:
