@@ -1,5 +1,6 @@
 # One image for workers, commands and the Spark job. What of it was tried, and how: docs/containers.md.
-FROM python:3.12-slim-bookworm
+ARG BASE=python:3.12-slim-bookworm
+FROM ${BASE}
 
 RUN apt-get update \
     && apt-get install -y --no-install-recommends openjdk-17-jre-headless \
@@ -14,10 +15,10 @@ ENV PATH=/opt/flagfall/.venv/bin:$PATH \
     FLAGFALL_DATA_DIR=/var/lib/flagfall \
     FLAGFALL_CACHE_DIR=/var/cache/flagfall
 
-COPY requirements.bootstrap.lock requirements.lock ./
+COPY requirements.bootstrap.lock requirements.run.lock ./
 RUN python -m venv .venv \
     && pip install --no-cache-dir --require-hashes -r requirements.bootstrap.lock \
-    && uv pip install --python .venv/bin/python --no-cache --no-build-isolation --require-hashes -r requirements.lock
+    && uv pip install --python .venv/bin/python --no-cache --no-build-isolation --require-hashes -r requirements.run.lock
 
 COPY pyproject.toml README.md LICENSE ./
 COPY app app

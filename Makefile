@@ -4,7 +4,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .ONESHELL:
 .DEFAULT_GOAL := help
-.PHONY: help setup demo up down test test-fast check format lint types imports collection bench bench-http bench-latency bench-poison bench-recovery bench-stream bench-take-over simulate fuzz plants pictures drill soak agreement laws jars lock clean
+.PHONY: help setup demo up down test test-fast check format lint types imports collection bench bench-http bench-latency bench-poison bench-recovery bench-stream bench-take-over simulate fuzz plants pictures drill soak agreement laws jars lock release clean
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -137,7 +137,12 @@ lock: setup  ## resolve the dependencies anew
 	$(BIN)/uv pip compile --universal --generate-hashes --no-annotate --no-header --no-emit-index-url \
 	  --no-emit-find-links --python-version 3.11 --extra dev pyproject.toml -o requirements.lock
 	$(BIN)/uv pip compile --universal --generate-hashes --no-annotate --no-header --no-emit-index-url \
+	  --no-emit-find-links --python-version 3.11 --constraint requirements.lock pyproject.toml -o requirements.run.lock
+	$(BIN)/uv pip compile --universal --generate-hashes --no-annotate --no-header --no-emit-index-url \
 	  --no-emit-find-links --python-version 3.11 requirements.bootstrap.in -o requirements.bootstrap.lock
+
+release: setup jars  ## archives, list of parts, licences, and the image where an engine is, into build/release (ARGS=--no-image)
+	$(PYTHON) -m scripts.release $(ARGS)
 
 clean:  ## stop what runs and remove what was built; the jars' cache stays
 	@if [ -x $(BIN)/flagfall ]; then FLAGFALL_DATA_DIR="$(UP_DIR)" $(BIN)/flagfall down || true; fi

@@ -1,0 +1,105 @@
+"""A release of what is committed, in one folder. Nothing is published.
+
+    python -m scripts.release                             into build/release/<version>
+    python -m scripts.release --no-image
+    python -m scripts.release --base registry.example/python:3.12-slim-bookworm
+
+Source archive and wheel are the same bytes for the same commit. `licences.md` and the CycloneDX list name every wheel
+and jar; a licence that nobody has looked up, or that forbids the way a part comes by, ends it. The image is built by
+docker, podman or buildah, where one of them answers; if none does, that is told, and the rest is made.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+
+from app.base.settings import Settings
+from scripts.release import image
+from scripts.release.archives import CHECKOUT, Commit, NotClean
+from scripts.release.jars import jars
+from scripts.release.licences import LicenceUnknown, licence, refused
+from scripts.release.part import Part, Reach
+from scripts.release.sbom import sbom
+from scripts.release.wheels import wheels
+
+SUMS = "SHA256SUMS"
+
+
+def main(folder: Path, *, with_image: bool, base: str | None) -> int:
+    """0, or 1 where something forbids the release, which is told."""
+    try:
+        commit = Commit()
+        parts = licensed([*wheels(), *jars(Settings.load())])
+    except (NotClean, LicenceUnknown) as error:
+        return tell(str(error))
+    if against := refused(parts):
+        return tell("not compatible with Apache-2.0 the way they come by:", *against)
+    made = folder / commit.version
+    made.mkdir(parents=True, exist_ok=True)
+    source = commit.write_source(made)
+    written = [source, commit.write_wheel(made, source)]
+    for name, text in ((f"flagfall-{commit.version}.cdx.json", sbom(commit, parts)), ("licences.md", page(parts))):
+        written.append(made / name)
+        written[-1].write_text(text)
+    sums = "".join(f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.name}\n" for path in written)
+    (made / SUMS).write_text(sums)
+    print(f"{made}: {', '.join(path.name for path in written)}, {SUMS}")
+    try:
+        print(image_of(commit, source, base) if with_image else "no image, as asked")
+    except image.ImageNotBuilt as error:
+        return tell(f"{error}; the rest is made")
+    return 0
+
+
+def licensed(parts: Iterable[Part]) -> list[tuple[Part, str]]:
+    """With the licence of each; LicenceUnknown names all that lack one."""
+    found, unknown = list[tuple[Part, str]](), list[str]()
+    for part in parts:
+        try:
+            found.append((part, licence(part)))
+        except LicenceUnknown as error:
+            unknown.append(str(error))
+    if unknown:
+        raise LicenceUnknown(
+            "\n".join(["no line of scripts/release/licences.toml knows what these are under:", *unknown])
+        )
+    return found
+
+
+def page(parts: Iterable[tuple[Part, str]]) -> str:
+    """Every part by the way that it comes, its version and licence."""
+    told = list(parts)
+    lines = ["# What flagfall consists of beside itself", ""]
+    for reach in Reach:
+        some = sorted({(p.name, p.version, expression) for p, expression in told if p.reach is reach})
+        lines += [f"## {reach.capitalize()}", "", "| part | version | licence |", "|---|---|---|"]
+        lines += [f"| {name} | {version} | {expression} |" for name, version, expression in some]
+        lines += [""]
+    return "\n".join(lines)
+
+
+def image_of(commit: Commit, source: Path, base: str | None) -> str:
+    """What became of it, in words."""
+    found = image.engine()
+    if found is None:
+        return f"no image: none of {', '.join(image.ENGINES)} answers here"
+    return f"image {image.build(found, commit, source, base)}, by {found}"
+
+
+def tell(*lines: str) -> int:
+    """On standard error."""
+    print(*lines, sep="\n", file=sys.stderr)
+    return 1
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--folder", type=Path, default=CHECKOUT / "build" / "release")
+    parser.add_argument("--no-image", action="store_false", dest="with_image")
+    parser.add_argument("--base", help="The image that the Dockerfile begins with, instead of its own.")
+    arguments = parser.parse_args()
+    sys.exit(main(arguments.folder, with_image=arguments.with_image, base=arguments.base))

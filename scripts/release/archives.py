@@ -1,0 +1,64 @@
+"""The source and the wheel of a commit: the same bytes whenever, and wherever, they are made."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import shutil
+import subprocess
+import sys
+import tarfile
+import tempfile
+import tomllib
+from pathlib import Path
+
+CHECKOUT = Path(__file__).parents[2]
+
+
+class NotClean(Exception):
+    """What lies in the checkout is not what is committed."""
+
+
+class Commit:
+    """What is released: HEAD of a checkout without changes. Raises NotClean."""
+
+    def __init__(self, checkout: Path = CHECKOUT) -> None:
+        self.checkout = checkout
+        if changed := self._git("status", "--porcelain"):
+            raise NotClean(f"not committed, so no part of a release; commit or remove it first:\n{changed}")
+        self.id = self._git("rev-parse", "HEAD")
+        self.epoch = int(self._git("show", "--no-patch", "--format=%ct", "HEAD"))
+        self.version: str = tomllib.loads((checkout / "pyproject.toml").read_text())["project"]["version"]
+
+    def write_source(self, folder: Path) -> Path:
+        """`flagfall-<version>.tar.gz`, of what is committed."""
+        path = folder / f"{self._stem}.tar.gz"
+        tar = subprocess.run(
+            ["git", "archive", "--format=tar", f"--prefix={self._stem}/", self.id],
+            cwd=self.checkout,
+            check=True,
+            capture_output=True,
+        ).stdout
+        path.write_bytes(gzip.compress(tar, mtime=self.epoch))
+        return path
+
+    def write_wheel(self, folder: Path, source: Path) -> Path:
+        """Built from the source archive, by this environment's own setuptools."""
+        with tempfile.TemporaryDirectory() as made:
+            with tarfile.open(source) as archive:
+                archive.extractall(made, filter="data")
+            uv = shutil.which("uv", path=str(Path(sys.executable).parent)) or "uv"
+            command = [uv, "build", "--wheel", "--offline", "--no-build-isolation", f"--python={sys.executable}"]
+            environment = os.environ | {"SOURCE_DATE_EPOCH": str(self.epoch)}
+            built = [*command, f"--out-dir={made}/dist", str(Path(made, self._stem))]
+            subprocess.run(built, check=True, capture_output=True, env=environment)
+            (wheel,) = Path(made, "dist").glob("*.whl")
+            return Path(shutil.copy(wheel, folder))
+
+    @property
+    def _stem(self) -> str:
+        return f"flagfall-{self.version}"
+
+    def _git(self, *arguments: str) -> str:
+        asked = subprocess.run(["git", *arguments], cwd=self.checkout, check=True, capture_output=True, text=True)
+        return asked.stdout.strip()

@@ -1,0 +1,73 @@
+"""The jars that Spark, Kafka, the registry and Connect consist of: PySpark's own, and those that are pinned."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pyspark
+
+from app.base.services.jars import CONNECT_SETS, SETS, fetch
+from app.base.settings import Settings
+from scripts.release.part import Part, Reach
+
+SHIPPED_SET = "spark"
+POM = re.compile(r"META-INF/maven/.*/pom\.xml$")
+TEXT = re.compile(r"(META-INF/)?(LICEN[CS]E|license)[^/]*$")
+BUNDLE = re.compile(r"^Bundle-License: (.*)$", re.MULTILINE)
+NAMED = re.compile(r"(?P<name>.+?)-(?P<version>\d[\w.+-]*)$")
+FIRST_WORDS = 120
+
+
+def jars(settings: Settings) -> list[Part]:
+    """Those of the image, then those that are fetched; each set is fetched first. Raises JarError."""
+    own = [_part(path, Reach.SHIPPED) for path in sorted((Path(pyspark.__file__).parent / "jars").glob("*.jar"))]
+    found = {part.purl: part for part in own}
+    for name in (SHIPPED_SET, *(one for one in (*SETS, *CONNECT_SETS) if one != SHIPPED_SET)):
+        reach = Reach.SHIPPED if name == SHIPPED_SET else Reach.FETCHED
+        for path in _files(fetch(name, settings.cache_dir)):
+            part = _part(path, reach)
+            found.setdefault(part.purl, part)
+    return list(found.values())
+
+
+def _files(fetched: list[Path]) -> Iterator[Path]:
+    for path in fetched:
+        yield from sorted(path.rglob("*.jar")) if path.is_dir() else [path]
+
+
+def _part(path: Path, reach: Reach) -> Part:
+    split = NAMED.match(path.stem)
+    name, version = (split["name"], split["version"]) if split else (path.stem, "")
+    digest = hashlib.sha256(path.read_bytes()).hexdigest()
+    return Part(name, version, f"pkg:generic/{name}@{version}?checksum=sha256:{digest}", reach, told_in(path), digest)
+
+
+def told_in(path: Path) -> tuple[str, ...]:
+    """Licences that a jar's own descriptions name; else how its licence's text begins; nothing where neither is."""
+    with zipfile.ZipFile(path) as archive:
+        names = archive.namelist()
+        told = {one for name in names if POM.match(name) for one in _of_pom(archive.read(name))}
+        told |= set(_of_manifest(archive)) if "META-INF/MANIFEST.MF" in names else set()
+        texts = sorted((name for name in names if TEXT.match(name)), key=len)
+        told = {one for one in told if not TEXT.match(one)}
+        if not told and texts:
+            told = {" ".join(archive.read(texts[0]).decode(errors="replace").split())[:FIRST_WORDS]}
+    return tuple(sorted(told))
+
+
+def _of_pom(pom: bytes) -> Iterator[str]:
+    for element in ElementTree.fromstring(pom).iter():
+        if element.tag.rpartition("}")[2] == "license":
+            yield from (part.text.strip() for part in element if part.tag.endswith("name") and part.text)
+
+
+def _of_manifest(archive: zipfile.ZipFile) -> Iterator[str]:
+    """A line goes on where the next begins with a space."""
+    lines = archive.read("META-INF/MANIFEST.MF").decode(errors="replace").replace("\r\n", "\n").replace("\n ", "")
+    for told in BUNDLE.findall(lines):
+        yield from (one.strip() for one in re.split(r",\s*(?=http|\")", told))

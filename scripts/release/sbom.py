@@ -1,0 +1,52 @@
+"""The list of all parts, as CycloneDX has it: the same text for the same commit and parts."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterable
+from datetime import UTC, datetime
+
+from cyclonedx.contrib.license.factories import LicenseFactory
+from cyclonedx.model import HashAlgorithm, HashType, Property
+from cyclonedx.model.bom import Bom
+from cyclonedx.model.component import Component, ComponentScope, ComponentType
+from cyclonedx.output import make_outputter
+from cyclonedx.schema import OutputFormat, SchemaVersion
+from packageurl import PackageURL
+
+from scripts.release.archives import Commit
+from scripts.release.part import Part, Reach
+
+LICENCES = LicenseFactory()
+
+
+def sbom(commit: Commit, parts: Iterable[tuple[Part, str]]) -> str:
+    """JSON of CycloneDX 1.6; `parts` with their licences. What is only fetched where it is wanted is optional."""
+    own = Component(
+        name="flagfall",
+        version=commit.version,
+        type=ComponentType.APPLICATION,
+        bom_ref="flagfall",
+        purl=PackageURL("pypi", None, "flagfall", commit.version),
+        licenses=[LICENCES.make_from_string("Apache-2.0")],
+    )
+    others = [_component(part, licence) for part, licence in parts]
+    bom = Bom(serial_number=uuid.uuid5(uuid.NAMESPACE_URL, f"flagfall@{commit.id}"), components=others)
+    bom.metadata.component = own
+    bom.metadata.timestamp = datetime.fromtimestamp(commit.epoch, UTC)
+    bom.metadata.properties = [Property(name="flagfall:commit", value=commit.id)]
+    bom.register_dependency(own, others)
+    return str(make_outputter(bom, OutputFormat.JSON, SchemaVersion.V1_6).output_as_string(indent=1))
+
+
+def _component(part: Part, licence: str) -> Component:
+    return Component(
+        name=part.name,
+        version=part.version or None,
+        type=ComponentType.LIBRARY,
+        bom_ref=part.purl,
+        purl=PackageURL.from_string(part.purl),
+        scope=ComponentScope.REQUIRED if part.reach is Reach.SHIPPED else ComponentScope.OPTIONAL,
+        licenses=[LICENCES.make_from_string(licence)],
+        hashes=[HashType(alg=HashAlgorithm.SHA_256, content=part.sha256)] if part.sha256 else [],
+    )

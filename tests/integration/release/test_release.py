@@ -1,0 +1,89 @@
+"""A release of this very commit: made twice, the same bytes; every part named, with a licence."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tarfile
+import zipfile
+from pathlib import Path
+
+import pytest
+from cyclonedx.schema import OutputFormat, SchemaVersion
+from cyclonedx.validation import make_schemabased_validator
+
+from app.base.settings import Settings
+from scripts.release.__main__ import licensed, page
+from scripts.release.archives import CHECKOUT, Commit, NotClean
+from scripts.release.jars import jars
+from scripts.release.licences import refused
+from scripts.release.part import Part, Reach
+from scripts.release.sbom import sbom
+from scripts.release.wheels import wheels
+
+
+@pytest.fixture(scope="module")
+def clone(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What is committed, and nothing else."""
+    path = tmp_path_factory.mktemp("release") / "checkout"
+    subprocess.run(["git", "clone", "--quiet", "--local", str(CHECKOUT), str(path)], check=True)
+    return path
+
+
+@pytest.fixture(scope="module")
+def parts() -> list[tuple[Part, str]]:
+    return licensed([*wheels(), *jars(Settings.load())])
+
+
+def test_the_same_commit_gives_the_same_archives(clone: Path, tmp_path: Path) -> None:
+    made = []
+    for name in ("one", "two"):
+        (folder := tmp_path / name).mkdir()
+        source = Commit(clone).write_source(folder)
+        made.append((source, Commit(clone).write_wheel(folder, source)))
+    for first, second in zip(*made, strict=True):
+        assert (first.name, first.read_bytes()) == (second.name, second.read_bytes())
+
+
+def test_the_archives_hold_what_is_committed_and_what_runs(clone: Path, tmp_path: Path) -> None:
+    source = Commit(clone).write_source(tmp_path)
+    with tarfile.open(source) as archive:
+        inside = {name.partition("/")[2] for name in archive.getnames()}
+    committed = subprocess.run(["git", "ls-files"], cwd=clone, check=True, capture_output=True, text=True).stdout
+    assert set(committed.split("\n")) - {""} <= inside
+    with zipfile.ZipFile(Commit(clone).write_wheel(tmp_path, source)) as wheel:
+        names = set(wheel.namelist())
+    assert {"app/edge/cli/main.py", "spark_batch/reconcile.py", "app/base/services/jars.sha256"} <= names
+    assert not [name for name in names if name.startswith(("tests/", "benchmarks/", "scripts/"))]
+
+
+def test_what_is_not_committed_is_no_release(clone: Path) -> None:
+    (clone / "left-over.py").touch()
+    with pytest.raises(NotClean, match=r"left-over\.py"):
+        Commit(clone)
+    (clone / "left-over.py").unlink()
+
+
+def test_every_part_has_a_licence_that_lets_it_come_as_it_does(parts: list[tuple[Part, str]]) -> None:
+    assert refused(parts) == []
+    shipped = {part.name for part, _ in parts if part.reach is Reach.SHIPPED}
+    assert {"pyspark", "delta-spark_2.13", "hadoop-client-api"} <= shipped
+    assert {"kafka-server", "debezium-connector-jdbc"} <= {part.name for part, _ in parts} - shipped
+    assert page(parts).count("\n| ") >= len({(part.name, part.version) for part, _ in parts})
+
+
+def test_the_list_of_parts_is_one_that_other_programs_read(clone: Path, parts: list[tuple[Part, str]]) -> None:
+    told = sbom(Commit(clone), parts)
+    assert told == sbom(Commit(clone), parts)
+    assert make_schemabased_validator(OutputFormat.JSON, SchemaVersion.V1_6).validate_str(told) is None
+    assert '"psycopg"' in told
+
+
+def test_the_command_makes_it_all_or_says_why_not(clone: Path, tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "scripts.release", "--folder", str(tmp_path), "--no-image"]
+    done = subprocess.run(command, cwd=clone, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    (made,) = tmp_path.iterdir()
+    sums = subprocess.run(["sha256sum", "--check", "SHA256SUMS"], cwd=made, capture_output=True, text=True, check=False)
+    assert sums.returncode == 0, sums.stdout
+    assert len(sums.stdout.splitlines()) == 4
