@@ -20,8 +20,8 @@ Document = dict[str, Any]
 class Pod:
     """Runs its one container's command as it is given, with what its variables say.
 
-    A mounted folder of the pod's own is one below `folder`; of any other volume what stands there on this machine is
-    taken.
+    It works in a folder of its own below `folder`, as executors fetch jars into theirs; so is a mounted folder of the
+    pod's own. Of any other volume what stands there on this machine is taken.
     """
 
     def __init__(self, document: Document, folder: Path, log: Path) -> None:
@@ -33,13 +33,14 @@ class Pod:
             for mount in container["volumeMounts"]
             if mount["name"] in own
         }
-        for place in self._own.values():
-            place.mkdir(parents=True)
+        home = folder / self.name
+        for place in (home, *self._own.values()):
+            place.mkdir(parents=True, exist_ok=True)
         with log.open("ab") as output:
             self.process = subprocess.Popen(
                 [*container["command"], *container["args"]],
                 env=_environment() | dict(map(self._variable, container["env"])),
-                cwd=folder,
+                cwd=home,
                 stdout=output,
                 stderr=subprocess.STDOUT,
             )
