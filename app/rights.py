@@ -11,9 +11,11 @@ from enum import StrEnum
 from app.base import names
 from app.base.kafka.acls import CLUSTER_NAME, Acl, Operation, Resource
 from app.base.kafka.cluster import UNUSED_GROUP
+from app.base.kafka.own_rights import lacking
 from app.base.kafka.topic import Topic
 from app.base.settings import Settings
 from app.domain.catalogue import Catalogue, TaskGroup
+from app.domain.errors import FlagfallError
 from app.topics import (
     branch_topics,
     finals_topics,
@@ -28,6 +30,10 @@ from app.topics import (
 
 READ, WRITE, DESCRIBE, SETTINGS = Operation.READ, Operation.WRITE, Operation.DESCRIBE, Operation.DESCRIBE_CONFIGS
 Why = tuple[Acl, str]
+
+
+class RightsMissing(FlagfallError):
+    """Kafka lets who asks do less than a role needs; the text says what, what for, and who can give it."""
 
 
 class KafkaRole(StrEnum):
@@ -55,6 +61,28 @@ ROLES: Mapping[KafkaRole, str] = {
 def rights(settings: Settings, catalogue: Catalogue, role: KafkaRole) -> dict[Acl, str]:
     """All that the role needs, with the reason."""
     return dict(_OF_ROLE[role](settings, catalogue))
+
+
+def require_rights(settings: Settings, catalogue: Catalogue, role: KafkaRole) -> None:
+    """Raises RightsMissing with all that Kafka says it does not let us do, KafkaUnavailable where it says nothing.
+
+    It says that of topics that are there and of groups (`lacking`); of transactions when the first begins."""
+    _require(settings, role, rights(settings, catalogue, role))
+
+
+def require_writes(settings: Settings, role: KafkaRole, topics: Iterable[str]) -> None:
+    """The same of sending records to some topics, which `role` may. Librdkafka's client does not live to tell of it."""
+    _require(settings, role, {Acl(Resource.TOPIC, topic, WRITE): "sends records" for topic in topics})
+
+
+def _require(settings: Settings, role: KafkaRole, needed: Mapping[Acl, str]) -> None:
+    if missing := lacking(settings.kafka, needed):
+        user = settings.kafka.sasl_username or "USER"
+        raise RightsMissing(
+            f"Kafka does not give {user} all that a {role} needs:\n"
+            + "\n".join(f"  {acl.operation} on the {acl.resource} {acl.name}: {needed[acl]}" for acl in missing)
+            + f"\n`flagfall rights grant {role} {user}` gives it, as who may alter the cluster"
+        )
 
 
 def _producer(settings: Settings, catalogue: Catalogue) -> Iterator[Why]:

@@ -24,12 +24,13 @@ from app.base.kafka.committed import LogRefused, LogSilent
 from app.base.kafka.topic_admin import described
 from app.base.settings import Settings
 from app.base.worker_door import WorkerDoor
-from app.domain.catalogue import TaskGroup
+from app.domain.catalogue import Catalogue, TaskGroup
 from app.domain.marker import MOST_SCHEMAS
 from app.domain.naming.evidence import Translator
 from app.domain.source import Source
 from app.domain.view import View
 from app.domain.windows.scope import Scope
+from app.rights import KafkaRole, RightsMissing, require_rights
 from app.topics import source_topics
 from spark_batch.alone import run_alone
 from spark_batch.check_view import check_view
@@ -217,8 +218,9 @@ def _require_topics(settings: Settings, groups: Sequence[TaskGroup]) -> None:
     group have other numbers of partitions: then there may be no worker to ask."""
     by_group = [[t for source in group.sources for t in source_topics(settings, source)] for group in groups]
     try:
+        require_rights(settings, Catalogue((*groups,)), KafkaRole.RECONCILE)
         known = described(settings.kafka, [topic for topics in by_group for topic in topics])
-    except KafkaUnavailable as error:
+    except (KafkaUnavailable, RightsMissing) as error:
         raise Inconclusive(str(error)) from error
     if missing := [topic.name for topics in by_group for topic in topics if topic.name not in known]:
         raise Invalid(f"no topic {', '.join(missing)}: deleted with the records of the tables, or not created yet")

@@ -49,6 +49,7 @@ from app.engine.drive.kafka.schemas import SchemaCache
 from app.engine.drive.questions import Check
 from app.engine.drive.watch.settings_watch import SettingsWatch
 from app.rides.zone_map import zone_map
+from app.rights import KafkaRole, require_rights
 from app.topics import needed_topics
 
 log = logging.getLogger(__name__)
@@ -162,7 +163,9 @@ def create_catalogue_worker(settings: Settings) -> FlagfallApp:
     """The worker of all that the settings name: the rides, and what the definition file adds."""
     catalogue = catalogue_of(settings)
     agents, needed = [Fold(group) for group in catalogue.groups], needed_topics(settings, catalogue)
-    return create_worker(settings, agents, needed, [lambda: require_fit(settings, catalogue)])
+    made = create_worker(settings, agents, needed, [lambda: require_fit(settings, catalogue)])
+    made.checks.insert(0, lambda: require_rights(settings, catalogue, KafkaRole.WORKER))
+    return made
 
 
 app = create_catalogue_worker(Settings.load())

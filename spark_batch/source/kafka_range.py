@@ -14,7 +14,7 @@ from confluent_kafka import KafkaError, KafkaException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as everywhere in Spark
 
-from app.base.kafka.cluster import Cluster, ClusterError
+from app.base.kafka.cluster import Cluster, ClusterError, NotAllowed
 from spark_batch.errors import Inconclusive, Invalid
 from spark_batch.stored.cut import Span
 
@@ -70,6 +70,8 @@ def told_by(cluster: Cluster) -> Iterator[None]:
         unknown = isinstance(cause, KafkaException) and cause.args[0].code() == KafkaError.UNKNOWN_TOPIC_OR_PART
         if unknown:
             raise Invalid(f"{error}; without it nothing can be recomputed") from error
+        if isinstance(error, NotAllowed):
+            raise Inconclusive(str(error)) from error
         raise Inconclusive(f"{error}; run it again when the cluster is well") from error
 
 

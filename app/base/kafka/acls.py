@@ -66,7 +66,7 @@ _TYPES = {
     Resource.TRANSACTIONAL_ID: ResourceType.TRANSACTIONAL_ID,
     Resource.CLUSTER: ResourceType.BROKER,
 }
-_OPERATIONS = {
+OPERATIONS = {
     Operation.READ: AclOperation.READ,
     Operation.WRITE: AclOperation.WRITE,
     Operation.CREATE: AclOperation.CREATE,
@@ -74,8 +74,9 @@ _OPERATIONS = {
     Operation.DESCRIBE: AclOperation.DESCRIBE,
     Operation.DESCRIBE_CONFIGS: AclOperation.DESCRIBE_CONFIGS,
 }
+"""As Kafka's administrators' client calls them."""
 _RESOURCE_OF = {kafkas: ours for ours, kafkas in _TYPES.items()}
-_OPERATION_OF = {kafkas: ours for ours, kafkas in _OPERATIONS.items()}
+_OPERATION_OF = {kafkas: ours for ours, kafkas in OPERATIONS.items()}
 
 
 def held(kafka: KafkaSettings, user: str) -> tuple[set[Acl], int]:
@@ -123,11 +124,11 @@ def _told(kafka: KafkaSettings, future: Future[Any]) -> Any:
 
 
 def _binding(user: str, acl: Acl) -> AclBinding:
-    return AclBinding(*_place(user, acl), _OPERATIONS[acl.operation], AclPermissionType.ALLOW)
+    return AclBinding(*_place(user, acl), OPERATIONS[acl.operation], AclPermissionType.ALLOW)
 
 
 def _filter(user: str, acl: Acl) -> AclBindingFilter:
-    return AclBindingFilter(*_place(user, acl), _OPERATIONS[acl.operation], AclPermissionType.ALLOW)
+    return AclBindingFilter(*_place(user, acl), OPERATIONS[acl.operation], AclPermissionType.ALLOW)
 
 
 def _place(user: str, acl: Acl) -> tuple[ResourceType, str, ResourcePatternType, str, str]:

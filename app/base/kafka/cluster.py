@@ -22,7 +22,7 @@ from confluent_kafka import (
 from confluent_kafka.admin import AdminClient
 
 from app.base.kafka.clients import librdkafka_options
-from app.base.kafka.passing import ANSWERS, passes
+from app.base.kafka.passing import ANSWERS, ASK_FOR_RIGHTS, REFUSALS, passes
 from app.base.setting_groups import KafkaSettings
 from app.domain.errors import FlagfallError
 from app.domain.records import TopicPartition
@@ -49,6 +49,10 @@ class NotNow(ClusterError):
 
 class TopicGone(ClusterError):
     """The cluster answers that it has no such topic, or not that partition of it."""
+
+
+class NotAllowed(ClusterError):
+    """The cluster does not let who asks know this."""
 
 
 class TopicFacts(NamedTuple):
@@ -164,6 +168,8 @@ class Cluster:
     def _error(self, about: str, error: KafkaError) -> ClusterError:
         if error.code() in ANSWERS:
             return TopicGone(self._gone(about))
+        if error.code() in REFUSALS:
+            return NotAllowed(f"{about}: {self._address} answers: {error.str()}. {ASK_FOR_RIGHTS}")
         kind = NotNow if passes(error) else ClusterError
         return kind(f"{about}: {self._address} answers: {error.str()}")
 

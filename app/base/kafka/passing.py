@@ -1,8 +1,10 @@
-"""Errors of Kafka that pass by themselves: whoever asks again soon may be answered."""
+"""Errors of Kafka that pass by themselves, so that whoever asks again soon may be answered; and those of rights."""
 
 from __future__ import annotations
 
-from confluent_kafka import KafkaError
+from confluent_kafka import KafkaError, KafkaException
+
+from app.domain.errors import FlagfallError
 
 OF_KAFKA = frozenset(
     {
@@ -59,8 +61,37 @@ OF_CLIENT = frozenset(
 )
 """What librdkafka says by itself of a cluster that is slow, or away; the handle of a broker that has come back is
 destroyed, and the question that waited there with it."""
+REFUSALS = frozenset(
+    {
+        KafkaError.TOPIC_AUTHORIZATION_FAILED,
+        KafkaError.GROUP_AUTHORIZATION_FAILED,
+        KafkaError.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
+        KafkaError.CLUSTER_AUTHORIZATION_FAILED,
+    }
+)
+"""Who asks may not: somebody has to give it the right."""
+ASK_FOR_RIGHTS = "`flagfall rights check` says what a user lacks"
 
 
 def passes(error: KafkaError) -> bool:
     """Whether the same question may be answered soon."""
     return bool(error.retriable()) or error.code() in OF_KAFKA or error.code() in OF_CLIENT
+
+
+def is_refusal(error: BaseException | None) -> bool:
+    """Whether it comes of Kafka's answer that who asks may not, as one of the client libraries tells it."""
+    while error is not None:
+        if isinstance(error, KafkaException):
+            return error.args[0].code() in REFUSALS
+        if type(error).__module__ == "aiokafka.errors" and getattr(error, "errno", None) in REFUSALS:
+            return True
+        error = error.__cause__
+    return False
+
+
+def refusal_in_words(error: BaseException) -> str | None:
+    """What to tell of an error that comes of a refusal, with where to ask; None for any other."""
+    if not is_refusal(error):
+        return None
+    told = str(error) if isinstance(error, FlagfallError) else f"Kafka refuses it: {error}"
+    return told if ASK_FOR_RIGHTS in told else f"{told.rstrip('.')}. {ASK_FOR_RIGHTS}"

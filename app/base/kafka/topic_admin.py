@@ -69,7 +69,7 @@ def topic_states(kafka: KafkaSettings, topics: Sequence[Topic]) -> list[TopicSta
 def described(kafka: KafkaSettings, topics: Sequence[Topic]) -> dict[str, Described]:
     """Those of some topics that exist, by name. Raises KafkaUnavailable."""
     admin = admin_client(kafka)
-    existing = _existing_names(admin, kafka)
+    existing = existing_names(admin, kafka)
     return _describe(admin, kafka, [topic.name for topic in topics if topic.name in existing])
 
 
@@ -114,7 +114,8 @@ def refuse_different(states: Iterable[TopicState]) -> None:
         )
 
 
-def _existing_names(admin: AdminClient, kafka: KafkaSettings) -> set[str]:
+def existing_names(admin: AdminClient, kafka: KafkaSettings) -> set[str]:
+    """Topics that who asks may see. Raises KafkaUnavailable, at once where no broker is there."""
     try:
         return set(admin.list_topics(timeout=FIRST_ANSWER_SECONDS).topics)
     except KafkaException as error:

@@ -126,6 +126,10 @@ def _tell(told: str, exit_code: int = 1) -> int:
 
 def _in_words(error: Exception) -> str | None:
     """What a user is told; None for what nobody expected."""
+    from app.base.kafka.passing import refusal_in_words
+
+    if (refused := refusal_in_words(error)) is not None:
+        return refused
     if type(error).__module__.startswith(OWN_PACKAGES):
         return str(error)
     if isinstance(error, OSError) and error.filename is not None:
@@ -133,8 +137,6 @@ def _in_words(error: Exception) -> str | None:
             f"{os.fsdecode(error.filename)}: {error.strerror}. Name a place that can be used: what is kept lies "
             "below FLAGFALL_DATA_DIR, or where options say"
         )
-    if type(error).__module__ == "aiokafka.errors" and "Authorization" in type(error).__name__:
-        return f"Kafka refuses it: {error}. `flagfall rights check` says what a user lacks"
     if isinstance(error, OSError) and error.errno in UNPRINTABLE:
         return f"what there is to say cannot be written: {error.strerror}"
     if isinstance(error, UnicodeEncodeError) and error.reason == "surrogates not allowed":

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -12,6 +12,7 @@ from app.base.settings import Settings
 from app.codecs.stored.corrections import correction_bytes
 from app.domain.corrections.correction import Correction
 from app.edge.late.standing import Outcomes
+from app.rights import KafkaRole, require_writes
 
 SENT_AT_ONCE = 100
 """Corrections that a task is given together: it judges one in 0.4 ms, and does nothing else meanwhile."""
@@ -31,9 +32,11 @@ class Judged(NamedTuple):
 
 
 class Corrector:
-    """Of one run, whose name its corrections have, each with a number of its own."""
+    """Of one run, whose name its corrections have, each with a number of its own. RightsMissing, before any is sent,
+    where some of the `topics` may not be written to."""
 
-    def __init__(self, settings: Settings, run: str, wait_seconds: float) -> None:
+    def __init__(self, settings: Settings, run: str, wait_seconds: float, topics: Iterable[str]) -> None:
+        require_writes(settings, KafkaRole.MENDER, topics)
         self.run = run
         self._producer = Producer(settings.kafka)
         self._wait_seconds = wait_seconds

@@ -62,7 +62,8 @@ class Refeeding:
         self._outcomes = {group.name: Outcomes(settings, group.name) for group in catalogue.groups}
         self._whole = Originals(settings.kafka)
         self.run = f"refeed-{uuid.uuid4().hex[:12]}"
-        self._corrector = Corrector(settings, self.run, wait_seconds)
+        sent_to = [] if dry else [one.topic for one in self._outcomes.values()]
+        self._corrector = Corrector(settings, self.run, wait_seconds, sent_to)
         self.changes: list[Changed] = []
 
     def feed(

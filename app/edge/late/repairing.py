@@ -33,8 +33,8 @@ def repair(
 ) -> Iterator[RepairOutcome]:
     """Send the plans' corrections, task by task, and tell what became of each. None is tried again: a row that moved
     on is looked at by the next run."""
-    corrector = Corrector(settings, f"repair-{run_id}", wait_seconds)
     outcomes = {group.name: Outcomes(settings, group.name) for group in catalogue.groups}
+    corrector = Corrector(settings, f"repair-{run_id}", wait_seconds, [one.topic for one in outcomes.values()])
     for view, plan in plans:
         by_task: dict[int, list[Correction]] = defaultdict(list)
         for one in plan.repairs:

@@ -8,7 +8,9 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import chain
 
+from app.base.kafka.passing import refusal_in_words
 from app.domain.errors import FlagfallError
 
 TALKATIVE = ("faust", "mode", "aiokafka", "httpx", "httpx2", "asyncio", "aiohttp")
@@ -25,17 +27,17 @@ STEP = "[^"
 
 
 class InWords(logging.Filter):
-    """Shows an error that was raised on purpose once and without its traceback: its text says what to do."""
+    """Shows an error that was raised on purpose, and what Kafka refuses, once and without a traceback: the text says
+    what to do."""
 
     def __init__(self) -> None:
         super().__init__()
         self._told: set[str] = set()
 
     def filter(self, record: logging.LogRecord) -> bool:
-        error = _on_purpose(record)
-        if error is None:
+        text = _words(record)
+        if text is None:
             return not (self._told and RERAISING in str(record.msg))
-        text = str(error)
         if text in self._told:
             return False
         self._told.add(text)
@@ -136,9 +138,12 @@ def settle(root: logging.Logger, level: int) -> None:
         logging.getLogger(name).setLevel(level if level < logging.INFO else max(level, logging.WARNING))
 
 
-def _on_purpose(record: logging.LogRecord) -> FlagfallError | None:
-    """The error that a record was made for, with its traceback or in the place of one."""
+def _words(record: logging.LogRecord) -> str | None:
+    """Those of the error that a record was made for, with its traceback or in the place of one."""
     if not isinstance(record.exc_info, tuple):
         return None
     mentioned = record.args if isinstance(record.args, tuple) else ()
-    return next((e for e in (record.exc_info[1], *mentioned) if isinstance(e, FlagfallError)), None)
+    errors = [one for one in (record.exc_info[1], *mentioned) if isinstance(one, BaseException)]
+    refused = (told for one in errors if (told := refusal_in_words(one)) is not None)
+    on_purpose = (str(one) for one in errors if isinstance(one, FlagfallError))
+    return next(chain(refused, on_purpose), None)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -14,19 +14,17 @@ from app.base import names
 from app.base.kafka import acls
 from app.base.kafka.clients import librdkafka_options
 from app.base.settings import Settings
-from app.definitions.registered import register_schemas
 from app.rides.ride import RIDES
 from app.rides.shipped import shipped
 from app.rides.views import ZONE_DEMAND
 from app.rights import KafkaRole, rights
-from tests.support.clusters.brokers import running_brokers
-from tests.support.clusters.doors import GuardedDoor
-from tests.support.clusters.users import AUTHORIZER, Users
+from app.topics import topics
+from tests.support.clusters.users import Users
 from tests.support.evidence import evidence_of
 from tests.support.machine.asking import results
 from tests.support.machine.waiting import patient, wait_for
 from tests.support.machine.workers import Worker, flagfall
-from tests.support.machine.world import covers, ready_worker
+from tests.support.machine.world import covers, delete_topics, ready_worker
 
 CLOSES_AT = "2026-01-05T06:00+00:00"
 FINALS = names.finals_topic(ZONE_DEMAND.name)
@@ -40,17 +38,14 @@ ELSEWHERE = {
 
 
 @pytest.fixture(scope="module")
-def users(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Users]:
-    """One for each role, called as it; and the topics, made by the administrator."""
-    folder = tmp_path_factory.mktemp("guarded")
-    door = GuardedDoor(folder / "door")
-    with running_brokers(folder, 3, door, {AUTHORIZER: "DEBUG"}) as brokers:
-        made = Users(brokers, door)
-        for role in KafkaRole:
-            made.make(role, role)
-        done(made.settings_of(KafkaRole.ADMIN), "topics", "create")
-        register_schemas(brokers.settings, (RIDES,))
-        yield made
+def users(users: Users) -> Users:
+    """One for each role, called as it; and the topics, made anew by the administrator."""
+    for role in KafkaRole:
+        users.make(role, role)
+    root = users.brokers.settings
+    delete_topics(root, [topic.name for topic in topics(root)])
+    done(users.settings_of(KafkaRole.ADMIN), "topics", "create")
+    return users
 
 
 def done(settings: Settings, *arguments: str) -> str:
@@ -96,7 +91,7 @@ def test_what_is_done_while_no_worker_runs_needs_no_more_than_a_role(users: User
 
 
 def test_a_topic_that_a_user_may_not_see_is_told_of_as_such(users: Users) -> None:
-    ended = flagfall(users.settings_of(KafkaRole.READER), "generate", "--rides", "1")
+    ended = flagfall(users.settings_of(KafkaRole.READER), "rebuild", "--yes")
     assert ended.returncode == 1
     assert "flagfall rights check" in ended.stderr
 

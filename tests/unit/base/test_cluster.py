@@ -14,7 +14,7 @@ from confluent_kafka import OFFSET_BEGINNING, OFFSET_END, KafkaError, KafkaExcep
 from confluent_kafka import TopicPartition as KafkaPartition
 
 from app.base.kafka import cluster
-from app.base.kafka.cluster import Cluster, ClusterError, NotNow, TopicFacts, TopicGone
+from app.base.kafka.cluster import Cluster, ClusterError, NotAllowed, NotNow, TopicFacts, TopicGone
 from app.base.kafka.passing import OF_CLIENT, OF_KAFKA
 from app.base.setting_groups import KafkaSettings
 from app.domain.records import TopicPartition
@@ -119,9 +119,11 @@ def test_without_a_leader_in_time_the_place_is_told(monkeypatch: pytest.MonkeyPa
     [failing(KafkaError.TOPIC_AUTHORIZATION_FAILED), KafkaError(KafkaError.TOPIC_AUTHORIZATION_FAILED)],
     ids=["all", "one"],
 )
-def test_any_other_answer_is_told_at_once(answer: KafkaException | KafkaError, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_refusal_is_told_at_once_with_where_to_ask(
+    answer: KafkaException | KafkaError, monkeypatch: pytest.MonkeyPatch
+) -> None:
     clients = Clients(answer)
-    with pytest.raises(ClusterError, match=r"^rides\.yellow-0: .* answers: "):
+    with pytest.raises(NotAllowed, match=r"^rides\.yellow-0: .* answers: .* `flagfall rights check`"):
         asking(monkeypatch, clients).log_starts([YELLOW])
     assert len(clients.made) == 1
 

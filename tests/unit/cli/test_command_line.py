@@ -12,7 +12,9 @@ import click
 import pytest
 from aiokafka.errors import TopicAuthorizationFailedError, TransactionalIdAuthorizationFailed
 from click.testing import CliRunner
+from confluent_kafka import KafkaError, KafkaException
 
+from app.base.errors import DeliveryFailed
 from app.domain.errors import DefinitionError
 from app.edge.cli import main
 from app.edge.cli.main import COMMANDS, cli, run
@@ -60,15 +62,25 @@ def test_a_directory_that_cannot_be_is_named_with_what_to_do(
     assert "FLAGFALL_DATA_DIR" in told
 
 
-@pytest.mark.parametrize("error", [TopicAuthorizationFailedError("rides"), TransactionalIdAuthorizationFailed("one")])
+def _caused() -> DeliveryFailed:
+    error = DeliveryFailed("one record could not be sent.")
+    error.__cause__ = KafkaException(KafkaError(KafkaError.CLUSTER_AUTHORIZATION_FAILED))
+    return error
+
+
+@pytest.mark.parametrize(
+    "error",
+    [TopicAuthorizationFailedError("rides"), TransactionalIdAuthorizationFailed("one"), _caused()],
+    ids=lambda error: type(error).__name__,
+)
 def test_a_refusal_by_kafka_says_where_to_ask(
     error: Exception, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     _install(monkeypatch, error)
     assert run(["views"]) == 1
     told = capsys.readouterr().err
-    assert str(error) in told
-    assert "`flagfall rights check`" in told
+    assert str(error).rstrip(".") in told
+    assert told.count("`flagfall rights check`") == 1
 
 
 def test_an_error_that_nobody_expected_keeps_its_traceback(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -33,12 +33,14 @@ def send_lifecycle(
     from app.rides.lifecycle.produce import write_lifecycle
     from app.rides.lifecycle.sources import FARES, RIDE_EVENTS
     from app.rides.pace import Pace
+    from app.rights import KafkaRole, require_writes
     from app.topics import source_topics
 
     if not settings.lifecycle:
         on = f"{variable('lifecycle')}=true"
         raise click.ClickException(f"life cycles have no topics here: set {on}, then flagfall topics create")
     topics = [topic for source in (RIDE_EVENTS, FARES) for topic in source_topics(settings, source)]
+    require_writes(settings, KafkaRole.PRODUCER, [topic.name for topic in topics])
     require_topics(settings.kafka, topics)
     ids = register_schemas(settings, (RIDE_EVENTS, FARES))
     began = time.monotonic()

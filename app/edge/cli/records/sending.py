@@ -70,7 +70,7 @@ def send(
 ) -> tuple[SentSoFar, float]:
     """Write the frames' rides with a progress bar; returns what was written, and the seconds it took.
 
-    Raises TopicsMissing, TopicsDiffer, RegistryUnavailable, SchemaRefused, DeliveryFailed.
+    Raises TopicsMissing, TopicsDiffer, RightsMissing, RegistryUnavailable, SchemaRefused, DeliveryFailed.
     """
     from app.base.kafka.producer import Producer
     from app.base.kafka.topic_admin import require_topics
@@ -78,9 +78,12 @@ def send(
     from app.rides.pace import Pace
     from app.rides.produce import write_rides
     from app.rides.ride import RIDES
+    from app.rights import KafkaRole, require_writes
     from app.topics import source_topics
 
-    require_topics(settings.kafka, source_topics(settings, RIDES))
+    sources = source_topics(settings, RIDES)
+    require_writes(settings, KafkaRole.PRODUCER, [topic.name for topic in sources])
+    require_topics(settings.kafka, sources)
     ids = register_schemas(settings, (RIDES,))
     began = time.monotonic()
     with progress("rides", expected, quiet=quiet) as advanced:
@@ -94,11 +97,14 @@ def close_windows(settings: Settings, group: TaskGroup, latest_clock_ms: int) ->
     """
     from app.base.kafka.producer import Producer
     from app.base.kafka.topic_admin import require_topics
+    from app.base.names import advance_requests_topic
     from app.domain.catalogue import Catalogue
     from app.rides.closing import group_watermark_us, request_advances
+    from app.rights import KafkaRole, require_writes
     from app.topics import needed_topics
 
     watermark_us = group_watermark_us(group, latest_clock_ms)
+    require_writes(settings, KafkaRole.MENDER, [advance_requests_topic(settings.app_id, group.name)])
     require_topics(settings.kafka, needed_topics(settings, Catalogue((group,))))
     ends = log_ends(settings, group)
     request_advances(Producer(settings.kafka), settings.app_id, group.name, ends, watermark_us)

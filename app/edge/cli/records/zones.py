@@ -62,9 +62,11 @@ def publish_zones(settings: Settings, listed: Iterable[Zone], *, if_empty: bool 
     from app.base.kafka.topic_admin import require_topics
     from app.domain.records import TopicPartition
     from app.rides.zones import zone_key, zone_value
+    from app.rights import KafkaRole, require_writes
     from app.topics import zones_topic
 
     topic = zones_topic(settings)
+    require_writes(settings, KafkaRole.PRODUCER, [topic.name])
     require_topics(settings.kafka, [topic])
     if if_empty and any(Cluster(settings.kafka).log_ends([TopicPartition(topic.name, 0)], committed=False).values()):
         return 0

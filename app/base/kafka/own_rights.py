@@ -1,0 +1,73 @@
+"""What whoever asks may do, in Kafka's own word: nobody needs a right to be told of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from concurrent.futures import Future
+from time import monotonic, sleep
+from typing import Any
+
+from confluent_kafka import KafkaError, KafkaException, TopicCollection
+from confluent_kafka.admin import AclOperation, AdminClient
+
+from app.base.errors import KafkaUnavailable
+from app.base.kafka.acls import OPERATIONS, Acl, Resource
+from app.base.kafka.passing import ANSWERS, REFUSALS, passes
+from app.base.kafka.topic_admin import POLL_SECONDS, REQUEST_TIMEOUT_SECONDS, admin_client, existing_names
+from app.base.setting_groups import KafkaSettings
+
+NOT_THERE = ANSWERS | {KafkaError.GROUP_ID_NOT_FOUND}
+
+
+def lacking(kafka: KafkaSettings, needed: Collection[Acl]) -> list[Acl]:
+    """Rights to topics and groups that Kafka does not give to who asks, in the order given. Raises KafkaUnavailable.
+
+    A topic that is not there is passed over, as are transactional ids and names that begin so: Kafka tells nothing of
+    these. Where it tells nothing of a topic or a group to who asks, everything is lacking.
+    """
+    admin = admin_client(kafka)
+    existing_names(admin, kafka)  # without a broker it is told at once
+    deadline = monotonic() + REQUEST_TIMEOUT_SECONDS
+    while True:
+        try:
+            allowed = _allowed_now(admin, needed)
+            return [acl for acl in needed if _is_lacking(acl, allowed.get((acl.resource, acl.name)))]
+        except KafkaException as error:
+            told = error.args[0]
+            if not passes(told) or monotonic() > deadline:
+                raise KafkaUnavailable(f"{kafka.bootstrap_server} does not say what we may: {told.name()}") from error
+        sleep(POLL_SECONDS)
+
+
+def _allowed_now(admin: AdminClient, needed: Collection[Acl]) -> dict[tuple[Resource, str], frozenset[AclOperation]]:
+    topics, groups = (_names(needed, resource) for resource in (Resource.TOPIC, Resource.GROUP))
+    told = {
+        Resource.TOPIC: admin.describe_topics(TopicCollection(topics), include_authorized_operations=True),
+        Resource.GROUP: admin.describe_consumer_groups(groups, include_authorized_operations=True) if groups else {},
+    }
+    return {
+        (resource, name): allowed
+        for resource, futures in told.items()
+        for name, future in futures.items()
+        if (allowed := _allowed(future)) is not None
+    }
+
+
+def _names(needed: Iterable[Acl], resource: Resource) -> list[str]:
+    return sorted({acl.name for acl in needed if acl.resource is resource and not acl.is_prefix})
+
+
+def _allowed(future: Future[Any]) -> frozenset[AclOperation] | None:
+    """None where there is no such thing."""
+    try:
+        return frozenset(future.result(REQUEST_TIMEOUT_SECONDS).authorized_operations)
+    except KafkaException as error:
+        if error.args[0].code() in REFUSALS:
+            return frozenset()
+        if error.args[0].code() in NOT_THERE:
+            return None
+        raise
+
+
+def _is_lacking(acl: Acl, allowed: frozenset[AclOperation] | None) -> bool:
+    return allowed is not None and not acl.is_prefix and OPERATIONS[acl.operation] not in allowed
