@@ -10,6 +10,7 @@ from typing import Any, cast
 import polars as pl
 from confluent_kafka import Producer
 from multidict import MultiDict
+from pydantic import SecretStr
 
 from app.base import names
 from app.base.kafka.clients import librdkafka_options
@@ -18,6 +19,7 @@ from app.codecs.avro.encode import encode_frame
 from app.definitions.registered import register_schemas
 from app.domain.oracle.view_fold import fold
 from app.edge.http.evidence.asked_row import asked_row
+from app.edge.http.evidence.seal import Seal
 from app.edge.http.evidence.search_cursors import decode, encode
 from app.edge.http.query.instants import to_us
 from app.rides.generator.dirt import Dirt
@@ -128,10 +130,11 @@ def assert_made_up_cursors_are_refused(started: Worker, row: dict[str, Any]) -> 
     told, _ = asked_row(ZONE_DEMAND, MultiDict({name: str(value) for name, value in asked.items()}))
     address = f"/v1/views/{ZONE_DEMAND.name}/evidence"
     page = started.get(address, **asked, limit=1).json()
-    cursor = decode(ZONE_DEMAND, told, page["meta"]["next_cursor"])
+    seal = Seal(SecretStr(""))  # these workers have no token
+    cursor = decode(seal, ZONE_DEMAND, told, page["meta"]["next_cursor"])
     ahead = tuple(offset + 1 for offset in cursor.position)
     for made_up in ({"position": ahead}, {"position": ahead[1:]}, {"wanted": cursor.wanted | {900: 1}}):
-        refused = started.get(address, **asked, cursor=encode(cursor.model_copy(update=made_up)))
+        refused = started.get(address, **asked, cursor=encode(seal, cursor.model_copy(update=made_up)))
         assert (refused.status_code, refused.json()["type"]) == (400, "urn:flagfall:problem:bad-cursor"), refused.text
 
 

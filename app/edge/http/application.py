@@ -25,6 +25,7 @@ from app.edge.http.entry.admission import ADMISSION, Admission, admitted
 from app.edge.http.entry.connections import CONNECTIONS, CallersConnections, known_connection
 from app.edge.http.entry.nowhere import add_nowhere
 from app.edge.http.entry.security import bounded_address, readable_head, secure_headers, unread_body
+from app.edge.http.evidence.seal import SEAL, Seal
 from app.edge.http.operation.metrics import add_metrics, timed
 from app.edge.http.positions.standing import POSITIONS, PositionWatch
 from app.edge.http.problems import problem_middleware
@@ -76,6 +77,7 @@ def create_app(
     app[EDGE] = edge
     access = AccessSettings() if access is None else access
     app[ACCESS] = Access(access, ROUTES)
+    app[SEAL] = Seal(access.token)
     app[FEEDS] = Feeds(edge)
     app[DOCUMENT] = api_document(ROUTES, views)
     app[POSITIONS] = PositionWatch(edge)

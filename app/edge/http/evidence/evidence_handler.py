@@ -16,6 +16,7 @@ from app.domain.view import View
 from app.edge.http.context import edge_of
 from app.edge.http.evidence.asked_row import DEFAULT_RECORDS, MAX_RECORDS, ToldRow, asked_row, told_row
 from app.edge.http.evidence.looking import Looking
+from app.edge.http.evidence.seal import SEAL
 from app.edge.http.evidence.search_cursors import SearchCursor, decode, encode
 from app.edge.http.evidence.verdict import missing, verdict
 from app.edge.http.problems import Problem
@@ -34,12 +35,12 @@ from app.engine.drive.kafka.row_search import CoveredInput, RowSearch, Rulings
 
 async def show_evidence(request: web.Request) -> web.Response:
     """A page of the row's records, and what is known of all of them so far."""
-    edge = edge_of(request)
+    edge, seal = edge_of(request), request.app[SEAL]
     view = edge.view(request.match_info["view"])
     asked, query = asked_row(view, request.query)
     limit = whole_number(request.query, "limit", MAX_RECORDS) or DEFAULT_RECORDS
     given = one(request.query, "cursor")
-    cursor = None if given is None else decode(view, asked, given)
+    cursor = None if given is None else decode(seal, view, asked, given)
     edge.require_ready(view)
     gathered = await gather(edge, query, takes_partial=False)
     if cursor is None:
@@ -65,7 +66,7 @@ async def show_evidence(request: web.Request) -> web.Response:
                 "agrees": told.agrees,
                 "missing": missing(view, cursor, told.lost) if cursor.is_short else None,
                 "offsets_read": looking.offsets,
-                "next_cursor": None if cursor.is_complete else encode(cursor),
+                "next_cursor": None if cursor.is_complete else encode(seal, cursor),
             },
         }
     )

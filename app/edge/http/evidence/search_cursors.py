@@ -1,15 +1,13 @@
 """Cursors of evidence: how far the search has come, and the row that it is held against.
 
 The row of the first page stays the one that is looked into, whatever has become of it since. Where its records may
-stand follows from its position at any time, so a cursor holds the one place alone that is being read. One that somebody
-made up gives an answer about a row that he made up.
+stand follows from its position at any time, so a cursor holds the one place alone that is being read. It is sealed: one
+that somebody made up would give an answer, in the worker's name, about a row that he made up.
 """
 
 from __future__ import annotations
 
-import binascii
 import zlib
-from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Sequence
 from typing import Annotated, Literal
 
@@ -17,6 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from app.domain.fingerprint import MAX_OFFSET, MAX_PARTITION
 from app.domain.view import View
+from app.edge.http.evidence.seal import Seal, SealBroken
 from app.edge.http.problems import Problem
 from app.engine.core.searching import Search, SearchSpan
 from app.engine.core.views.belonging import RowAsked
@@ -82,18 +81,21 @@ class SearchCursor(BaseModel):
         return Search(self.asked, tuple(spans), self.wanted, self.found)
 
 
-def encode(cursor: SearchCursor) -> str:
+def encode(seal: Seal, cursor: SearchCursor) -> str:
     """As a client sees it: short, as addresses are bounded."""
-    return urlsafe_b64encode(zlib.compress(cursor.model_dump_json().encode(), 9)).decode().rstrip("=")
+    return seal.sealed(zlib.compress(cursor.model_dump_json().encode(), 9))
 
 
-def decode(view: View, asked: RowAsked, text: str) -> SearchCursor:
-    """The search that a cursor goes on with; a problem if it is none, or of another row."""
+def decode(seal: Seal, view: View, asked: RowAsked, text: str) -> SearchCursor:
+    """The search that a cursor goes on with; a problem if no worker gave it, or for another row."""
     try:
-        told = zlib.decompressobj().decompress(urlsafe_b64decode(text.encode() + b"=" * (-len(text) % 4)), MOST_BYTES)
+        told = zlib.decompressobj().decompress(seal.opened(text), MOST_BYTES)
         cursor = SearchCursor.model_validate_json(told)
-    except (binascii.Error, zlib.error, ValueError):
-        told_why = "This is no cursor of evidence; take meta.next_cursor of the page before."
+    except SealBroken:
+        told_why = "No worker with this one's token gave this cursor; take meta.next_cursor of the page before."
+        raise Problem("bad-cursor", told_why) from None
+    except (zlib.error, ValueError):
+        told_why = "This cursor is of another release; start again without a cursor."
         raise Problem("bad-cursor", told_why) from None
     if not _belongs(cursor, view, asked):
         raise Problem("bad-cursor", "The cursor was made for another row or version; start again without a cursor.")

@@ -2,24 +2,31 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis.strategies import binary, integers, sampled_from
 from multidict import MultiDict
+from pydantic import SecretStr
 from yarl import URL
 
+from app.base.access_settings import AccessSettings
 from app.domain.view import View
 from app.edge.http.evidence.asked_row import asked_row, evidence_address
+from app.edge.http.evidence.seal import Seal, SealBroken
 from app.edge.http.evidence.search_cursors import SearchCursor, decode, encode
 from app.edge.http.problems import Problem
 from app.edge.http.query.instants import to_iso
 from app.engine.core.searching import SearchSpan
 from app.engine.core.views.belonging import RowAsked
 from app.rides.views import VENDOR_TRIPS, ZONE_DEMAND
-from tests.support.http import BY_BASE, NOON_US, PANE_US
+from tests.support.http import BY_BASE, NOON_US, PANE_US, one_task, server_of
 from tests.support.material.views import DAYS, HOPPING, SHIFTS
 
 NOON = to_iso(NOON_US)
+SEAL = Seal(SecretStr("workers.s3cret"))
 HOUR_US = 3_600_000_000
 
 
@@ -92,7 +99,7 @@ def cursor_of(**told: Any) -> SearchCursor:
 
 def test_a_cursor_goes_on_with_the_search_that_it_was_made_of() -> None:
     cursor = cursor_of()
-    assert decode(ZONE_DEMAND, RowAsked(NOON_US, NOON_US + PANE_US, (132,)), encode(cursor)) == cursor
+    assert decode(SEAL, ZONE_DEMAND, RowAsked(NOON_US, NOON_US + PANE_US, (132,)), encode(SEAL, cursor)) == cursor
     spans = [SearchSpan("rides.green", 0, 0, 9), SearchSpan("rides.yellow", 0, 0, 7), SearchSpan("rides.fhv", 0, 0, 1)]
     assert cursor.search_in(spans).spans == (SearchSpan("rides.yellow", 0, 2, 7, NOON_US), spans[2])
     with pytest.raises(Problem, match="start again without a cursor"):
@@ -104,19 +111,46 @@ def test_a_cursor_goes_on_with_the_search_that_it_was_made_of() -> None:
     [
         "x",
         "e30",
-        encode(cursor_of(version="00000000")),
-        encode(cursor_of(group=(1,))),
-        encode(cursor_of(start_us=NOON_US + PANE_US)),
-        encode(cursor_of(end_us=None)),
-        encode(cursor_of(row=(1, 2))),
-        encode(cursor_of(at=None)),
-        encode(cursor_of(at=("rides.yellow", 5, 2, 7, 0, False))),
-        encode(cursor_of(wanted={0: 1 << 70})),
-        encode(cursor_of(wanted={0: -1})),
-        encode(cursor_of(layout=2)),
+        encode(SEAL, cursor_of(version="00000000")),
+        encode(SEAL, cursor_of(group=(1,))),
+        encode(SEAL, cursor_of(start_us=NOON_US + PANE_US)),
+        encode(SEAL, cursor_of(end_us=None)),
+        encode(SEAL, cursor_of(row=(1, 2))),
+        encode(SEAL, cursor_of(at=None)),
+        encode(SEAL, cursor_of(at=("rides.yellow", 5, 2, 7, 0, False))),
+        encode(SEAL, cursor_of(wanted={0: 1 << 70})),
+        encode(SEAL, cursor_of(wanted={0: -1})),
+        encode(SEAL, cursor_of(layout=2)),
     ],
 )
 def test_a_cursor_of_something_else_is_refused(cursor: str) -> None:
     with pytest.raises(Problem) as refused:
-        decode(ZONE_DEMAND, RowAsked(NOON_US, NOON_US + PANE_US, (132,)), cursor)
+        decode(SEAL, ZONE_DEMAND, RowAsked(NOON_US, NOON_US + PANE_US, (132,)), cursor)
     assert refused.value.slug == "bad-cursor"
+
+
+@pytest.mark.parametrize("secret", ["", "workers.another"])
+async def test_a_cursor_that_no_worker_gave_is_refused_whatever_it_says(tmp_path: Path, secret: str) -> None:
+    access = AccessSettings(token=SecretStr("workers.s3cret"))
+    of_another_row, made_up = cursor_of(group=(1,)), Seal(SecretStr(secret))
+    async with server_of(tmp_path, access=access) as serve:
+        client = await serve(one_task())
+        for seal, why in ((made_up, "No worker with this one's token"), (SEAL, "made for another row")):
+            asked = {"zone": "132", "from": NOON, "cursor": encode(seal, of_another_row)}
+            answer = await client.get("/v1/views/zone_demand/evidence", params=asked)
+            told = await answer.json()
+            assert (answer.status, told["type"]) == (400, "urn:flagfall:problem:bad-cursor")
+            assert why in told["detail"]
+
+
+@given(told=binary(max_size=60), at=integers(0), letter=sampled_from("Aa0-"))
+def test_what_was_sealed_is_known_again_and_nothing_else(told: bytes, at: int, letter: str) -> None:
+    text = SEAL.sealed(told)
+    assert SEAL.opened(text) == told
+    at %= len(text) - 1  # bits behind the last byte stand for nothing
+    if text[at] != letter:
+        with pytest.raises(SealBroken):
+            SEAL.opened(text[:at] + letter + text[at + 1 :])
+    for short in (text[:-2], "", "é"):
+        with pytest.raises(SealBroken):
+            SEAL.opened(short)
