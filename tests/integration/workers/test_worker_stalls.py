@@ -15,6 +15,7 @@ from app.base.services import kafka, registry
 from app.base.settings import Settings
 from app.engine.drive.ending import ExitCode
 from app.engine.drive.watch.progress import IN_WORDS, Cause
+from tests.support.machine.closing import at_rest
 from tests.support.machine.cluster import write_rides
 from tests.support.machine.services import frozen, running_services
 from tests.support.machine.waiting import patient, wait_for
@@ -82,7 +83,9 @@ def test_silent_services_are_told_apart(tmp_path: Path) -> None:
             ready_worker(settings, tmp_path, "ends", **SHORT) as ends,
             ready_worker(settings, tmp_path, "stays", **NEVER, **STOPS) as stays,
         ):
-            wait_for(lambda: covers(settings, ends) and covers(settings, stays), "all is covered", [ends, stays])
+            both = [ends, stays]
+            wait_for(lambda: covers(settings, ends) and covers(settings, stays), "all is covered", both)
+            wait_for(lambda: at_rest(settings), "nothing is under way", both)
             with frozen(settings, kafka.NAME):
                 wait_for(lambda: _livez(stays) == 503, "it says that it is not alive", [stays])
                 assert stays.get("/livez").json()["cause"] == "broker_silent"

@@ -19,6 +19,7 @@ from app.base.settings import Settings
 from app.domain.records import TopicPartition
 from app.engine.drive.kafka.told_brokers import demand_brokers
 from app.rides.ride import RIDES
+from tests.support.machine.closing import at_rest
 from tests.support.machine.cluster import write_rides
 from tests.support.machine.services import frozen
 from tests.support.machine.waiting import wait_for
@@ -60,6 +61,7 @@ def test_a_worker_that_starts_while_the_broker_is_frozen_serves_when_it_goes_on(
     write_rides(world, 0, 600)
     with contextlib.ExitStack() as stack:
         first = stack.enter_context(ready_worker(world, tmp_path, "first"))
+        wait_for(lambda: covers(world, first) and at_rest(world), "nothing is under way", [first])
         with frozen(world, kafka.NAME):
             second = stack.enter_context(worker(world, tmp_path, "second"))
             wait_for(lambda: ASKS_AGAIN in second.log.read_text(), "the second one is not answered", [second])
