@@ -17,7 +17,7 @@ from app.base.kafka.cluster import Cluster
 from app.base.services import kafka
 from app.base.settings import Settings
 from app.domain.records import TopicPartition
-from app.engine.drive.kafka.told_brokers import demand_brokers
+from app.engine.drive.kafka.prepared import prepare
 from app.rides.ride import RIDES
 from tests.support.machine.closing import at_rest
 from tests.support.machine.cluster import write_rides
@@ -99,7 +99,7 @@ async def _brokers_told(world: Settings) -> list[int]:
     told = []
     for _ in range(TIMES):
         consumer = AIOKafkaConsumer(**aiokafka_options(world.kafka), group_id=world.app_id)
-        demand_brokers(consumer._client)
+        prepare(consumer._client)
         async with consumer:
             told.append(len(consumer._client.cluster.brokers()))
     return told

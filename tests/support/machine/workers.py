@@ -102,7 +102,9 @@ class Worker:
         """TERM; the exit code. KILL if it does not end, which is a failure."""
         self.send(signal.SIGTERM)
         try:
-            return self.ended()
+            if code := self.ended():
+                print(last_words([self]))  # shown where a test fails of it
+            return code
         except NotInTime:
             self.kill()
             raise

@@ -21,7 +21,7 @@ from app.engine.core.batch import Batch
 from app.engine.drive import background
 from app.engine.drive.faust_parts.assignor import NameTaken
 from app.engine.drive.kafka.fetch import drain
-from app.engine.drive.kafka.told_brokers import demand_brokers
+from app.engine.drive.kafka.prepared import prepare
 
 FETCH_SECONDS = 0.1
 """Longest wait of one call to the fetcher: a partition that was held back is looked at again after it."""
@@ -48,7 +48,7 @@ class ColumnarConsumerThread(stock.AIOKafkaConsumerThread):
         consumer._fetch_min_bytes = worker.fetch_min_bytes
         consumer._fetch_max_wait_ms = worker.fetch_max_wait_ms
         consumer._isolation_level = "read_committed"
-        demand_brokers(consumer._client)
+        prepare(consumer._client)
         return consumer
 
     async def on_start(self) -> None:

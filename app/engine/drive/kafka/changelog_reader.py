@@ -15,6 +15,7 @@ from app.domain.errors import StateError
 from app.engine.drive.callbacks import PartitionRead, TakeChanges
 from app.engine.drive.kafka.fetch import next_fetch
 from app.engine.drive.kafka.kept_batches import STEP_RECORDS
+from app.engine.drive.kafka.prepared import prepare
 
 STALLED_SECONDS = 60.0
 """As long as a broker lets a transaction stay open by default; then it aborts it itself."""
@@ -54,6 +55,7 @@ async def read_to_end(
         max_partition_fetch_bytes=PARTITION_FETCH_BYTES,
         fetch_max_bytes=FETCH_BYTES,
     )
+    prepare(consumer._client)
     try:
         await consumer.start()
         consumer.assign([TopicPartition(topic, p) for p in reading])

@@ -18,6 +18,7 @@ from aiokafka.structs import TopicPartition
 
 from app.domain.errors import FlagfallError
 from app.engine.drive.kafka.connections import Connections
+from app.engine.drive.kafka.prepared import prepare
 
 log = logging.getLogger(__name__)
 
@@ -80,6 +81,7 @@ class HeldTopic(mode.Service):
         consumer = AIOKafkaConsumer(
             **self._connections.client, group_id=None, enable_auto_commit=False, auto_offset_reset="none"
         )
+        prepare(consumer._client)
         try:
             await consumer.start()
             consumer.assign([place])

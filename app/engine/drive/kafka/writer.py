@@ -18,7 +18,7 @@ from app.codecs.batches.written_records import pieces
 from app.domain.errors import FlagfallError
 from app.engine.core.batch import Output, Transaction
 from app.engine.drive import failpoints
-from app.engine.drive.kafka.told_brokers import demand_brokers
+from app.engine.drive.kafka.prepared import prepare
 from app.engine.drive.kafka.written_batch import WrittenBatch
 
 sender.BACKOFF_OVERRIDE = 0.002
@@ -61,7 +61,7 @@ class TaskWriter:
             max_request_size=4 * BATCH_BYTES,
             retry_backoff_ms=20,
         )
-        demand_brokers(self._producer.client)
+        prepare(self._producer.client)
 
     async def fence(self) -> None:
         """Take the transactional id: the former owner's open transaction is aborted, and it can write no more.
