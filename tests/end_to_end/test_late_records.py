@@ -19,9 +19,9 @@ from app.codecs.avro.encode import encode_frame
 from app.definitions.registered import register_schemas
 from app.domain.oracle.view_fold import fold
 from app.edge.http.evidence.asked_row import asked_row
-from app.edge.http.evidence.seal import Seal
 from app.edge.http.evidence.search_cursors import decode, encode
 from app.edge.http.query.instants import to_us
+from app.edge.http.query.seal import Seal
 from app.rides.generator.dirt import Dirt
 from app.rides.generator.generator import Generator
 from app.rides.ride import RIDE_COLUMNS, RIDES, avro_schema

@@ -25,10 +25,10 @@ from app.edge.http.entry.admission import ADMISSION, Admission, admitted
 from app.edge.http.entry.connections import CONNECTIONS, CallersConnections, known_connection
 from app.edge.http.entry.nowhere import add_nowhere
 from app.edge.http.entry.security import bounded_address, readable_head, secure_headers, unread_body
-from app.edge.http.evidence.seal import SEAL, Seal
 from app.edge.http.operation.metrics import add_metrics, timed
 from app.edge.http.positions.standing import POSITIONS, PositionWatch
 from app.edge.http.problems import problem_middleware
+from app.edge.http.query.seal import SEAL, Seal
 from app.edge.http.query.served_names import check_names
 from app.edge.http.routes.every_route import ROUTES
 from app.edge.http.zone_names import Names

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from base64 import urlsafe_b64encode
 from typing import Any
 
 import pytest
@@ -23,10 +22,10 @@ from app.rides.views import VENDOR_TRIPS, ZONE_DEMAND
 MINUTE_US = 60_000_000
 
 
-def read(text: str, view: View = ZONE_DEMAND) -> RowsQuery:
-    """The query of `name=value&…`, without percent-encoding."""
+def read(text: str, view: View = ZONE_DEMAND, **more: str) -> RowsQuery:
+    """The query of `name=value&…`, without percent-encoding, and of what is given by name."""
     pairs = [part.partition("=")[::2] for part in text.split("&") if part]
-    return read_query(view, MultiDict(pairs))
+    return read_query(view, MultiDict([*pairs, *more.items()]))
 
 
 def test_all_parameters_are_understood() -> None:
@@ -126,17 +125,11 @@ def test_a_query_reads_back_from_its_own_parameters(
 
 def test_a_cursor_is_refused_with_other_filters_and_when_it_is_none_of_ours() -> None:
     cursor = read("zone=7").cursor_after(RowKey(0, (7,)))
-    assert read(f"zone=7&limit=3&cursor={cursor}").after == RowKey(0, (7,))
+    assert read("zone=7&limit=3", cursor=cursor).after == RowKey(0, (7,))
     for other in ("zone=8", "", "zone=7&window=10m", "zone=7&order=desc", "zone=7&from=2024-01-01T00:00:00Z"):
         with pytest.raises(Problem) as caught:
-            read(f"{other}&cursor={cursor}")
+            read(other, cursor=cursor)
         assert caught.value.slug == "bad-cursor"
-
-
-@given(st.binary(max_size=40))
-def test_no_cursor_whatever_its_bytes_is_more_than_a_problem(raw: bytes) -> None:
-    with pytest.raises(Problem, match="cursor"):
-        read(f"cursor={urlsafe_b64encode(raw).decode().rstrip('=')}")
 
 
 @given(st.text(max_size=12))
@@ -148,7 +141,7 @@ def test_no_cursor_whatever_its_text_is_more_than_a_problem(text: str) -> None:
 @pytest.mark.parametrize("key", [RowKey(None, (7,)), RowKey(0, ("7",)), RowKey(0, (7, 7)), RowKey(0, (True,))])
 def test_a_forged_key_is_refused(key: RowKey) -> None:
     with pytest.raises(Problem, match="not one of zone_demand"):
-        read(f"cursor={read('').cursor_after(key)}")
+        read("", cursor=read("").cursor_after(key))
 
 
 @given(st.integers(-(10**16), 10**17))

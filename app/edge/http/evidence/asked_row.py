@@ -14,7 +14,7 @@ from app.domain.view import View
 from app.edge.formats.format import Document
 from app.edge.http.problems import Problem, bad_parameter
 from app.edge.http.query.instants import to_iso
-from app.edge.http.query.parameters import one
+from app.edge.http.query.parameters import CURSOR, LIMIT, one
 from app.edge.http.query.read_query import read_query
 from app.edge.http.query.rows_query import ALL_ROWS, NULL, RowsQuery
 from app.edge.http.rows.answers import whole_page
@@ -25,7 +25,7 @@ from app.engine.core.views.belonging import RowAsked
 
 DEFAULT_RECORDS, MAX_RECORDS = 100, 1_000
 """Of a page."""
-OWN = ("limit", "cursor")
+OWN = (LIMIT, CURSOR)
 """Parameters that say nothing of the row."""
 
 

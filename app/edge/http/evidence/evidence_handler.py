@@ -16,13 +16,13 @@ from app.domain.view import View
 from app.edge.http.context import edge_of
 from app.edge.http.evidence.asked_row import DEFAULT_RECORDS, MAX_RECORDS, ToldRow, asked_row, told_row
 from app.edge.http.evidence.looking import Looking
-from app.edge.http.evidence.seal import SEAL
 from app.edge.http.evidence.search_cursors import SearchCursor, decode, encode
 from app.edge.http.evidence.verdict import missing, verdict
 from app.edge.http.problems import Problem
 from app.edge.http.query.instants import to_iso
-from app.edge.http.query.parameters import one, whole_number
+from app.edge.http.query.parameters import CURSOR, one, whole_number
 from app.edge.http.query.rows_query import RowsQuery
+from app.edge.http.query.seal import SEAL
 from app.edge.http.responses import json_response
 from app.edge.http.rows.answered import not_in_history
 from app.edge.http.rows.answers import row_document
@@ -39,7 +39,7 @@ async def show_evidence(request: web.Request) -> web.Response:
     view = edge.view(request.match_info["view"])
     asked, query = asked_row(view, request.query)
     limit = whole_number(request.query, "limit", MAX_RECORDS) or DEFAULT_RECORDS
-    given = one(request.query, "cursor")
+    given = one(request.query, CURSOR)
     cursor = None if given is None else decode(seal, view, asked, given)
     edge.require_ready(view)
     gathered = await gather(edge, query, takes_partial=False)

@@ -15,8 +15,8 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from app.domain.fingerprint import MAX_OFFSET, MAX_PARTITION
 from app.domain.view import View
-from app.edge.http.evidence.seal import Seal, SealBroken
 from app.edge.http.problems import Problem
+from app.edge.http.query.seal import Seal
 from app.engine.core.searching import Search, SearchSpan
 from app.engine.core.views.belonging import RowAsked
 
@@ -88,12 +88,9 @@ def encode(seal: Seal, cursor: SearchCursor) -> str:
 
 def decode(seal: Seal, view: View, asked: RowAsked, text: str) -> SearchCursor:
     """The search that a cursor goes on with; a problem if no worker gave it, or for another row."""
+    opened = seal.opened(text)
     try:
-        told = zlib.decompressobj().decompress(seal.opened(text), MOST_BYTES)
-        cursor = SearchCursor.model_validate_json(told)
-    except SealBroken:
-        told_why = "No worker with this one's token gave this cursor; take meta.next_cursor of the page before."
-        raise Problem("bad-cursor", told_why) from None
+        cursor = SearchCursor.model_validate_json(zlib.decompressobj().decompress(opened, MOST_BYTES))
     except (zlib.error, ValueError):
         told_why = "This cursor is of another release; start again without a cursor."
         raise Problem("bad-cursor", told_why) from None

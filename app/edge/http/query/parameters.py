@@ -7,8 +7,8 @@ from typing import Protocol
 
 from app.edge.http.problems import bad_parameter
 
-LIMIT = "limit"
-COMMON = (LIMIT, "cursor", "order", "partial")
+LIMIT, CURSOR = "limit", "cursor"
+COMMON = (LIMIT, CURSOR, "order", "partial")
 WINDOWED, FOLDED = ("from", "to"), ("window", "last")
 ARRANGED = ("group_by", "top", "by", "among", "measures")
 REPEATABLE = ("group_by", "measures")
@@ -17,7 +17,7 @@ MIN_POSITION, WAIT = "min_position", "wait"
 MAX_STALENESS = "max_staleness"
 PARTITION, STORED_FROM = "partition", "stored_from_us"
 """By which workers ask one another for their parts of an answer, and say which rows to leave out."""
-NOT_OF_CHANGES = ("cursor", "partial")
+NOT_OF_CHANGES = (CURSOR, "partial")
 """What a stream of changes does not take, which begins with the first rows, of all partitions."""
 OF_ROWS = (FORMAT, MIN_POSITION, WAIT, MAX_STALENESS)
 """What rows take beside those that say which."""

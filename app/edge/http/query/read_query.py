@@ -22,6 +22,7 @@ from app.edge.http.query.instants import INSTANT_EXAMPLE, MAX_WINDOW_US, instant
 from app.edge.http.query.parameters import (
     ARRANGED,
     COMMON,
+    CURSOR,
     FOLDED,
     MAX_STALENESS,
     WINDOWED,
@@ -71,12 +72,12 @@ def read_query(
         last_us=_last(view, parameters),
         arrangement=read_arrangement(view, parameters),
     )
-    cursor = one(parameters, "cursor")
+    cursor = one(parameters, CURSOR)
     if query.last_us is not None:
         if query.until_us is not None:
             query = query.until(query.until_us)
         elif cursor is not None:
-            raise bad_parameter("cursor", cursor, "with last, give `to` as well: the window's end on the page before")
+            raise bad_parameter(CURSOR, cursor, "with last, give `to` as well: the window's end on the page before")
     if cursor is None:
         return query
     return replace(query, after=cursors.decode(query.key_shape, query.filters_hash, cursor))

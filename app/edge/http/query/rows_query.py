@@ -14,7 +14,7 @@ from app.domain.windows.durations import to_duration
 from app.edge.http.query import cursors
 from app.edge.http.query.arrangement import AS_STORED, Among, Arrangement
 from app.edge.http.query.instants import to_iso
-from app.edge.http.query.parameters import MAX_STALENESS
+from app.edge.http.query.parameters import CURSOR, MAX_STALENESS
 
 DEFAULT_LIMIT = 100
 ALL_ROWS = 1 << 40
@@ -109,7 +109,7 @@ class RowsQuery:
         elif self.window_us is not None:
             told.append(("window", to_duration(self.window_us)))
         if self.after is not None:
-            told.append(("cursor", self.cursor_after(self.after)))
+            told.append((CURSOR, self.cursor_after(self.after)))
         if self.arrangement.orders_windows:
             told.append(("order", "desc" if self.newest_first else "asc"))
         if self.max_staleness_us is not None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import binascii
-from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Mapping
 from typing import Annotated, Literal
 
@@ -11,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from app.domain.fingerprint import MAX_OFFSET, MAX_PARTITION
 from app.edge.http.problems import Problem
+from app.edge.http.query.seal import Seal
 
 
 class ResultCursor(BaseModel):
@@ -23,17 +22,18 @@ class ResultCursor(BaseModel):
     ends: dict[Annotated[int, Field(ge=0, le=MAX_PARTITION)], Annotated[int, Field(ge=0, le=MAX_OFFSET)]]
 
 
-def encode(topic: str, ends: Mapping[int, int]) -> str:
+def encode(seal: Seal, topic: str, ends: Mapping[int, int]) -> str:
     """As a client sees it."""
-    return urlsafe_b64encode(ResultCursor(topic=topic, ends=dict(ends)).model_dump_json().encode()).decode().rstrip("=")
+    return seal.sealed(ResultCursor(topic=topic, ends=dict(ends)).model_dump_json().encode())
 
 
-def decode(topic: str, text: str, stable: Mapping[int, int]) -> Mapping[int, int]:
-    """Where to go on; `stable`: where each partition that is asked for ends now. A problem if it is another topic's, or
-    of other partitions."""
+def decode(seal: Seal, topic: str, text: str, stable: Mapping[int, int]) -> Mapping[int, int]:
+    """Where to go on; `stable`: where each partition that is asked for ends now. A problem if no worker gave it, or if
+    it is another topic's, or of other partitions."""
+    opened = seal.opened(text)
     try:
-        cursor = ResultCursor.model_validate_json(urlsafe_b64decode(text.encode() + b"=" * (-len(text) % 4)))
-    except (binascii.Error, ValueError):
+        cursor = ResultCursor.model_validate_json(opened)
+    except ValueError:
         raise Problem("bad-cursor", "This is no cursor of results; take meta.next_cursor of the page before.") from None
     if cursor.topic != topic or cursor.ends.keys() != stable.keys() or any(cursor.ends[p] > stable[p] for p in stable):
         raise Problem("bad-cursor", "It was made for another topic, or other partitions; start again without a cursor.")

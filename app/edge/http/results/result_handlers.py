@@ -9,8 +9,9 @@ from aiohttp import web
 from app.edge.http.context import Edge, edge_of
 from app.edge.http.problems import Problem, bad_parameter
 from app.edge.http.query.instants import to_iso
-from app.edge.http.query.parameters import one, whole_number
+from app.edge.http.query.parameters import CURSOR, LIMIT, PARTITION, one, whole_number
 from app.edge.http.query.read_query import read_no_parameters
+from app.edge.http.query.seal import SEAL
 from app.edge.http.responses import json_response
 from app.edge.http.results import result_cursors
 from app.edge.http.results.result_reader import ResultReader
@@ -18,7 +19,7 @@ from app.edge.published.newest import Newest, newest
 from app.edge.published.result_topic import ResultTopic
 
 DEFAULT_RESULTS, MAX_RESULTS = 100, 1_000
-PARAMETERS = ("partition", "limit", "cursor")
+PARAMETERS = (PARTITION, LIMIT, CURSOR)
 
 
 async def list_results(request: web.Request) -> web.Response:
@@ -30,17 +31,17 @@ async def list_results(request: web.Request) -> web.Response:
 async def show_results(request: web.Request) -> web.Response:
     """The last results of a topic, committed ones alone."""
     edge = edge_of(request)
-    published, log = _published(edge, request.match_info["topic"]), edge.results
+    published, log, seal = _published(edge, request.match_info["topic"]), edge.results, request.app[SEAL]
     assert log is not None, "the application was made without one"
     for name in request.query:
         if name not in PARAMETERS:
             raise bad_parameter(name, one(request.query, name) or "", f"unknown; there are {', '.join(PARAMETERS)}")
-    limit = whole_number(request.query, "limit", MAX_RESULTS) or DEFAULT_RESULTS
+    limit = whole_number(request.query, LIMIT, MAX_RESULTS) or DEFAULT_RESULTS
     starts, stable = await log.bounds(published.topic)
-    chosen = _chosen(request.query.getall("partition", []), len(stable))
+    chosen = _chosen(request.query.getall(PARTITION, []), len(stable))
     starts, stable = {p: starts[p] for p in chosen}, {p: stable[p] for p in chosen}
-    given = one(request.query, "cursor")
-    ends = stable if given is None else result_cursors.decode(published.topic, given, stable)
+    given = one(request.query, CURSOR)
+    ends = stable if given is None else result_cursors.decode(seal, published.topic, given, stable)
     page = await newest(log.read, published.topic, starts, ends, limit)
     decoding = ResultReader(published, await log.schemas(page.records) if published.source else {})
     return json_response(
@@ -49,7 +50,7 @@ async def show_results(request: web.Request) -> web.Response:
             "meta": {
                 **_told(published),
                 "position": {f"{published.topic}-{p}": end for p, end in sorted(ends.items())},
-                "next_cursor": None if page.ends is None else result_cursors.encode(published.topic, page.ends),
+                "next_cursor": None if page.ends is None else result_cursors.encode(seal, published.topic, page.ends),
             },
         }
     )
@@ -66,7 +67,7 @@ def _chosen(texts: list[str], count: int) -> list[int]:
     """Partitions that are asked for; all where none is."""
     for text in texts:
         if not (text.isascii() and text.isdigit() and len(text) < 6 and int(text) < count):
-            raise bad_parameter("partition", text, f"0 to {count - 1}")
+            raise bad_parameter(PARTITION, text, f"0 to {count - 1}")
     return sorted({int(text) for text in texts}) or list(range(count))
 
 

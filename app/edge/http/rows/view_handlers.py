@@ -7,6 +7,7 @@ from dataclasses import replace
 from functools import partial
 
 from aiohttp import hdrs, web
+from multidict import MultiDict, MultiMapping
 
 from app.edge.formats.format import MOST_IN_COLUMNS, Format, Told
 from app.edge.http.context import Edge, edge_of
@@ -14,9 +15,19 @@ from app.edge.http.kept import kept_response
 from app.edge.http.problems import bad_parameter
 from app.edge.http.query.answer_format import asked_format
 from app.edge.http.query.instants import to_iso
-from app.edge.http.query.parameters import LIMIT, MAX_STALENESS, MIN_POSITION, OF_ROWS, PARTITION, STORED_FROM
+from app.edge.http.query.parameters import (
+    CURSOR,
+    LIMIT,
+    MAX_STALENESS,
+    MIN_POSITION,
+    OF_ROWS,
+    PARTITION,
+    STORED_FROM,
+    one,
+)
 from app.edge.http.query.read_query import read_no_parameters, read_partial, read_query, read_staleness
 from app.edge.http.query.rows_query import ALL_ROWS, RowsQuery, no_rows_query
+from app.edge.http.query.seal import SEAL, Seal
 from app.edge.http.responses import json_response, meta_headers
 from app.edge.http.rows.answered import answered
 from app.edge.http.rows.answers import rows_answer
@@ -50,12 +61,14 @@ async def show_rows(request: web.Request) -> web.Response:
     query, written = read_rows_request(request)
     edge.require_ready(query.view, stale_allowed=query.max_staleness_us is not None)
     found = await answered(edge, query)
-    body, headers = await rows_answer(edge, found, partial(_written, written))
+    body, headers = await rows_answer(edge, found, partial(_written, request.app[SEAL], written))
     return kept_response(request, body, written.media_type, is_closed=found.is_closed, headers=headers)
 
 
-def _written(written: Format, told: Told) -> tuple[bytes, dict[str, str]]:
-    """The answer, and headers with what it has no place for."""
+def _written(seal: Seal, written: Format, told: Told) -> tuple[bytes, dict[str, str]]:
+    """The answer, its cursor sealed, and headers with what it has no place for."""
+    if (cursor := told.meta["next_cursor"]) is not None:
+        told.meta["next_cursor"] = seal.sealed(cursor.encode())
     return written.encode(told), {} if written.has_meta else meta_headers(told.meta)
 
 
@@ -63,13 +76,22 @@ def read_rows_request(request: web.Request) -> tuple[RowsQuery, Format]:
     """What rows are asked for, and how they are to be written; a problem if it cannot be."""
     view = edge_of(request).view(request.match_info["view"])
     written = asked_format(request.query, request.headers.getall(hdrs.ACCEPT, []))
-    query = read_query(view, request.query, also=OF_ROWS, most_rows=written.most_rows)
+    parameters = _opened(request.app[SEAL], request.query)
+    query = read_query(view, parameters, also=OF_ROWS, most_rows=written.most_rows)
     query = replace(query, max_staleness_us=read_staleness(request.query))
     if query.max_staleness_us is not None and (at_least := request.query.get(MIN_POSITION)) is not None:
         raise bad_parameter(MIN_POSITION, at_least, f"not with {MAX_STALENESS}: what is stale may cover less")
     if query.from_us is not None and query.until_us is not None and query.from_us > query.until_us:
         raise bad_parameter("to", to_iso(query.until_us), f"not before from, {to_iso(query.from_us)}")
     return query, written
+
+
+def _opened(seal: Seal, given: MultiMapping[str]) -> MultiDict[str]:
+    """The parameters, with what the cursor holds."""
+    parameters = MultiDict(given)
+    if (cursor := one(given, CURSOR)) is not None:
+        parameters[CURSOR] = seal.opened(cursor).decode(errors="replace")
+    return parameters
 
 
 async def give_parts(request: web.Request) -> web.StreamResponse:

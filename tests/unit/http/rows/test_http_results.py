@@ -10,12 +10,14 @@ import numpy as np
 import orjson
 import pytest
 from aiohttp.test_utils import TestClient, TestServer
+from pydantic import SecretStr
 
 from app.codecs.avro.schema import Schemas
 from app.codecs.batches.record_headers import RecordHeaders
 from app.domain.records import TopicPartition
 from app.edge.http.application import create_app
 from app.edge.http.context import ServedGroup
+from app.edge.http.query.seal import Seal
 from app.edge.published.newest import Newest
 from app.edge.published.result_topic import published_by
 from app.engine.core.batch import Batch
@@ -29,6 +31,7 @@ from tests.support.material.stored.runs import verdicts_in
 
 FINALS = f"windows.{PAYMENTS.name}"
 SCHEMA_ID = 5
+SEAL = Seal(SecretStr(""))
 DEFINITION = TaskDefinition(
     "flagfall",
     (RIDE_EVENTS, FARES),
@@ -155,7 +158,7 @@ async def test_a_parameter_that_cannot_be_used_is_refused(client: Client, asked:
     assert await refused(client, FINALS, **asked) == (400, "bad-parameter")
 
 
-@pytest.mark.parametrize("cursor", ["x", "", "eyJsYXlvdXQiOjF9", "\u20ac"])
+@pytest.mark.parametrize("cursor", ["x", "", SEAL.sealed(b'{"layout":1}'), SEAL.sealed(b"\xff"), "\u20ac"])
 async def test_a_cursor_that_is_none_is_refused(client: Client, cursor: str) -> None:
     assert await refused(client, FINALS, cursor=cursor) == (400, "bad-cursor")
 

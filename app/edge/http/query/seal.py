@@ -1,4 +1,4 @@
-"""What a worker gives a client to hold, and knows again: a text that nobody else can have made."""
+"""Cursors as clients hold them: texts that a worker knows again, and nobody else can have made."""
 
 from __future__ import annotations
 
@@ -9,11 +9,9 @@ from base64 import urlsafe_b64decode, urlsafe_b64encode
 from aiohttp import web
 from pydantic import SecretStr
 
+from app.edge.http.problems import Problem
+
 MARK_BYTES = 16
-
-
-class SealBroken(ValueError):
-    """The text is none that was given out under this secret."""
 
 
 class Seal:
@@ -28,14 +26,15 @@ class Seal:
         return urlsafe_b64encode(self._mark(told) + told).decode().rstrip("=")
 
     def opened(self, text: str) -> bytes:
-        """What was told; SealBroken if the mark is not of it."""
+        """What was told; a problem if the mark is not of it."""
         try:
             held = urlsafe_b64decode(text.encode() + b"=" * (-len(text) % 4))
-        except (binascii.Error, ValueError) as error:
-            raise SealBroken(str(error)) from error
+        except (binascii.Error, ValueError):
+            held = b""
         mark, told = held[:MARK_BYTES], held[MARK_BYTES:]
         if not hmac.compare_digest(mark, self._mark(told)):
-            raise SealBroken("its mark is of something else")
+            why = "No worker with this one's token gave this cursor; take meta.next_cursor of the page before."
+            raise Problem("bad-cursor", why)
         return told
 
     def _mark(self, told: bytes) -> bytes:
