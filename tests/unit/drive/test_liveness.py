@@ -7,6 +7,7 @@ import logging
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from types import SimpleNamespace
 
 import pytest
 from prometheus_client import CollectorRegistry, generate_latest
@@ -133,7 +134,6 @@ async def test_a_held_loop_is_dumped_measured_and_forgiven(
 ) -> None:
     monkeypatch.setattr(loop_watch, "LOOK_SECONDS", 0.02)
     monkeypatch.setattr(loop_watch, "DUMP_SECONDS", 0.1)
-    monkeypatch.setattr(loop_watch, "BEAT_SECONDS", 0.1)  # the wait between two beats is no hold
     caplog.set_level(logging.INFO)
     registry = CollectorRegistry()
     async with LoopWatch(0, registry) as watch:
@@ -155,6 +155,28 @@ async def test_a_loop_held_too_long_ends_the_process(monkeypatch: pytest.MonkeyP
         _hold(until_told=lambda: bool(ended))
     assert ended[0][0] is ExitCode.STALLED
     assert "held for" in ended[0][1]
+
+
+async def test_an_idle_loop_is_watched_less_often_until_something_holds_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    waits, now = list[float](), 0.0
+    late = {60: 0.5}  # the first beats, 50 a second, are for one second; then come ten a second
+
+    async def sleep(seconds: float) -> None:
+        nonlocal now
+        waits.append(seconds)
+        now += seconds + late.get(len(waits), 0.0)
+        if len(waits) == 120:
+            raise asyncio.CancelledError
+
+    monkeypatch.setattr(loop_watch, "asyncio", SimpleNamespace(sleep=sleep))
+    monkeypatch.setattr(loop_watch, "time", SimpleNamespace(monotonic=lambda: now))
+    watch = LoopWatch(0, CollectorRegistry())
+    with pytest.raises(asyncio.CancelledError):
+        await watch._beat()
+    slow = [n for n, wait in enumerate(waits, 1) if wait == loop_watch.QUIET_BEAT_SECONDS]
+    assert {*range(52, 61), *range(112, 121)} <= {*slow}
+    assert not {*range(1, 50), *range(61, 110)} & {*slow}
+    assert watch.longest_hold_seconds == pytest.approx(0.5)
 
 
 def test_a_clock_that_jumped_while_the_process_was_stopped_counts_as_one_look() -> None:

@@ -20,11 +20,12 @@ from faust.types import TP, ConsumerMessage
 from app.engine.core.batch import Batch
 from app.engine.drive import background
 from app.engine.drive.faust_parts.assignor import NameTaken
+from app.engine.drive.faust_parts.fetch_pace import FetchPace
 from app.engine.drive.kafka.fetch import drain
 from app.engine.drive.kafka.prepared import prepare
 
-FETCH_SECONDS = 0.1
-"""Longest wait of one call to the fetcher: a partition that was held back is looked at again after it."""
+FETCH_SECONDS = 0.25
+"""Longest wait of one call to the fetcher, and so for partitions that come while it waits."""
 FETCH_SECONDS_HELD = 0.005
 """The same while some partition is held back because its task has enough to do."""
 
@@ -53,6 +54,7 @@ class ColumnarConsumerThread(stock.AIOKafkaConsumerThread):
 
     async def on_start(self) -> None:
         await super().on_start()
+        self._pace = FetchPace(self._consumer._fetcher)
         coordinator = self._consumer._coordinator
         coordinator._do_heartbeat = self._noting(coordinator._do_heartbeat)
         coordinator._do_commit_offsets = passing_gone(coordinator._do_commit_offsets)
@@ -103,6 +105,7 @@ class ColumnarConsumerThread(stock.AIOKafkaConsumerThread):
             raise stock.ConsumerStoppedError()
         with fetcher._subscriptions.fetch_context():
             drained = await drain(fetcher, active_partitions, timeout or 0)
+        self._pace.saw(records=bool(drained))
         self.app.groups.log_ends_seen(_ends_seen(consumer))
         return drained
 

@@ -52,6 +52,8 @@ ATTRIBUTES = (
     Attribute(f"{_FETCHER}.Fetcher", "_records", "what was fetched and not yet handed on, by partition"),
     Attribute(f"{_FETCHER}.Fetcher", "_subscriptions", "assignment, and the context that a fetch must be made in"),
     Attribute(f"{_FETCHER}.Fetcher", "_closed", "a closed fetcher gives nothing"),
+    Attribute(f"{_FETCHER}.Fetcher", "_fetch_min_bytes", "a quiet worker waits for one record"),
+    Attribute(f"{_FETCHER}.Fetcher", "_fetch_max_wait_ms", "and longer"),
     Attribute(f"{_FETCHER}.Fetcher", "_wait_consume_future", "wakes the fetch routine when room was made"),
     Attribute(f"{_FETCHER}.FetchResult", "_partition_records", "the record batches of a fetch"),
     Attribute(f"{_FETCHER}.PartitionRecords", "_records", "the record batches themselves"),

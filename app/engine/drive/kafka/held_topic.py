@@ -25,7 +25,8 @@ log = logging.getLogger(__name__)
 PARTITION = 0
 """Such a topic has one partition, so that one offset says which state of it was used."""
 AGAIN_SECONDS = 2.0
-POLL_MS = 500
+POLL_MS = 2_000
+"""How long the broker may keep a fetch that finds nothing new; a new record it tells at once."""
 
 HeldValue = TypeVar("HeldValue")
 
@@ -79,7 +80,11 @@ class HeldTopic(mode.Service):
         await asyncio.to_thread(self._connections.cluster.topics, [topic])  # in words, if there is none
         fresh = HeldValues(topic, self.held.read)
         consumer = AIOKafkaConsumer(
-            **self._connections.client, group_id=None, enable_auto_commit=False, auto_offset_reset="none"
+            **self._connections.client,
+            group_id=None,
+            enable_auto_commit=False,
+            auto_offset_reset="none",
+            fetch_max_wait_ms=POLL_MS,
         )
         prepare(consumer._client)
         try:

@@ -18,7 +18,9 @@ from app.engine.drive.ending import ExitCode, end_now, main_stack
 
 log = logging.getLogger(__name__)
 
-BEAT_SECONDS = 0.02
+BEAT_SECONDS, QUIET_BEAT_SECONDS = 0.02, 0.1
+"""Between two beats; the latter once none has been late for a second, as fifty of them cost as much as all else."""
+LATE_SECONDS, QUIET_AFTER_SECONDS = 0.002, 1.0
 BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0)
 LOOK_SECONDS = 0.25
 DUMP_SECONDS = 2.0
@@ -73,11 +75,13 @@ class LoopWatch(mode.Service):
             self._beating.cancel()
 
     async def _beat(self) -> None:
-        came = time.monotonic()
+        came = last_late = time.monotonic()
         while True:
-            await asyncio.sleep(BEAT_SECONDS)
+            wait = BEAT_SECONDS if came - last_late < QUIET_AFTER_SECONDS else QUIET_BEAT_SECONDS
+            await asyncio.sleep(wait)
             began, came = came, time.monotonic()
-            held = min(came - began - BEAT_SECONDS, self.held_seconds + 2 * LOOK_SECONDS)
+            held = min(came - began - wait, self.held_seconds + 2 * LOOK_SECONDS)
+            last_late = came if held > LATE_SECONDS else last_late
             self._beats += 1
             self.longest_hold_seconds = max(self.longest_hold_seconds, held)
             self._holds.observe(held)
@@ -85,7 +89,7 @@ class LoopWatch(mode.Service):
     def _listen(self) -> None:
         held, dumped = HeldTime(2 * LOOK_SECONDS), False
         while not self._ended.wait(LOOK_SECONDS):
-            self.held_seconds = max(0.0, held.look(self._beats, time.monotonic()) - BEAT_SECONDS)
+            self.held_seconds = max(0.0, held.look(self._beats, time.monotonic()) - QUIET_BEAT_SECONDS)
             if not self.held_seconds and dumped:
                 log.warning("the event loop runs again")
                 dumped = False
