@@ -208,6 +208,8 @@ class HttpSettings(SettingsGroup):
     """Take records that callers send (docs/intake.md). The same for all workers."""
     max_intakes: int = Field(default=16, ge=1)
     """Requests that bring records, taken at once, 4 MB each at most. As many again are taken for other workers."""
+    max_remembered_mb: int = Field(default=64, ge=1, le=100_000)
+    """Memory for the keys of one lane, of four, for a day; requests with new keys are refused when it is full."""
     zone_shapes_file: FileOrNone = None
     """TLC's taxi zones as GeoJSON in degrees, to draw the page's map of. Default: tiles."""
 

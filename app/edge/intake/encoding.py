@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import logging
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from app.base.errors import RegistryUnavailable
 from app.base.names import subject_of
 from app.base.registry.client import Registry
 from app.codecs.avro.from_json import JsonWriter, NotOfSchema
@@ -20,6 +22,11 @@ SCHEMA_SECONDS = 30.0
 """So often the registry is asked whether a topic has a later schema."""
 MOST_RECORD_BYTES = 900_000
 """A broker takes a batch of a megabyte, unless it was told otherwise."""
+MOST_REASONS_BYTES = 100_000
+"""Of one request: why records are refused is remembered with its key, in one record."""
+UNTOLD = "it is refused; send fewer such records at once to be told why"
+
+log = logging.getLogger(__name__)
 
 
 class NoDocument(NamedTuple):
@@ -47,7 +54,7 @@ class TopicEncoder:
         self._ask_again = 0.0
 
     def encode(self, documents: Iterable[AnyJson]) -> list[Keyed | str]:
-        """Each as a record, or why it is refused. RegistryUnavailable, NoSchemaFits."""
+        """Each as a record, or why it is refused. RegistryUnavailable, but not once it was there; NoSchemaFits."""
         writer = self._latest()
         return [one.why if isinstance(one, NoDocument) else self._encoded(writer, one) for one in documents]
 
@@ -79,13 +86,36 @@ class TopicEncoder:
 
     def _latest(self) -> JsonWriter:
         if self._writer is None or time.monotonic() > self._ask_again:
-            versions = self._registry.versions(subject_of(self._topic))
-            schema = versions[-1].schema if versions else None
-            if schema is None or not self._strict.can_read(schema):
-                raise NoSchemaFits(
-                    f"{subject_of(self._topic)}: the registry has no schema that fits {self._source.name}"
-                )
-            if self._writer is None or self._writer.schema != schema:
-                self._writer = JsonWriter(schema)
+            self._writer = self._asked()
             self._ask_again = time.monotonic() + SCHEMA_SECONDS
         return self._writer
+
+    def _asked(self) -> JsonWriter:
+        """By the registry's latest schema. While it does not answer, by the one before, as an id stays what it is."""
+        try:
+            versions = self._registry.versions(subject_of(self._topic))
+        except RegistryUnavailable as error:
+            if self._writer is None:
+                raise
+            log.warning("records of %s are taken by schema %d on: %s", self._topic, self._writer.schema.id, error)
+            return self._writer
+        schema = versions[-1].schema if versions else None
+        if schema is None or not self._strict.can_read(schema):
+            raise NoSchemaFits(f"{subject_of(self._topic)}: the registry has no schema that fits {self._source.name}")
+        if self._writer is not None and self._writer.schema == schema:
+            return self._writer
+        return JsonWriter(schema)
+
+
+def within_bounds(outcomes: Sequence[Keyed | str]) -> Iterator[Keyed | str]:
+    """The same, with reasons as long as there is room for them; one that comes again takes none."""
+    told, left = {UNTOLD}, MOST_REASONS_BYTES
+    for one in outcomes:
+        if isinstance(one, Keyed) or one in told:
+            yield one
+        elif len(one) > left:
+            yield UNTOLD
+        else:
+            told.add(one)
+            left -= len(one)
+            yield one

@@ -11,14 +11,14 @@ from app.base.names import LANES
 from app.base.registry.client import Registry
 from app.base.settings import Settings
 from app.domain.source import Source
-from app.edge.intake.encoding import AnyJson, TopicEncoder
+from app.edge.intake.encoding import AnyJson, TopicEncoder, within_bounds
 from app.edge.intake.lane import Lane
 from app.edge.intake.memory import Memory
 from app.edge.intake.wanted import Keyed, Reply, Wanted
 from app.topics import REMEMBERED_MS
 
-MOST_REMEMBERED_BYTES = 64_000_000
-"""By a lane: some 200,000 keys of single records."""
+CHECKED_TOGETHER = 250
+"""Records of a request, before another one has its turn."""
 
 
 class Intake:
@@ -27,6 +27,7 @@ class Intake:
     def __init__(self, settings: Settings, sources: Iterable[Source], written: Iterable[str]) -> None:
         own, registry = set(written), Registry(settings)
         self._client, self._application = librdkafka_options(settings.kafka), settings.app_id
+        self._remembered_bytes = settings.http.max_remembered_mb * 1_000_000
         self._encoders: Mapping[str, TopicEncoder] = {
             topic.name: TopicEncoder(source, topic.name, registry)
             for source in sources
@@ -41,16 +42,20 @@ class Intake:
         """That take records."""
         return sorted(self._encoders)
 
-    async def encoded(self, topic: str, documents: Iterable[AnyJson]) -> list[Keyed | str]:
+    async def encoded(self, topic: str, documents: Sequence[AnyJson]) -> list[Keyed | str]:
         """Each as a record of the topic, which takes some, or why it is refused. RegistryUnavailable, NoSchemaFits."""
-        async with self._turn:  # of those that want to go on, each takes its share from the event loop
-            return await asyncio.to_thread(self._encoders[topic].encode, documents)
+        outcomes = list[Keyed | str]()
+        for at in range(0, len(documents), CHECKED_TOGETHER):
+            async with self._turn:  # of those that want to go on, each takes its share from the event loop
+                some = documents[at : at + CHECKED_TOGETHER]
+                outcomes += await asyncio.to_thread(self._encoders[topic].encode, some)
+        return list(within_bounds(outcomes))
 
     async def write(self, lane: int, wanted: Wanted) -> Reply:
         """What became of the records, by a lane of this worker. NotConfirmed, MemoryFull."""
         held = self._lanes.get(lane)
         if held is None or held.has_ended:
-            memory = Memory(REMEMBERED_MS, MOST_REMEMBERED_BYTES)
+            memory = Memory(REMEMBERED_MS, self._remembered_bytes)
             held = self._lanes[lane] = Lane(self._client, self._application, lane, memory)
         return await asyncio.wrap_future(held.write(wanted))
 

@@ -74,8 +74,8 @@ class Lane:
         Thread(target=self._run, args=(producer,), name=f"intake-{number}", daemon=True).start()
 
     def write(self, wanted: Wanted) -> Future[Reply]:
-        """What becomes of it: NotConfirmed where the lane ends before that is known, MemoryFull where nothing is
-        written, as its key could not be remembered."""
+        """What becomes of it: what its key stands for, if it has come before. NotConfirmed where the lane ends before
+        that is known, MemoryFull where nothing is written, as its key could not be remembered."""
         asked = _Asked(wanted, Future())
         with self._closing:
             if self.has_ended:
@@ -97,7 +97,7 @@ class Lane:
                     self._write(producer, batch)
             self._close([], "the lane has ended")
         except Exception as error:
-            self._close(taken, str(error.__cause__ if isinstance(error, SystemError) else error))
+            self._close(taken, _why(error))
             with suppress(*FAILURES):  # so that nobody waits for what it left open; the next lane makes sure of it
                 producer.abort_transaction(SECONDS)
             if not isinstance(error, (*FAILURES, LogSilent, LogRefused, NotConfirmed)):
@@ -160,11 +160,14 @@ class Lane:
             asked.answer.set_result(answer)
 
     def _is_answered(self, asked: _Asked) -> bool:
-        """By what is remembered, or as it could not be."""
+        """By what is remembered, as there is nothing to write, or as it could not be remembered."""
         if asked.wanted.key is None:
             return False
         if (told := self._memory.find(asked.wanted.key)) is not None:
             asked.answer.set_result(told)
+            return True
+        if asked.wanted.is_refused:
+            asked.answer.set_result(_told(asked.wanted, ()))
             return True
         try:
             self._memory.require_room(_now_ms())
@@ -209,6 +212,14 @@ def _told(wanted: Wanted, places: Sequence[WrittenAt | None]) -> Reply:
     left = iter(places)
     outcomes = [next(left) if isinstance(one, Keyed) else one for one in wanted.records]
     return Reply(wanted.digest, [one for one in outcomes if one is not None])
+
+
+def _why(error: BaseException) -> str:
+    """In words, without the client's own codes."""
+    if isinstance(error, SystemError) and error.__cause__ is not None:
+        error = error.__cause__
+    told = error.args[0] if error.args else None
+    return str(told.str() if isinstance(told, KafkaError) else error)
 
 
 def _text(key: bytes | str | None) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import zlib
+
 from app.domain.errors import FlagfallError
 from app.edge.intake.wanted import Reply, read_reply
 
@@ -9,8 +11,16 @@ OVERHEAD_BYTES = 300
 """What an entry takes beside its texts."""
 
 
+FASTEST = 1
+"""Of zlib's levels: what became of thousands of records is long, and much alike."""
+
+
 class MemoryFull(FlagfallError):
-    """As many keys are remembered as may be: some are forgotten with time."""
+    """As many keys are remembered as may be: the first of them will be forgotten in `wait_seconds`."""
+
+    def __init__(self, why: str, wait_seconds: int) -> None:
+        super().__init__(why)
+        self.wait_seconds = wait_seconds
 
 
 class Memory:
@@ -23,21 +33,25 @@ class Memory:
 
     def find(self, key: str) -> Reply | None:
         found = self._held.get(key)
-        return None if found is None else read_reply(found[1])
+        return None if found is None else read_reply(zlib.decompress(found[1]))
 
     def require_room(self, now_ms: int) -> None:
         """Forgets what is old enough. MemoryFull where there is no room then."""
-        for key, (came_ms, _) in list(self._held.items()):
-            if came_ms > now_ms - self._lifetime_ms:
+        left_ms = 0
+        while self._held:
+            key, (came_ms, _) = next(iter(self._held.items()))
+            if (left_ms := came_ms + self._lifetime_ms - now_ms) > 0:
                 break
             self._forget(key)
         if self._bytes >= self._most_bytes:
-            raise MemoryFull(f"{len(self._held):,} keys are remembered, in {self._bytes:,} bytes")
+            told = f"{len(self._held):,} keys are remembered, in {self._bytes:,} bytes"
+            raise MemoryFull(told, -(-left_ms // 1_000))
 
     def keep(self, key: str, text: bytes, came_ms: int) -> None:
         self._forget(key)
-        self._held[key] = came_ms, text
-        self._bytes += _size(key, text)
+        held = zlib.compress(text, FASTEST)
+        self._held[key] = came_ms, held
+        self._bytes += _size(key, held)
 
     def _forget(self, key: str) -> None:
         if (found := self._held.pop(key, None)) is not None:

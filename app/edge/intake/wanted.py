@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import orjson
 
@@ -28,6 +28,11 @@ class Wanted(NamedTuple):
     def size(self) -> int:
         return sum(len(one.value) for one in self.records if isinstance(one, Keyed))
 
+    @property
+    def is_refused(self) -> bool:
+        """Nothing of it is to be written."""
+        return not any(isinstance(one, Keyed) for one in self.records)
+
 
 class WrittenAt(NamedTuple):
     partition: int
@@ -40,14 +45,27 @@ class Reply(NamedTuple):
     digest: str
     outcomes: Sequence[WrittenAt | str]
 
+    @property
+    def is_refused(self) -> bool:
+        """Nothing of it was written."""
+        return not any(isinstance(one, WrittenAt) for one in self.outcomes)
+
     def as_json(self) -> bytes:
         """As `<app>.received` holds it (docs/formats.md)."""
-        outcomes = [one if isinstance(one, str) else list(one) for one in self.outcomes]
-        return orjson.dumps({"digest": self.digest, "outcomes": outcomes})
+        reasons = list(dict.fromkeys(one for one in self.outcomes if isinstance(one, str)))
+        at = {reason: number for number, reason in enumerate(reasons)}
+        outcomes = [at[one] if isinstance(one, str) else list(one) for one in self.outcomes]
+        return orjson.dumps({"digest": self.digest, "outcomes": outcomes, "reasons": reasons})
 
 
 def read_reply(text: bytes) -> Reply:
     """What `as_json` wrote."""
     held = orjson.loads(text)
-    outcomes = [one if isinstance(one, str) else WrittenAt(*one) for one in held["outcomes"]]
-    return Reply(held["digest"], outcomes)
+    return Reply(held["digest"], [_outcome(one, held.get("reasons", ())) for one in held["outcomes"]])
+
+
+def _outcome(held: Any, reasons: Sequence[str]) -> WrittenAt | str:
+    """Each reason stood in its record's place, before it was told once."""
+    if isinstance(held, list):
+        return WrittenAt(*held)
+    return reasons[held] if isinstance(held, int) else str(held)

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Sequence
 from typing import Any
 
+import orjson
 from aiohttp import ClientError, ClientTimeout, hdrs, web
 
 from app.base.errors import RegistryUnavailable
@@ -15,7 +16,8 @@ from app.base.traces import HEADER, trace_now
 from app.edge.http.context import Edge, edge_of
 from app.edge.http.intake.brought import KEY, SentRecords, read_brought
 from app.edge.http.intake.lane_owners import lane_for, owner_of
-from app.edge.http.problems import Problem, bad_parameter
+from app.edge.http.problems import MEDIA_TYPE as PROBLEM
+from app.edge.http.problems import TYPES, Problem, bad_parameter
 from app.edge.http.query.parameters import one
 from app.edge.http.query.read_query import read_no_parameters
 from app.edge.http.responses import json_response
@@ -28,6 +30,7 @@ from app.rides.ride import SERVICES
 
 OWN_INTAKE = "/v1/internal/intake"
 SERVICE = "service"
+NOT_TAKEN = "not-taken"
 
 
 async def take_records(request: web.Request) -> web.Response:
@@ -67,38 +70,60 @@ async def _taken(request: web.Request, topic: str) -> web.Response:
     lane = lane_for(edge, brought.key)
     owner = owner_of(edge, lane)
     if owner != edge.own_url:
-        return await _sent_on(edge, owner, topic, brought, lane)
+        return await _sent_on(request, owner, topic, brought, lane)
     return await _written(edge, intake, topic, brought, lane)
 
 
 def _intake(edge: Edge, topic: str) -> Intake:
     if edge.intake is None:
-        raise Problem("not-taken", f"This worker takes no records: {variable('http_intake')}=true lets it.")
+        raise Problem(NOT_TAKEN, f"This worker takes no records: {variable('http_intake')}=true lets it.")
     if topic not in edge.intake.topics:
         raise Problem("unknown-topic", f"{topic!r} takes no records; there are: {', '.join(edge.intake.topics)}.")
     return edge.intake
 
 
 async def _written(edge: Edge, intake: Intake, topic: str, brought: SentRecords, lane: int) -> web.Response:
-    try:
-        records = await intake.encoded(topic, brought.documents())
-    except (RegistryUnavailable, NoSchemaFits) as error:
-        raise Problem("no-schema", f"{error}.") from error
-    if not any(isinstance(record, Keyed) for record in records):
-        raise Problem("refused-records", "No record can be taken: each says why.", records=_documents(records))
+    records, problem = await _checked(edge, intake, topic, brought)
+    if problem is not None and brought.key is None:
+        raise problem
     wanted = Wanted(topic, records, brought.key, brought.digest(topic))
-    try:
-        async with asyncio.timeout(edge.limits.max_seconds):
-            told = await asyncio.shield(intake.write(lane, wanted))
-    except MemoryFull as error:
-        raise Problem("too-many-records", f"{error}; nothing was written. Send it later.") from error
-    except (NotConfirmed, TimeoutError) as error:
-        why = str(error) or f"the brokers were silent for {edge.limits.max_seconds:g} s"
-        again = "Send it again" if brought.key else f"Sent again it may be there twice: with {KEY} it would not"
-        raise Problem("not-confirmed", f"It may have been written, or not: {why}. {again}.") from error
+    told = await _outcome(edge, intake, lane, wanted)
     if told.digest != wanted.digest:
         raise Problem("key-reused", f"{KEY}: another request was taken under this key. Use one key for one request.")
+    if problem is not None and told.is_refused:  # else it was written under its key before, when other rules held
+        raise problem
     return _answer(topic, told)
+
+
+async def _checked(
+    edge: Edge, intake: Intake, topic: str, brought: SentRecords
+) -> tuple[Sequence[Keyed | str], Problem | None]:
+    """What is to be written, and where that is nothing, the problem that it is."""
+    documents, seconds = brought.documents(), edge.limits.max_seconds
+    try:
+        async with asyncio.timeout(seconds):
+            records = await intake.encoded(topic, documents)
+    except (RegistryUnavailable, NoSchemaFits) as error:
+        return (), Problem("no-schema", f"{error}.")
+    except TimeoutError as error:
+        why = f"Checking these and others' took more than {seconds:g} s; nothing was written. Send it later."
+        raise Problem("too-many-records", why) from error
+    if any(isinstance(record, Keyed) for record in records):
+        return records, None
+    return records, Problem("refused-records", "No record can be taken: each says why.", records=_documents(records))
+
+
+async def _outcome(edge: Edge, intake: Intake, lane: int, wanted: Wanted) -> Reply:
+    try:
+        async with asyncio.timeout(edge.limits.max_seconds):
+            return await asyncio.shield(intake.write(lane, wanted))
+    except MemoryFull as error:
+        later, why = {"Retry-After": str(error.wait_seconds)}, f"{error}; nothing was written. Send it later."
+        raise Problem("too-many-records", why, headers=later) from error
+    except (NotConfirmed, TimeoutError) as error:
+        why = str(error) or f"the brokers were silent for {edge.limits.max_seconds:g} s"
+        again = "Send it again" if wanted.key else f"Sent again it may be there twice: with {KEY} it would not"
+        raise Problem("not-confirmed", f"It may have been written, or not: {why}. {again}.") from error
 
 
 def _answer(topic: str, told: Reply) -> web.Response:
@@ -130,8 +155,9 @@ def _documents(outcomes: Sequence[Keyed | WrittenAt | str]) -> list[dict[str, An
     ]
 
 
-async def _sent_on(edge: Edge, owner: str, topic: str, brought: SentRecords, lane: int) -> web.Response:
+async def _sent_on(request: web.Request, owner: str, topic: str, brought: SentRecords, lane: int) -> web.Response:
     """The owner's answer, whatever it is."""
+    edge = edge_of(request)
     assert edge.session is not None  # open from the application's start to its end
     headers = {hdrs.CONTENT_TYPE: brought.media_type, HEADER: trace_now().onward()}
     headers |= {} if brought.key is None else {KEY: brought.key}
@@ -146,8 +172,15 @@ async def _sent_on(edge: Edge, owner: str, topic: str, brought: SentRecords, lan
     try:
         async with asked as answer:
             body = await answer.read()
+            status, media_type, told = answer.status, answer.content_type, answer.headers
     except (ClientError, OSError, TimeoutError) as error:
         why = f"its lane's owner {owner} cannot be reached ({type(error).__name__})"
         raise Problem("not-confirmed", f"It may have been written, or not: {why}.") from error
-    kept = {name: answer.headers[name] for name in ("Flagfall-Position", "Retry-After") if name in answer.headers}
-    return web.Response(body=body, status=answer.status, content_type=answer.content_type, headers=kept)
+    if media_type == PROBLEM:
+        document = orjson.loads(body)
+        if document["status"] == TYPES[NOT_TAKEN].status:
+            why = f"its lane's owner {owner} takes no records. {variable('http_intake')} is the same for all workers."
+            raise Problem("not-ready", f"Nothing was written, as {why}")
+        body = orjson.dumps(document | {"instance": request.path_qs})
+    kept = {name: told[name] for name in ("Flagfall-Position", "Retry-After") if name in told}
+    return web.Response(body=body, status=status, content_type=media_type, headers=kept)
