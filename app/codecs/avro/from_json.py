@@ -8,8 +8,10 @@ be left out.
 from __future__ import annotations
 
 import io
+import json
 import math
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 import fastavro
@@ -18,6 +20,9 @@ from app.codecs.avro.schema import HEADER_BYTES, WriterSchema
 from app.domain.errors import did_you_mean
 
 MOST_TOLD = 200
+"""Letters of a name or a value."""
+MOST_NEAR = 256
+"""Names that are not there of which it is remembered what they are near to, which is slow to find."""
 MISSING = object()
 Fitting = Callable[[Any], Any]
 """What fastavro writes for a value of JSON. NotOfSchema."""
@@ -132,12 +137,16 @@ def _of_record(fields: Sequence[Any], known: Mapping[str, Fitting]) -> Fitting:
     names = {field["name"] for field in fields}
     taken = [(field["name"], _of(field["type"], known), field.get("default", MISSING)) for field in fields]
 
+    @lru_cache(MOST_NEAR)
+    def near(unknown: str) -> str:
+        return did_you_mean(unknown, names)
+
     def take(given: Any) -> dict[str, Any]:
         if not isinstance(given, dict):
             raise NotOfSchema(f"a record is a JSON object, not {_told(given)}")
         if not given.keys() <= names:
-            unknown = next(name for name in given if name not in names)
-            raise NotOfSchema(f"there is no such field{did_you_mean(unknown, names)}", unknown)
+            unknown = next(name for name in given if name not in names)[:MOST_TOLD]
+            raise NotOfSchema(f"there is no such field{near(unknown)}", unknown)
         value = {}
         for name, one, default in taken:
             found = given.get(name, default)
@@ -165,7 +174,7 @@ def _of_map(item: Fitting) -> Fitting:
     def take(given: Any) -> dict[str, Any]:
         if not isinstance(given, dict):
             raise NotOfSchema(f"{_told(given)} is no map")
-        return {name: _below(name, item, one) for name, one in given.items()}
+        return {name: _below(name[:MOST_TOLD], item, one) for name, one in given.items()}
 
     return take
 
@@ -196,7 +205,8 @@ def _of_fixed(size: int) -> Fitting:
 
 
 def _told(value: Any) -> str:
-    return repr(value)[:MOST_TOLD]
+    """As JSON has it, but for halves of letters."""
+    return json.dumps(value, ensure_ascii=False).encode(errors="backslashreplace").decode()[:MOST_TOLD]
 
 
 def _kind(schema: Any) -> str:

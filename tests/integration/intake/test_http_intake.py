@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -10,10 +11,13 @@ import orjson
 import pytest
 from aiohttp import ClientResponse
 
+from app.base.registry.client import Registry, Version
 from app.base.settings import Settings
+from app.codecs.avro.schema import WriterSchema
 from app.edge.http.intake.brought import KEY, MOST_BODY_BYTES, MOST_RECORDS
+from app.edge.intake import encoding
 from app.edge.intake.intake import Intake, lane_of
-from app.rides.ride import RIDES
+from app.rides.ride import RIDES, avro_schema
 from app.rides.views import ZONE_DEMAND
 from tests.support.http import Client, Serve, one_task, server_of, url_of
 from tests.support.material.rides_in_json import rides_in_json
@@ -66,7 +70,7 @@ async def test_of_many_lines_each_is_told_what_became_of_it(client: Client, taki
     odd = {
         1: (lines([good[1] | {"fare_cent": 1}]), "fare_cent: there is no such field; did you mean 'fare_cents'?"),
         2: (b"{\n", "no JSON: "),
-        3: (lines([good[3] | {"fare_cents": "1.5"}]), "fare_cents: '1.5' is no null or long"),
+        3: (lines([good[3] | {"fare_cents": "1.5"}]), 'fare_cents: "1.5" is no null or long'),
         4: (lines([good[4] | {"fare_cents": 2**40}]), "fare_cents: 1099511627776 is out of bounds"),
         5: (lines([[1]]), "a record is a JSON object, not [1]"),
     }
@@ -92,6 +96,42 @@ async def test_a_request_that_comes_again_is_answered_the_same(client: Client, t
     assert len(stored(taking)) == 3
 
 
+async def test_a_request_that_was_written_is_answered_the_same_when_the_schema_takes_it_no_more(
+    client: Client, taking: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(encoding, "SCHEMA_SECONDS", -1.0)
+    (ride,) = rides_in_json(0, 1)
+    first = await client.post(PATH, json=ride, headers={KEY: "n1"})
+    narrower = avro_schema()
+    narrower["fields"] = [field for field in narrower["fields"] if field["name"] != "tip_cents"]
+    narrow = Version(2, WriterSchema(Registry(taking).register("narrow-value", narrower), json.dumps(narrower)))
+    monkeypatch.setattr(Registry, "versions", lambda self, subject: [narrow])
+    again = await client.post(PATH, json=ride, headers={KEY: "n1"})
+    assert (again.status, await again.json()) == (200, await first.json())
+    assert again.headers["Flagfall-Position"] == first.headers["Flagfall-Position"]
+    for _ in range(2):  # what was never written is known by no key
+        status, slug, told = await problem(await client.post(PATH, json=ride, headers={KEY: "n2"}))
+        assert (status, slug) == (422, "refused-records")
+        assert told["records"][0]["refused"].startswith("tip_cents: there is no such field")
+    del ride["tip_cents"]
+    reused = await client.post(PATH, json=ride, headers={KEY: "n1"})
+    assert (await problem(reused))[:2] == (422, "key-reused")
+    mended = await client.post(PATH, json=ride, headers={KEY: "n2"})
+    assert (mended.status, len(stored(taking))) == (200, 2)
+
+
+async def test_ten_thousand_records_of_which_one_is_good_have_one_key(client: Client, taking: Settings) -> None:
+    rides = [ride | {"fare_cents": f"{'é' * 99}{at}"} for at, ride in enumerate(rides_in_json(0, 1) * MOST_RECORDS)]
+    sent = lines([{"ride_id": ride["ride_id"], "fare_cents": ride["fare_cents"]} for ride in rides[1:]])
+    sent += lines(rides_in_json(0, 1))
+    first = await client.post(PATH, data=sent, headers={**LINES, KEY: "n1"})
+    again = await client.post(PATH, data=sent, headers={**LINES, KEY: "n1"})
+    told = await first.json()
+    assert (first.status, told["written"], told["refused"]) == (200, 1, MOST_RECORDS - 1)
+    assert (again.status, await again.json()) == (200, told)
+    assert len(stored(taking)) == 1
+
+
 async def test_whichever_worker_is_asked_the_owner_of_the_lane_writes(serve: Serve, taking: Settings) -> None:
     there = await serve(ready_directory([task_of(1, {ZONE_DEMAND: {}})], partitions=2))
     directory = ready_directory([task_of(0, {ZONE_DEMAND: {}})], partitions=2)
@@ -105,7 +145,21 @@ async def test_whichever_worker_is_asked_the_owner_of_the_lane_writes(serve: Ser
     assert asked_here.headers["Flagfall-Position"] == asked_there.headers["Flagfall-Position"]
     assert len(stored(taking)) == 1
     reused = await here.post(PATH, json=[ride, ride], headers={KEY: key})
-    assert (await problem(reused))[:2] == (422, "key-reused")
+    status, slug, document = await problem(reused)
+    assert (status, slug, document["instance"]) == (422, "key-reused", PATH)
+
+
+async def test_a_lane_whose_owner_takes_nothing_is_not_ready(serve: Serve, taking: Settings, tmp_path: Path) -> None:
+    async with server_of(tmp_path) as serve_none:
+        there = await serve_none(ready_directory([task_of(1, {ZONE_DEMAND: {}})], partitions=2))
+        directory = ready_directory([task_of(0, {ZONE_DEMAND: {}})], partitions=2)
+        directory.owners = {0: directory.url, 1: url_of(there)}
+        here = await serve(directory)
+        key = next(key for key in map(str, range(99)) if lane_of(key) % 2 == 1)
+        status, slug, document = await problem(await here.post(PATH, json=rides_in_json(0, 1), headers={KEY: key}))
+        owner = url_of(there)
+    assert (status, slug, document["instance"]) == (503, "not-ready", PATH)
+    assert f"{owner} takes no records. FLAGFALL_HTTP_INTAKE is the same" in document["detail"]
 
 
 @pytest.mark.parametrize(

@@ -74,7 +74,8 @@ def of_intake(view: View | None) -> list[ApiDocument]:
 
 
 def of_rides(view: View | None) -> list[ApiDocument]:
-    return [_parameter(SERVICE, _one_of([*SERVICES]), "Whose rides these are.") | _REQUIRED, _IDEMPOTENCY]
+    services = {"type": "string", "enum": [*SERVICES]}
+    return [_parameter(SERVICE, services, "Whose rides these are.") | _REQUIRED, _IDEMPOTENCY]
 
 
 def of_own_intake(view: View | None) -> list[ApiDocument]:

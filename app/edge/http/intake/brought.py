@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
 from typing import NamedTuple
 
 import orjson
@@ -34,18 +33,13 @@ class SentRecords(NamedTuple):
 
     def documents(self) -> list[AnyJson]:
         """Each record's; a line that is no JSON is told in its place. A problem where all is none, or too much."""
-        found = list(self._lines()) if self.media_type == LINES else self._whole()
-        if not 0 < len(found) <= MOST_RECORDS:
-            raise Problem("bad-request", f"Send 1 to {MOST_RECORDS:,} records at a time; these are {len(found):,}.")
+        if self.media_type == LINES:
+            lines = [line for line in self.body.split(b"\n") if line.strip()]
+            _require_few(len(lines))
+            return [_document(line) for line in lines]
+        found = self._whole()
+        _require_few(len(found))
         return found
-
-    def _lines(self) -> Iterator[AnyJson]:
-        for line in self.body.split(b"\n"):
-            if line.strip():
-                try:
-                    yield orjson.loads(line)
-                except orjson.JSONDecodeError as error:
-                    yield NoDocument(f"no JSON: {error}")
 
     def _whole(self) -> list[AnyJson]:
         try:
@@ -53,6 +47,19 @@ class SentRecords(NamedTuple):
         except orjson.JSONDecodeError as error:
             raise Problem("bad-request", f"What was sent is no JSON: {error}.") from None
         return document if isinstance(document, list) else [document]
+
+
+def _require_few(count: int) -> None:
+    if not 0 < count <= MOST_RECORDS:
+        raise Problem("bad-request", f"Send 1 to {MOST_RECORDS:,} records at a time; these are {count:,}.")
+
+
+def _document(line: bytes) -> AnyJson:
+    try:
+        document: AnyJson = orjson.loads(line)
+    except orjson.JSONDecodeError as error:
+        return NoDocument(f"no JSON: {error}")
+    return document
 
 
 async def read_brought(request: web.Request) -> SentRecords:
