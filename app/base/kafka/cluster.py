@@ -12,6 +12,7 @@ from confluent_kafka import (
     OFFSET_BEGINNING,
     OFFSET_END,
     Consumer,
+    ConsumerGroupTopicPartitions,
     KafkaError,
     KafkaException,
     TopicCollection,
@@ -111,6 +112,18 @@ class Cluster:
         found = self._offsets(self._written, places, max(timestamp_ms, 0), none=OFFSET_END)
         beyond = self.log_ends([place for place, offset in found.items() if offset == OFFSET_END], committed=False)
         return found | beyond
+
+    def offsets_of_group(self, group: str, places: Iterable[TopicPartition]) -> dict[TopicPartition, int | None]:
+        """Next offsets that a consumer group has committed; None where it has none. One that is not there has none."""
+        wanted = [KafkaPartition(place.topic, place.partition) for place in sorted(set(places))]
+
+        def ask(client: AdminClient, seconds: float) -> dict[TopicPartition, int | None]:
+            question = [ConsumerGroupTopicPartitions(group, wanted)]
+            answer = client.list_consumer_group_offsets(question, request_timeout=seconds)[group]
+            told = self._described(answer, f"consumer group {group}", seconds).topic_partitions
+            return {TopicPartition(one.topic, one.partition): one.offset if one.offset >= 0 else None for one in told}
+
+        return self._answered(self._administrator, ask) if wanted else {}
 
     def _offsets(
         self, kept: _Kept[Consumer], places: Iterable[TopicPartition], which: int, none: int | None = None

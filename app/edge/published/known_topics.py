@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from app.base.errors import KafkaUnavailable
 from app.base.kafka.cluster import Cluster
@@ -18,12 +18,17 @@ ANSWER_SECONDS = 5.0
 """A thread that waits for brokers waits longer: there is one of them, so that no other work lacks its threads."""
 
 
+Offset = TypeVar("Offset", int, int | None)
+
+
 class TopicNow(NamedTuple):
-    """`starts`, `ends`: by partition, the first offset that is there, and where what is committed ends."""
+    """`starts`, `ends`: by partition, the first offset that is there, and where what is committed ends. `groups`: by
+    name and partition, the next offset of a consumer group; None where it has committed none."""
 
     described: Described
     starts: Mapping[int, int]
     ends: Mapping[int, int]
+    groups: Mapping[str, Mapping[int, int | None]]
 
 
 class KnownTopics:
@@ -34,24 +39,25 @@ class KnownTopics:
         self._kafka, self._cluster = kafka, cluster
         self._asking = ThreadPoolExecutor(1, "topics")
 
-    async def now(self, name: str) -> TopicNow | None:
+    async def now(self, name: str, groups: Sequence[str] = ()) -> TopicNow | None:
         """Of one of the entries; None where there is no such topic. KafkaUnavailable, ClusterError."""
         loop = asyncio.get_running_loop()
         try:
             async with asyncio.timeout(ANSWER_SECONDS):
-                return await loop.run_in_executor(self._asking, self._now, self.entries[name])
+                return await loop.run_in_executor(self._asking, self._now, self.entries[name], groups)
         except TimeoutError:
             told = f"{self._kafka.bootstrap_server} gave no answer in {ANSWER_SECONDS:g} s"
             raise KafkaUnavailable(told) from None
 
-    def _now(self, topic: Topic) -> TopicNow | None:
+    def _now(self, topic: Topic, groups: Sequence[str]) -> TopicNow | None:
         found = described(self._kafka, [topic]).get(topic.name)
         if found is None:
             return None
         places = [TopicPartition(topic.name, partition) for partition in range(found.partitions)]
         starts, ends = self._cluster.log_starts(places), self._cluster.log_ends(places, committed=True)
-        return TopicNow(found, _by_partition(starts), _by_partition(ends))
+        committed = {group: _by_partition(self._cluster.offsets_of_group(group, places)) for group in groups}
+        return TopicNow(found, _by_partition(starts), _by_partition(ends), committed)
 
 
-def _by_partition(told: Mapping[TopicPartition, int]) -> dict[int, int]:
+def _by_partition(told: Mapping[TopicPartition, Offset]) -> dict[int, Offset]:
     return {place.partition: offset for place, offset in told.items()}

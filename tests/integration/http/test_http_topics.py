@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from confluent_kafka import Consumer, TopicPartition
+
 from app.base.kafka.cluster import Cluster
 from app.base.setting_groups import KafkaSettings
 from app.base.settings import Settings
@@ -33,6 +35,25 @@ async def test_topics_are_told_as_the_cluster_has_them(world: Settings, tmp_path
     assert all(one["start"] <= one["end"] for one in rides["partitions"])
     assert (rides["subject"], rides["settings"]["cleanup.policy"]) == ("rides.yellow-value", "delete")
     assert (rides["readers"][0]["group"], task["partition"]) == ("rides", 0)
+
+
+async def test_the_lag_of_any_consumer_group_is_told(world: Settings, tmp_path: Path) -> None:
+    write_rides(world, 0, 200)
+    ends = {partition: end for (topic, partition), end in log_ends(world, RIDES).items() if topic == "rides.yellow"}
+    consumer = Consumer({"bootstrap.servers": world.kafka.bootstrap_server, "group.id": "another's"})
+    consumer.commit(offsets=[TopicPartition("rides.yellow", 1, ends[1] - 1)], asynchronous=False)
+    consumer.close()
+    async with server_of(tmp_path, topics=known(world)) as serve:
+        client = await serve(one_task())
+        asked = [("group", "another's"), ("group", "nobody's"), ("group", "another's")]
+        told = await (await client.get("/v1/topics/rides.yellow", params=asked)).json()
+        refused = [await client.get("/v1/topics/rides.yellow", params=p) for p in ({"group": ""}, {"limit": "1"})]
+    another, nobody = told["groups"]
+    assert (another["group"], nobody["group"]) == ("another's", "nobody's")
+    behind = {one["partition"]: (one["next_offset"], one["lag_records"]) for one in another["partitions"]}
+    assert behind == {p: (ends[1] - 1, 1) if p == 1 else (None, None) for p in ends}
+    assert {one["next_offset"] for one in nobody["partitions"]} == {None}
+    assert [answer.status for answer in refused] == [400, 400]
 
 
 async def test_a_topic_that_is_not_there_is_told_apart_from_one_that_is_nobodys(

@@ -19,6 +19,7 @@ from app.edge.http.query.rows_query import DEFAULT_LIMIT
 from app.edge.http.results.result_handlers import DEFAULT_RESULTS, MAX_RESULTS
 from app.edge.http.route import ApiDocument
 from app.edge.http.runs.run_handlers import DEFAULT_RUNS, MAX_RUNS
+from app.edge.http.topics.topic_handlers import GROUP, MOST_GROUPS
 from app.rides.ride import SERVICES
 
 
@@ -67,6 +68,11 @@ def of_results(view: View | None) -> list[ApiDocument]:
 
 def of_topic(view: View | None) -> list[ApiDocument]:
     return [{"name": "topic", "in": "path", "required": True, "schema": {"type": "string"}}]
+
+
+def of_one_topic(view: View | None) -> list[ApiDocument]:
+    groups = {"type": "array", "maxItems": MOST_GROUPS, "items": {"type": "string", "minLength": 1}}
+    return [*of_topic(view), _parameter(GROUP, groups, "Consumer groups whose lag is to be told, of whatever program.")]
 
 
 def of_intake(view: View | None) -> list[ApiDocument]:

@@ -31,6 +31,11 @@ OF_TOPICS: Schema = {
                 "items": record({"group": TEXT, "tasks": {"type": "array", "items": _TASK}}),
                 "description": "Task groups that read it.",
             },
+            "groups": {
+                "type": "array",
+                "items": record({"group": TEXT, "partitions": {"type": "array", "items": _TASK}}),
+                "description": "Consumer groups that were asked for; null where one has committed nothing.",
+            },
         }
     ),
 }

@@ -29,7 +29,7 @@ TOPICS_ROUTES = (
         "A topic, and who reads it.",
         "Topic",
         gate=SEARCHES,
-        parameters=parameters.of_topic,
+        parameters=parameters.of_one_topic,
         refuses=NOT_NOW | NO_TOPIC,
     ),
     Route(

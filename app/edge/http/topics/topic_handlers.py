@@ -10,11 +10,15 @@ from app.base.errors import KafkaUnavailable
 from app.base.kafka.cluster import ClusterError
 from app.base.kafka.topic import Topic
 from app.edge.http.context import Edge, ServedGroup, edge_of
-from app.edge.http.problems import Problem
+from app.edge.http.problems import Problem, bad_parameter
+from app.edge.http.query.parameters import one
 from app.edge.http.query.read_query import read_no_parameters
 from app.edge.http.responses import json_response
 from app.edge.http.tasks.gather_tasks import gather_tasks
-from app.edge.published.known_topics import KnownTopics
+from app.edge.published.known_topics import KnownTopics, TopicNow
+
+GROUP = "group"
+MOST_GROUPS, MOST_GROUP_LETTERS = 10, 249
 
 
 async def list_topics(request: web.Request) -> web.Response:
@@ -26,14 +30,14 @@ async def list_topics(request: web.Request) -> web.Response:
 
 async def show_topic(request: web.Request) -> web.Response:
     """A topic as the cluster has it now: offsets of each partition, configuration, and the lag of each task that reads
-    it; null of one that cannot be asked."""
-    read_no_parameters(request)
+    it, null of one that cannot be asked; and of those consumer groups that are asked for."""
+    groups = _asked_groups(request)
     edge, name = edge_of(request), request.match_info["topic"]
     known = _known(edge)
     if name not in known.entries:
         raise Problem("unknown-topic", f"{name!r} is none of the application's; there are: {', '.join(known.entries)}.")
     try:
-        now = await known.now(name)
+        now = await known.now(name, groups)
     except (KafkaUnavailable, ClusterError) as error:
         raise Problem("no-broker", f"{error}.") from error
     if now is None:
@@ -49,8 +53,34 @@ async def show_topic(request: web.Request) -> web.Response:
             "settings": dict(sorted(now.described.settings.items())),
             "partitions": partitions,
             "readers": [await _reader(edge, group, name) for group in edge.groups if name in group.topics],
+            "groups": [{"group": group, "partitions": _behind(now, group)} for group in groups],
         }
     )
+
+
+def _asked_groups(request: web.Request) -> list[str]:
+    for name in request.query:
+        if name != GROUP:
+            raise bad_parameter(name, one(request.query, name) or "", f"unknown; there is {GROUP}, repeatable")
+    groups = list(dict.fromkeys(request.query.getall(GROUP, [])))
+    for group in groups:
+        if not 0 < len(group) <= MOST_GROUP_LETTERS:
+            raise bad_parameter(GROUP, group, f"a consumer group's name, of {MOST_GROUP_LETTERS} letters at most")
+    if len(groups) > MOST_GROUPS:
+        raise bad_parameter(GROUP, ", ".join(groups), f"{MOST_GROUPS} at most")
+    return groups
+
+
+def _behind(now: TopicNow, group: str) -> list[dict[str, Any]]:
+    """How far a consumer group is, and how far behind; null where it has committed nothing."""
+    return [
+        {
+            "partition": partition,
+            "next_offset": offset,
+            "lag_records": None if offset is None else max(now.ends[partition] - offset, 0),
+        }
+        for partition, offset in sorted(now.groups[group].items())
+    ]
 
 
 def _known(edge: Edge) -> KnownTopics:
