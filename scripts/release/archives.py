@@ -13,6 +13,8 @@ import tomllib
 from pathlib import Path
 
 CHECKOUT = Path(__file__).parents[2]
+UMASK = 0o022
+"""Files' modes are part of the archives' bytes, and would be of whoever makes them."""
 
 
 class NotClean(Exception):
@@ -34,7 +36,7 @@ class Commit:
         """`flagfall-<version>.tar.gz`, of what is committed."""
         path = folder / f"{self._stem}.tar.gz"
         tar = subprocess.run(
-            ["git", "archive", "--format=tar", f"--prefix={self._stem}/", self.id],
+            ["git", "-c", f"tar.umask={UMASK:04o}", "archive", "--format=tar", f"--prefix={self._stem}/", self.id],
             cwd=self.checkout,
             check=True,
             capture_output=True,
@@ -51,7 +53,7 @@ class Commit:
             command = [uv, "build", "--wheel", "--offline", "--no-build-isolation", f"--python={sys.executable}"]
             environment = os.environ | {"SOURCE_DATE_EPOCH": str(self.epoch)}
             built = [*command, f"--out-dir={made}/dist", str(Path(made, self._stem))]
-            subprocess.run(built, check=True, capture_output=True, env=environment)
+            subprocess.run(built, check=True, capture_output=True, env=environment, umask=UMASK)
             (wheel,) = Path(made, "dist").glob("*.whl")
             return Path(shutil.copy(wheel, folder))
 

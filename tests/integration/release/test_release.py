@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import tarfile
 import zipfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -35,10 +37,20 @@ def parts() -> list[tuple[Part, str]]:
     return licensed([*wheels(), *jars(Settings.load())])
 
 
-def test_the_same_commit_gives_the_same_archives(clone: Path, tmp_path: Path) -> None:
+@pytest.fixture
+def user_mask() -> Iterator[None]:
+    """Whatever a test sets is as it was, afterwards."""
+    before = os.umask(0o022)
+    yield
+    os.umask(before)
+
+
+@pytest.mark.usefixtures("user_mask")
+def test_the_same_commit_gives_the_same_archives_whoever_makes_them(clone: Path, tmp_path: Path) -> None:
     made = []
-    for name in ("one", "two"):
-        (folder := tmp_path / name).mkdir()
+    for umask in (0o022, 0o077):
+        os.umask(umask)
+        (folder := tmp_path / f"{umask:o}").mkdir()
         source = Commit(clone).write_source(folder)
         made.append((source, Commit(clone).write_wheel(folder, source)))
     for first, second in zip(*made, strict=True):
