@@ -17,13 +17,14 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
+from app.base.services.errors import JarError
 from app.base.settings import Settings
 from scripts.release import image
-from scripts.release.archives import CHECKOUT, Commit, NotClean
+from scripts.release.archives import CHECKOUT, Commit, NoCommit, NotClean
 from scripts.release.jars import jars
 from scripts.release.licences import LicenceUnknown, licence, refused
 from scripts.release.part import Part, Reach
-from scripts.release.sbom import sbom
+from scripts.release.sbom import commit_of, sbom
 from scripts.release.wheels import wheels
 
 SUMS = "SHA256SUMS"
@@ -34,25 +35,36 @@ def main(folder: Path, *, with_image: bool, base: str | None) -> int:
     try:
         commit = Commit()
         parts = licensed([*wheels(), *jars(Settings.load())])
-    except (NotClean, LicenceUnknown) as error:
+    except (NoCommit, NotClean, JarError, LicenceUnknown) as error:
         return tell(str(error))
     if against := refused(parts):
         return tell("not compatible with Apache-2.0 the way they come by:", *against)
-    made = folder / commit.version
-    made.mkdir(parents=True, exist_ok=True)
-    source = commit.write_source(made)
-    written = [source, commit.write_wheel(made, source)]
-    for name, text in ((f"flagfall-{commit.version}.cdx.json", sbom(commit, parts)), ("licences.md", page(parts))):
-        written.append(made / name)
-        written[-1].write_text(text)
-    sums = "".join(f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.name}\n" for path in written)
-    (made / SUMS).write_text(sums)
-    print(f"{made}: {', '.join(path.name for path in written)}, {SUMS}")
+    try:
+        source = write(folder / commit.version, commit, parts)
+    except OSError as error:
+        return tell(f"the release cannot be written: {error}; name another place by --folder")
     try:
         print(image_of(commit, source, base) if with_image else "no image, as asked")
     except image.ImageNotBuilt as error:
         return tell(f"{error}; the rest is made")
     return 0
+
+
+def write(made: Path, commit: Commit, parts: list[tuple[Part, str]]) -> Path:
+    """All but the image; the source archive's path. What an earlier commit left there is told, and replaced."""
+    made.mkdir(parents=True, exist_ok=True)
+    listed = made / f"flagfall-{commit.version}.cdx.json"
+    if (earlier := commit_of(listed)) not in (None, commit.id):
+        print(f"{made}: replaces what was made of commit {earlier}")
+    source = commit.write_source(made)
+    written = [source, commit.write_wheel(made, source)]
+    for path, text in ((listed, sbom(commit, parts)), (made / "licences.md", page(parts))):
+        path.write_text(text)
+        written.append(path)
+    sums = "".join(f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.name}\n" for path in written)
+    (made / SUMS).write_text(sums)
+    print(f"{made}: {', '.join(path.name for path in written)}, {SUMS}; of commit {commit.id}")
+    return source
 
 
 def licensed(parts: Iterable[Part]) -> list[tuple[Part, str]]:

@@ -13,6 +13,7 @@ import tomllib
 from pathlib import Path
 
 CHECKOUT = Path(__file__).parents[2]
+NOT_GITS = "no checkout of git, and a release is made of a commit: clone the repository, and make it there"
 UMASK = 0o022
 """Files' modes are part of the archives' bytes, and would be of whoever makes them."""
 
@@ -21,14 +22,18 @@ class NotClean(Exception):
     """What lies in the checkout is not what is committed."""
 
 
+class NoCommit(Exception):
+    """There is nothing here that git knows."""
+
+
 class Commit:
-    """What is released: HEAD of a checkout without changes. Raises NotClean."""
+    """What is released: HEAD of a checkout without changes. Raises NotClean, NoCommit."""
 
     def __init__(self, checkout: Path = CHECKOUT) -> None:
         self.checkout = checkout
+        self.id = self._head()
         if changed := self._git("status", "--porcelain"):
             raise NotClean(f"not committed, so no part of a release; commit or remove it first:\n{changed}")
-        self.id = self._git("rev-parse", "HEAD")
         self.epoch = int(self._git("show", "--no-patch", "--format=%ct", "HEAD"))
         self.version: str = tomllib.loads((checkout / "pyproject.toml").read_text())["project"]["version"]
 
@@ -60,6 +65,16 @@ class Commit:
     @property
     def _stem(self) -> str:
         return f"flagfall-{self.version}"
+
+    def _head(self) -> str:
+        try:
+            top, head = self._git("rev-parse", "--show-toplevel"), self._git("rev-parse", "HEAD")
+        except (FileNotFoundError, subprocess.CalledProcessError) as error:
+            said = getattr(error, "stderr", None) or str(error)
+            raise NoCommit(f"{self.checkout} is {NOT_GITS} ({said.splitlines()[0]})") from error
+        if Path(top).resolve() != self.checkout.resolve():
+            raise NoCommit(f"{self.checkout} is {NOT_GITS} ({top} is one)")
+        return head
 
     def _git(self, *arguments: str) -> str:
         asked = subprocess.run(["git", *arguments], cwd=self.checkout, check=True, capture_output=True, text=True)

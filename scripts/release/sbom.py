@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import uuid
 from collections.abc import Iterable
 from datetime import UTC, datetime
+from pathlib import Path
 
 from cyclonedx.contrib.license.factories import LicenseFactory
 from cyclonedx.model import HashAlgorithm, HashType, Property
@@ -18,6 +20,8 @@ from scripts.release.archives import Commit
 from scripts.release.part import Part, Reach
 
 LICENCES = LicenseFactory()
+COMMIT = "flagfall:commit"
+"""Name of the list's property."""
 
 
 def sbom(commit: Commit, parts: Iterable[tuple[Part, str]]) -> str:
@@ -34,9 +38,18 @@ def sbom(commit: Commit, parts: Iterable[tuple[Part, str]]) -> str:
     bom = Bom(serial_number=uuid.uuid5(uuid.NAMESPACE_URL, f"flagfall@{commit.id}"), components=others)
     bom.metadata.component = own
     bom.metadata.timestamp = datetime.fromtimestamp(commit.epoch, UTC)
-    bom.metadata.properties = [Property(name="flagfall:commit", value=commit.id)]
+    bom.metadata.properties = [Property(name=COMMIT, value=commit.id)]
     bom.register_dependency(own, others)
     return str(make_outputter(bom, OutputFormat.JSON, SchemaVersion.V1_6).output_as_string(indent=1))
+
+
+def commit_of(path: Path) -> str | None:
+    """The commit that a list of parts is of; None where there is no list that says so."""
+    try:
+        told = json.loads(path.read_text())["metadata"]["properties"]
+        return next((one["value"] for one in told if one["name"] == COMMIT), None)
+    except (FileNotFoundError, ValueError, LookupError, TypeError):
+        return None
 
 
 def _component(part: Part, licence: str) -> Component:

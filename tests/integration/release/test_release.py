@@ -15,8 +15,8 @@ from cyclonedx.schema import OutputFormat, SchemaVersion
 from cyclonedx.validation import make_schemabased_validator
 
 from app.base.settings import Settings
-from scripts.release.__main__ import licensed, page
-from scripts.release.archives import CHECKOUT, Commit, NotClean
+from scripts.release.__main__ import licensed, page, write
+from scripts.release.archives import CHECKOUT, Commit, NoCommit, NotClean
 from scripts.release.jars import jars
 from scripts.release.licences import refused
 from scripts.release.part import Part, Reach
@@ -76,6 +76,18 @@ def test_what_is_not_committed_is_no_release(clone: Path) -> None:
     (clone / "left-over.py").unlink()
 
 
+def test_a_folder_that_is_no_checkout_is_no_release(clone: Path, tmp_path: Path) -> None:
+    with tarfile.open(Commit(clone).write_source(tmp_path)) as archive:
+        archive.extractall(tmp_path, filter="data")
+    (unpacked,) = (path for path in tmp_path.iterdir() if path.is_dir())
+    done = release(unpacked, tmp_path)
+    assert (done.returncode, len(done.stderr.splitlines())) == (1, 1)
+    assert f"{unpacked} is no checkout of git" in done.stderr
+    subprocess.run(["git", "clone", "--quiet", "--local", str(clone), str(tmp_path / "other")], check=True)
+    with pytest.raises(NoCommit, match=r"other is one\)"):
+        Commit(unpacked.rename(tmp_path / "other" / "unpacked"))
+
+
 def test_every_part_has_a_licence_that_lets_it_come_as_it_does(parts: list[tuple[Part, str]]) -> None:
     assert refused(parts) == []
     shipped = {part.name for part, _ in parts if part.reach is Reach.SHIPPED}
@@ -92,10 +104,39 @@ def test_the_list_of_parts_is_one_that_other_programs_read(clone: Path, parts: l
 
 
 def test_the_command_makes_it_all_or_says_why_not(clone: Path, tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "scripts.release", "--folder", str(tmp_path), "--no-image"]
-    done = subprocess.run(command, cwd=clone, capture_output=True, text=True, check=False)
+    done = release(clone, tmp_path)
     assert done.returncode == 0, done.stderr
     (made,) = tmp_path.iterdir()
     sums = subprocess.run(["sha256sum", "--check", "SHA256SUMS"], cwd=made, capture_output=True, text=True, check=False)
     assert sums.returncode == 0, sums.stdout
     assert len(sums.stdout.splitlines()) == 4
+    assert "replaces" not in done.stdout
+
+
+def test_a_release_of_another_commit_is_replaced_in_words(
+    clone: Path, tmp_path: Path, parts: list[tuple[Part, str]], capsys: pytest.CaptureFixture[str]
+) -> None:
+    later, made = tmp_path / "later", tmp_path / "made"
+    subprocess.run(["git", "clone", "--quiet", "--local", str(clone), str(later)], check=True)
+    identity = ["-c", "user.name=nobody", "-c", "user.email=nobody@localhost"]
+    subprocess.run(["git", *identity, "commit", "--quiet", "--allow-empty", "-m", "later"], cwd=later, check=True)
+    said = []
+    for commit in (earlier := Commit(clone), Commit(clone), Commit(later)):
+        write(made, commit, parts[:1])
+        said.append(capsys.readouterr().out)
+    assert [f"replaces what was made of commit {earlier.id}" in one for one in said] == [False, False, True]
+    assert Commit(later).id in said[-1].splitlines()[-1]
+
+
+def test_a_folder_that_cannot_be_is_told_in_words(clone: Path, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    done = release(clone, tmp_path / "file" / "below")
+    assert (done.returncode, len(done.stderr.splitlines())) == (1, 1)
+    assert done.stderr.startswith("the release cannot be written: [Errno 20] Not a directory")
+
+
+def release(checkout: Path, folder: Path) -> subprocess.CompletedProcess[str]:
+    """The command, as it stands in a checkout."""
+    command = [sys.executable, "-m", "scripts.release", "--folder", str(folder), "--no-image"]
+    environment = os.environ | {"PYTHONPATH": str(checkout)}
+    return subprocess.run(command, cwd=checkout, env=environment, capture_output=True, text=True, check=False)
