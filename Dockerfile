@@ -1,6 +1,11 @@
 # One image for workers, commands and the Spark job. What of it was tried, and how: docs/containers.md.
-ARG BASE=python:3.12-slim-bookworm
+ARG BASE=python:3.11-slim-bookworm
 FROM ${BASE}
+
+# A release says which Python its list of parts is of: another base is refused if it has another one.
+ARG PYTHON=
+RUN python -c "import sys; here = '%d.%d' % sys.version_info[:2]; \
+sys.exit('${PYTHON}' not in ('', here) and f'the base has Python {here}, the release is of ${PYTHON}')"
 
 RUN apt-get update \
     && apt-get install -y --no-install-recommends openjdk-17-jre-headless \

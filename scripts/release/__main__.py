@@ -2,11 +2,12 @@
 
     python -m scripts.release                             into build/release/<version>
     python -m scripts.release --no-image
-    python -m scripts.release --base registry.example/python:3.12-slim-bookworm
+    python -m scripts.release --base registry.example/python:3.11-slim-bookworm
 
 Source archive and wheel are the same bytes for the same commit. `licences.md` and the CycloneDX list name every wheel
-and jar; a licence that nobody has looked up, or that forbids the way a part comes by, ends it. The image is built by
-docker, podman or buildah, where one of them answers; if none does, that is told, and the rest is made.
+and jar; a licence that nobody has looked up, or that forbids the way a part comes by, ends it; so does a Python, or a
+wheel, that is not the image's. The image is built by docker, podman or buildah, where one of them answers; if none
+does, that is told, and the rest is made.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from scripts.release import image
 from scripts.release.archives import CHECKOUT, Commit, NoCommit, NotClean
 from scripts.release.jars import jars
 from scripts.release.licences import LicenceUnknown, licence, refused
+from scripts.release.locks import NotAsInTheImage, same_python
 from scripts.release.part import Part, Reach
 from scripts.release.sbom import commit_of, sbom
 from scripts.release.wheels import wheels
@@ -33,9 +35,10 @@ SUMS = "SHA256SUMS"
 def main(folder: Path, *, with_image: bool, base: str | None) -> int:
     """0, or 1 where something forbids the release, which is told."""
     try:
+        same_python()
         commit = Commit()
         parts = licensed([*wheels(), *jars(Settings.load())])
-    except (NoCommit, NotClean, JarError, LicenceUnknown) as error:
+    except (NoCommit, NotClean, NotAsInTheImage, JarError, LicenceUnknown) as error:
         return tell(str(error))
     if against := refused(parts):
         return tell("not compatible with Apache-2.0 the way they come by:", *against)

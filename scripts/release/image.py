@@ -9,6 +9,7 @@ import tempfile
 from pathlib import Path
 
 from scripts.release.archives import Commit
+from scripts.release.locks import python_of
 
 ENGINES = {"docker": ("docker", "build"), "podman": ("podman", "build"), "buildah": ("buildah", "build")}
 """How each is told to build, the first that is there."""
@@ -32,7 +33,7 @@ def build(name: str, commit: Commit, source: Path, base: str | None) -> str:
             archive.extractall(made, filter="data")
         (context,) = Path(made).iterdir()
         labels = [f"--label=org.opencontainers.image.{key}={value}" for key, value in _labels(commit).items()]
-        bases = [f"--build-arg=BASE={base}"] if base else []
+        bases = [f"--build-arg=PYTHON={python_of(context)}", *([f"--build-arg=BASE={base}"] if base else [])]
         built = subprocess.run([*ENGINES[name], *labels, *bases, "--tag", tag, str(context)], check=False)
     if built.returncode:
         raise ImageNotBuilt(f"{name} built no image: it ended with {built.returncode}, and says why above")

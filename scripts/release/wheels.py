@@ -1,43 +1,39 @@
-"""The distributions that flagfall needs to run, as they are installed here."""
+"""The distributions that the image's Python has, as they are installed here."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from importlib.metadata import Distribution, distribution
+from importlib.metadata import Distribution, PackageNotFoundError, distribution
+from pathlib import Path
 
-from packaging.requirements import Requirement
-
+from scripts.release.archives import CHECKOUT
+from scripts.release.locks import NotAsInTheImage, locked
 from scripts.release.part import Part, Reach
 
-OWN = "flagfall"
 CLASSIFIER = "License :: "
 LICENCE_FILE = re.compile(r"(^|/)(LICEN[CS]E|COPYING)[^/]*$", re.IGNORECASE)
 FIRST_WORDS = 120
 
 
-def wheels() -> list[Part]:
-    """All but flagfall itself, by name. PackageNotFoundError where one is not installed."""
-    found = {_normal(one.name): one for one in _needed(OWN)}
-    del found[OWN]
-    return [_part(name, one) for name, one in sorted(found.items())]
+def wheels(checkout: Path = CHECKOUT) -> list[Part]:
+    """All but flagfall itself, by name. NotAsInTheImage where one has another version here, or is not here."""
+    pinned = sorted(locked(checkout).items())
+    found = [(name, version, _installed(name)) for name, version in pinned]
+    differ = [
+        f"{name} {version}, here {one.version if one else 'none'}"
+        for name, version, one in found
+        if one is None or one.version != version
+    ]
+    if differ:
+        raise NotAsInTheImage("\n".join(["the image has other wheels: remove .venv, then `make setup`", *differ]))
+    return [_part(name, one) for name, _, one in found if one]
 
 
-def _needed(name: str) -> Iterator[Distribution]:
-    waiting, seen = [(name, frozenset[str]())], set[tuple[str, frozenset[str]]]()
-    while waiting:
-        name, extras = waiting.pop()
-        if (_normal(name), extras) in seen:
-            continue
-        seen.add((_normal(name), extras))
-        one = distribution(name)
-        yield one
-        for_it = (one for one in map(Requirement, one.requires or ()) if _holds(one, extras))
-        waiting.extend((one.name, frozenset(one.extras)) for one in for_it)
-
-
-def _holds(requirement: Requirement, extras: frozenset[str]) -> bool:
-    return requirement.marker is None or any(requirement.marker.evaluate({"extra": one}) for one in ("", *extras))
+def _installed(name: str) -> Distribution | None:
+    try:
+        return distribution(name)
+    except PackageNotFoundError:
+        return None
 
 
 def _part(name: str, one: Distribution) -> Part:
@@ -58,7 +54,3 @@ def _told(one: Distribution) -> tuple[str, ...]:
 def _of_text(one: Distribution) -> tuple[str, ...]:
     texts = [file for file in one.files or () if LICENCE_FILE.search(str(file))]
     return tuple(" ".join(text.read_text().split())[:FIRST_WORDS] for text in texts)
-
-
-def _normal(name: str) -> str:
-    return re.sub(r"[-_.]+", "-", name).lower()

@@ -27,7 +27,7 @@ def engines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def source(tmp_path: Path) -> Path:
-    (tmp_path / "Dockerfile").write_text("FROM scratch\n")
+    (tmp_path / "Dockerfile").write_text("ARG BASE=python:3.11-slim\nFROM ${BASE}\n")
     with tarfile.open(tmp_path / "source.tar.gz", "w:gz") as archive:
         archive.add(tmp_path / "Dockerfile", "flagfall-1.2.3/Dockerfile")
     return tmp_path / "source.tar.gz"
@@ -45,7 +45,7 @@ def test_it_is_built_of_the_archive_alone_on_the_base_that_is_named(engines: Pat
     _program(engines / "first", BUILDS)
     assert image.build("first", COMMIT, source, "localhost/python:3.11") == "flagfall:1.2.3"
     told, *inside = (engines / "first.told").read_text().splitlines()
-    assert "--build-arg=BASE=localhost/python:3.11" in told
+    assert {"--build-arg=BASE=localhost/python:3.11", "--build-arg=PYTHON=3.11"} <= set(told.split())
     assert "--label=org.opencontainers.image.revision=abc" in told
     assert inside == ["Dockerfile"]
 

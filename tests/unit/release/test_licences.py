@@ -53,7 +53,7 @@ def test_what_may_be_fetched_may_not_therefore_be_shipped() -> None:
 
 def test_every_wheel_that_runs_is_under_a_licence_that_lets_it_be_shipped() -> None:
     found = wheels()
-    assert {"pyspark", "faust-streaming", "psycopg"} <= {one.name for one in found}
+    assert {"pyspark", "faust-streaming", "psycopg", "uv", "wheel"} <= {one.name for one in found}
     assert refused((one, licence(one)) for one in found) == []
 
 

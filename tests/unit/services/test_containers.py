@@ -169,5 +169,21 @@ def test_images_are_pinned_and_not_run_as_root(compose: dict[str, Any]) -> None:
     assert "USER flagfall" in DOCKERFILE
 
 
+def test_a_base_of_another_python_than_the_releases_is_refused() -> None:
+    (asks,) = re.findall(r"^RUN (python -c .+)$", DOCKERFILE.partition("\n\nRUN apt-get")[0], re.MULTILINE | re.DOTALL)
+    here = f"{sys.version_info.major}.{sys.version_info.minor}"
+    environment = os.environ | {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
+
+    def said(python: str) -> str:
+        told = subprocess.run(
+            ["sh", "-c", asks], env=environment | {"PYTHON": python}, capture_output=True, text=True, check=False
+        )
+        assert bool(told.returncode) == bool(told.stderr)
+        return told.stderr
+
+    assert said("") == said(here) == ""
+    assert said("2.7") == f"the base has Python {here}, the release is of 2.7\n"
+
+
 def test_the_check_that_ci_runs_is_executable() -> None:
     assert os.access(CHECKOUT / ".ci" / "run", os.X_OK)
