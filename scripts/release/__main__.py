@@ -25,7 +25,8 @@ from scripts.release.archives import CHECKOUT, Commit, NoCommit, NotClean
 from scripts.release.jars import jars
 from scripts.release.licences import LicenceUnknown, licence, refused
 from scripts.release.locks import NotAsInTheImage, same_python
-from scripts.release.part import Part, Reach
+from scripts.release.page import page
+from scripts.release.part import Part
 from scripts.release.sbom import commit_of, sbom
 from scripts.release.wheels import wheels
 
@@ -83,18 +84,6 @@ def licensed(parts: Iterable[Part]) -> list[tuple[Part, str]]:
             "\n".join(["no line of scripts/release/licences.toml knows what these are under:", *unknown])
         )
     return found
-
-
-def page(parts: Iterable[tuple[Part, str]]) -> str:
-    """Every part by the way that it comes, its version and licence."""
-    told = list(parts)
-    lines = ["# What flagfall consists of beside itself", ""]
-    for reach in Reach:
-        some = sorted({(p.name, p.version, expression) for p, expression in told if p.reach is reach})
-        lines += [f"## {reach.capitalize()}", "", "| part | version | licence |", "|---|---|---|"]
-        lines += [f"| {name} | {version} | {expression} |" for name, version, expression in some]
-        lines += [""]
-    return "\n".join(lines)
 
 
 def image_of(commit: Commit, source: Path, base: str | None) -> str:

@@ -13,25 +13,25 @@ import pyspark
 
 from app.base.services.jars import CONNECT_SETS, SETS, fetch
 from app.base.settings import Settings
+from scripts.release.coordinates import generic, name_of, purl
 from scripts.release.part import Part, Reach
 
 SHIPPED_SET = "spark"
 POM = re.compile(r"META-INF/maven/.*/pom\.xml$")
 TEXT = re.compile(r"(META-INF/)?(LICEN[CS]E|license)[^/]*$")
 BUNDLE = re.compile(r"^Bundle-License: (.*)$", re.MULTILINE)
-NAMED = re.compile(r"(?P<name>.+?)-(?P<version>\d[\w.+-]*)$")
 FIRST_WORDS = 120
 
 
 def jars(settings: Settings) -> list[Part]:
     """Those of the image, then those that are fetched; each set is fetched first. Raises JarError."""
-    own = [_part(path, Reach.SHIPPED) for path in sorted((Path(pyspark.__file__).parent / "jars").glob("*.jar"))]
-    found = {part.purl: part for part in own}
+    found = dict[str, Part]()
+    for path in sorted((Path(pyspark.__file__).parent / "jars").glob("*.jar")):
+        add(found, path, Reach.SHIPPED)
     for name in (SHIPPED_SET, *(one for one in (*SETS, *CONNECT_SETS) if one != SHIPPED_SET)):
         reach = Reach.SHIPPED if name == SHIPPED_SET else Reach.FETCHED
         for path in _files(fetch(name, settings.cache_dir)):
-            part = _part(path, reach)
-            found.setdefault(part.purl, part)
+            add(found, path, reach)
     return list(found.values())
 
 
@@ -40,11 +40,13 @@ def _files(fetched: list[Path]) -> Iterator[Path]:
         yield from sorted(path.rglob("*.jar")) if path.is_dir() else [path]
 
 
-def _part(path: Path, reach: Reach) -> Part:
-    split = NAMED.match(path.stem)
-    name, version = (split["name"], split["version"]) if split else (path.stem, "")
+def add(found: dict[str, Part], path: Path, reach: Reach) -> None:
+    """Once, the way that came first. Other bytes under the same coordinates are somebody's own: by their sum."""
     digest = hashlib.sha256(path.read_bytes()).hexdigest()
-    return Part(name, version, f"pkg:generic/{name}@{version}?checksum=sha256:{digest}", reach, told_in(path), digest)
+    part = Part(*name_of(path), purl(path, digest), reach, told_in(path), digest)
+    if found.setdefault(part.purl, part).sha256 != digest:
+        own = part._replace(purl=generic(path, digest))
+        found.setdefault(own.purl, own)
 
 
 def told_in(path: Path) -> tuple[str, ...]:

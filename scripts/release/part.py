@@ -14,7 +14,8 @@ class Reach(StrEnum):
 
 
 class Part(NamedTuple):
-    """A wheel or a jar. `told`: its licence in its author's words; `sha256` is None where the lock names several."""
+    """A wheel or a jar. `told`: its licence in its author's words; `sha256` is None where the lock names several;
+    `bundled`: files of libraries by others that lie beside a wheel's packages."""
 
     name: str
     version: str
@@ -22,3 +23,4 @@ class Part(NamedTuple):
     reach: Reach
     told: tuple[str, ...]
     sha256: str | None = None
+    bundled: tuple[str, ...] = ()

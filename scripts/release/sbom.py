@@ -20,8 +20,8 @@ from scripts.release.archives import Commit
 from scripts.release.part import Part, Reach
 
 LICENCES = LicenseFactory()
-COMMIT = "flagfall:commit"
-"""Name of the list's property."""
+COMMIT, BUNDLED = "flagfall:commit", "flagfall:bundled"
+"""Names of properties: of the list, and of a part."""
 
 
 def sbom(commit: Commit, parts: Iterable[tuple[Part, str]]) -> str:
@@ -62,4 +62,5 @@ def _component(part: Part, licence: str) -> Component:
         scope=ComponentScope.REQUIRED if part.reach is Reach.SHIPPED else ComponentScope.OPTIONAL,
         licenses=[LICENCES.make_from_string(licence)],
         hashes=[HashType(alg=HashAlgorithm.SHA_256, content=part.sha256)] if part.sha256 else [],
+        properties=[Property(name=BUNDLED, value=name) for name in part.bundled],
     )

@@ -12,6 +12,8 @@ from scripts.release.part import Part, Reach
 
 CLASSIFIER = "License :: "
 LICENCE_FILE = re.compile(r"(^|/)(LICEN[CS]E|COPYING)[^/]*$", re.IGNORECASE)
+BUNDLED = re.compile(r"\.(?:dy)?libs/(?:.*/)?([^/]+)$")
+"""Where auditwheel and delocate put libraries that a wheel's own modules are linked to."""
 FIRST_WORDS = 120
 
 
@@ -37,7 +39,9 @@ def _installed(name: str) -> Distribution | None:
 
 
 def _part(name: str, one: Distribution) -> Part:
-    return Part(name, one.version, f"pkg:pypi/{name}@{one.version}", Reach.SHIPPED, _told(one))
+    inside = (BUNDLED.search(file.as_posix()) for file in one.files or ())
+    bundled = tuple(sorted(found[1] for found in inside if found))
+    return Part(name, one.version, f"pkg:pypi/{name}@{one.version}", Reach.SHIPPED, _told(one), bundled=bundled)
 
 
 def _told(one: Distribution) -> tuple[str, ...]:

@@ -15,10 +15,11 @@ from cyclonedx.schema import OutputFormat, SchemaVersion
 from cyclonedx.validation import make_schemabased_validator
 
 from app.base.settings import Settings
-from scripts.release.__main__ import licensed, page, write
+from scripts.release.__main__ import licensed, write
 from scripts.release.archives import CHECKOUT, Commit, NoCommit, NotClean
 from scripts.release.jars import jars
 from scripts.release.licences import refused
+from scripts.release.page import page
 from scripts.release.part import Part, Reach
 from scripts.release.sbom import sbom
 from scripts.release.wheels import wheels
@@ -94,6 +95,7 @@ def test_every_part_has_a_licence_that_lets_it_come_as_it_does(parts: list[tuple
     assert {"pyspark", "delta-spark_2.13", "hadoop-client-api"} <= shipped
     assert {"kafka-server", "debezium-connector-jdbc"} <= {part.name for part, _ in parts} - shipped
     assert page(parts).count("\n| ") >= len({(part.name, part.version) for part, _ in parts})
+    assert "| psycopg-binary | libcom_err" in page(parts)
 
 
 def test_the_list_of_parts_is_one_that_other_programs_read(clone: Path, parts: list[tuple[Part, str]]) -> None:
@@ -101,6 +103,7 @@ def test_the_list_of_parts_is_one_that_other_programs_read(clone: Path, parts: l
     assert told == sbom(Commit(clone), parts)
     assert make_schemabased_validator(OutputFormat.JSON, SchemaVersion.V1_6).validate_str(told) is None
     assert '"psycopg"' in told
+    assert '"pkg:maven/io.delta/delta-spark_2.13@' in told
 
 
 def test_the_command_makes_it_all_or_says_why_not(clone: Path, tmp_path: Path) -> None:

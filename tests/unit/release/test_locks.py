@@ -51,5 +51,12 @@ def test_a_wheel_of_another_version_than_the_images_is_refused(checkout: Path) -
     ]
 
 
+def test_libraries_that_lie_beside_a_wheels_packages_are_named() -> None:
+    bundled = {part.name: part.bundled for part in wheels()}
+    assert any(name.startswith("libgfortran") for name in bundled["numpy"])
+    assert any(name.startswith("libpq") for name in bundled["psycopg-binary"])
+    assert bundled["pandas"] == bundled["click"] == ()
+
+
 def _run(checkout: Path, *lines: str) -> None:
     (checkout / "requirements.run.lock").write_text("".join(f"{line}{HASH}" for line in lines))
