@@ -15,7 +15,11 @@ from app.edge.cli.main import cli
 from app.edge.http.routes.every_route import ROUTES
 
 CHECKOUT = Path(__file__).parents[4]
-PAGES = [CHECKOUT / "README.md", CHECKOUT / "CONTRIBUTING.md", *sorted((CHECKOUT / "docs").glob("*.md"))]
+DOCS = CHECKOUT / "docs"
+PAGES = [
+    *(CHECKOUT / name for name in ("README.md", "CONTRIBUTING.md")),
+    *sorted([*DOCS.glob("*.md"), *DOCS.glob("coming-from/*.md")]),
+]
 
 CODE = re.compile(r"^ {4}.+$|`([^`\n]+)`", re.MULTILINE)
 VARIABLE = re.compile(r"\bFLAGFALL_[A-Z_]*[A-Z]\b")
