@@ -1,164 +1,179 @@
-"""Every block of code on the pages for who comes from elsewhere: run as it stands there."""
+"""The pages for who comes from elsewhere: what stands there runs, and its figures are those of a plain count of the
+rides that it is about."""
 
 from __future__ import annotations
 
+import csv
 import json
-import os
 import re
-import subprocess
-import sys
-import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
+import polars as pl
 import pytest
-from confluent_kafka import Producer
-from confluent_kafka.admin import AdminClient, NewTopic
 
-from app.base.kafka.clients import librdkafka_options
 from app.base.settings import Settings
 from app.definitions.load import catalogue_of
-from app.rides.views import ZONE_DEMAND
-from tests.support.machine.asking import flush, results
-from tests.support.machine.cluster import write_rides
-from tests.support.machine.waiting import patient, wait_for
-from tests.support.machine.workers import FAUST, Worker, environment_of, flagfall
-from tests.support.machine.world import covers, ready_worker
-from tests.support.truth import cluster_of, read
+from app.domain.source import SourceTopic
+from app.rides.branches import AMOUNTS
+from app.rides.generator.dirt import Dirt
+from app.rides.generator.generator import Generator
+from app.rides.ride import HOUR_US, MINUTE_US, RIDES
+from app.rides.zones import zones
+from tests.support.machine.waiting import wait_for
+from tests.support.machine.world import assert_exact, delete_topics
+from tests.support.pages import course
+from tests.support.pages.coming_from import Block, own, program
+from tests.support.pages.tried import Tried, placed, tried
+from tests.support.truth import cluster_of, log_ends, records_of
 
-PAGES = Path(__file__).parents[2] / "docs" / "coming-from"
-BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-DOOR = "http://127.0.0.1:18081"
-PARTITIONS = 4
-RIDES = [(str(number % 3), 10.0 * (number % 7), number * 5) for number in range(300)]
-"""Vendor, amount, and in which second they came."""
-BEGAN = int(time.time()) // 60 * 60 - 1_800
-"""Their first second: Faust drops windows by the clock on the wall."""
-
-
-class Block(NamedTuple):
-    page: str
-    kind: str
-    text: str
-
-
-def blocks(kind: str) -> list[Block]:
-    found = [Block(p.stem, *one) for p in sorted(PAGES.glob("*.md")) for one in BLOCK.findall(p.read_text("utf-8"))]
-    assert {one.kind for one in found} == {"toml", "bash", "python"}
-    return [one for one in found if one.kind == kind]
+FEW_A_DAY = "flagfall generate --rides 14000 --rides-per-day 1500 --seed 8 --no-dirt"
+"""So few that hardly two share a zone and an hour."""
+PAGE_ROWS = 10_000
+"""The most that a page of rows in JSON holds."""
+BY_BOROUGH = 'flagfall sql --csv "SELECT zone_borough, sum(rides) FROM zone_demand GROUP BY ALL"'
 
 
 @pytest.fixture
-def defined(world: Settings, tmp_path: Path) -> Settings:
-    """With every view of the pages."""
-    file = tmp_path / "definitions.toml"
-    file.write_text("\n".join(one.text for one in blocks("toml")), "utf-8")
-    return world.model_copy(update={"definitions": file})
+def trial(world: Settings, tmp_path: Path) -> Iterator[Tried]:
+    """Topics that all tests share begin empty."""
+    cluster = cluster_of(world.kafka)
+    delete_topics(world, [*cluster.topic_names("amounts."), *cluster.topic_names("course")])
+    with tried(world, tmp_path) as there:
+        yield there
+    delete_topics(world, cluster.topic_names("course"))
 
 
-def test_what_is_declared_and_typed_there_does_what_it_says(defined: Settings, tmp_path: Path) -> None:
-    for made in (flagfall(defined, "topics", "create"), flagfall(defined, "zones", "publish")):
-        assert made.returncode == 0, made.stderr
-    write_rides(defined, 0, 2_000)
-    with ready_worker(defined, tmp_path) as one:
-        views = [ZONE_DEMAND, *catalogue_of(defined).views]
-        wait_for(lambda: all(covers(defined, one, view) for view in views), "all rides are covered", [one])
-        for block in blocks("bash"):
-            assert typed(block, defined, one).strip(), f"{block} says nothing"
-        (by_borough,) = (block for block in blocks("python") if block.page == "spark")
-        wait_for(lambda: "Manhattan" in typed(by_borough, defined, one), "boroughs are named", [one])
+def rides_needed() -> pl.DataFrame:
+    """Those that each page needs."""
+    return Generator(7, dirt=Dirt.none()).rides(0, 2_000)
 
 
-def typed(block: Block, settings: Settings, started: Worker) -> str:
-    """What it prints, in a shell or in Python; DOOR is the worker's."""
-    text = block.text.replace(DOOR, started.url)
-    command = [sys.executable, "-c", text] if block.kind == "python" else ["bash", "-euc", text]
-    ours = environment_of(settings) | {"FLAGFALL_WORKER_HTTP_PORT": str(started.port), "WORKER": started.url}
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    ran = subprocess.run(
-        command,
-        env=os.environ | ours | {"PATH": path},
-        capture_output=True,
-        text=True,
-        timeout=patient(120),
-        check=False,
-    )
-    assert ran.returncode == 0, f"{block}\n{ran.stdout}\n{ran.stderr}"
-    return ran.stdout
+def test_what_is_declared_and_typed_there_tells_the_figures_of_the_rides(trial: Tried) -> None:
+    in_shell(trial, FEW_A_DAY)
+    rides = pl.concat([rides_needed(), Generator(8, dirt=Dirt.none(), rides_per_day=1_500).rides(0, 14_000)])
+    trial.await_all_counted()
+    assert_exact(trial.settings, [trial.worker], catalogue_of(trial.settings).views)
+    assert_boroughs(trial, rides)
+    for block in own("bash"):
+        for line in block.text.splitlines() if block.page != "README" else ():
+            (assert_right,) = (check for begins, check in CHECKS.items() if line.startswith(begins))
+            assert_right(trial, line, rides)
 
 
-def counts(settings: Settings, topic: str) -> Mapping[str, Any]:
-    """The latest value of each key of a changelog; of none that is not there yet."""
-    if topic not in cluster_of(settings.kafka).topic_names(topic):
-        return {}
-    held = (message for partition in range(PARTITIONS) for message in read(settings, topic, partition))
-    return {message.key().decode(): json.loads(message.value()) for message in held}
+def assert_boroughs(trial: Tried, rides: pl.DataFrame) -> None:
+    """The program counts every ride, though its rows by the hour would not go on a page."""
+    assert rides.select(pl.col("pickup_at_us") // HOUR_US, "pickup_zone").n_unique() > PAGE_ROWS
+    told = Counter(zone and zones()[zone].borough for zone in rides["pickup_zone"])
+    by_sql = list(csv.reader(in_shell(trial, BY_BOROUGH).splitlines()))[1:]
+    assert {borough or None: int(count) for borough, count in by_sql} == told
+    said = re.findall(r"^│ (\S.*?) +┆ (\d+) +│$", trial.typed(program("by_borough.py")), re.MULTILINE)
+    assert {None if borough == "null" else borough: int(count) for borough, count in said} == told
 
 
-def amounts(settings: Settings, topic: str) -> list[float]:
-    held = (message for partition in range(PARTITIONS) for message in read(settings, topic, partition))
-    return sorted(json.loads(message.value())["total_amount"] for message in held)
+def assert_table(trial: Tried, line: str, _: pl.DataFrame) -> None:
+    """It shows the rows that programs are answered, all their groups and measures."""
+    said = [[cell.strip() for cell in re.split("[│┃]", row)[1:-1]] for row in in_shell(trial, line).splitlines()]
+    names, *shown = filter(None, said)
+    rows = json.loads(in_shell(trial, f"{line} --json"))["data"]
+    assert rows
+    assert len(shown) == len(rows)
+    for cells, row in zip(shown, rows, strict=True):
+        values = row["group"] | {name: value for name, value in row["measures"].items() if name in names}
+        expected = {name: "–" if value is None else str(value) for name, value in values.items()}
+        assert expected.items() <= dict(zip(names, cells, strict=True)).items()
 
 
-def by_vendor(settings: Settings) -> bool:
-    return counts(settings, "course-vendors-trips-changelog") == Counter(f'"{vendor}"' for vendor, _, _ in RIDES)
+def assert_zones(trial: Tried, line: str, rides: pl.DataFrame) -> None:
+    said = re.findall(r"^(.*\S) +(\d+)$", in_shell(trial, line), re.MULTILINE)
+    told = Counter(zones()[zone].name if zone else "–" for zone in rides["pickup_zone"])
+    assert [(name.strip(), int(count)) for name, count in said] == told.most_common(5)
 
 
-def by_amount(settings: Settings) -> bool:
-    told = [sorted(amount for _, amount, _ in RIDES if (amount >= 40) is high) for high in (True, False)]
-    return [amounts(settings, topic) for topic in ("course.high", "course.low")] == told
+def assert_changes(trial: Tried, line: str, _: pl.DataFrame) -> None:
+    """The first event is the answer as it is."""
+    asked = json.loads(in_shell(trial, "flagfall query zone_hours --limit 3 --json"))
+    assert json.loads(in_shell(trial, line).removeprefix("data: "))["rows"] == asked["data"]
 
 
-def by_minute(settings: Settings) -> bool:
-    told = Counter((vendor, BEGAN + second // 60 * 60) for vendor, _, second in RIDES)
-    found = {
-        (vendor, round(begin)): count
-        for key, count in counts(settings, "course-minutes-trips-changelog").items()
-        for vendor, (begin, _) in [json.loads(key)]
-    }
-    return found == told
+def assert_matched(trial: Tried, line: str, _: pl.DataFrame) -> None:
+    assert in_shell(trial, line).split()[0] == "MATCH"
 
 
-@pytest.mark.parametrize(
-    ("module", "is_right"), [("vendor_trips", by_vendor), ("by_amount", by_amount), ("vendor_minutes", by_minute)]
-)
-def test_the_programs_of_the_course_run_in_faust(
-    settings: Settings, tmp_path: Path, module: str, is_right: Callable[[Settings], bool]
-) -> None:
-    (text,) = (block.text for block in blocks("python") if block.text.startswith(f"# {module}.py\n"))
-    (tmp_path / f"{module}.py").write_text(text, "utf-8")
-    with course_rides(settings), faust_worker(settings, tmp_path, module) as started:
-        wait_for(lambda: started.poll() is not None or is_right(settings), f"{module} has counted all", seconds=90)
-        assert started.poll() is None, (tmp_path / "faust.log").read_text()
+def assert_covered(trial: Tried, line: str, _: pl.DataFrame) -> None:
+    """Of topics that were emptied, and so do not begin at offset 0."""
+    assert f"{sum(log_ends(trial.settings, RIDES).values()):,} offsets covered, 0 behind" in in_shell(trial, line)
 
 
-@contextmanager
-def course_rides(settings: Settings) -> Iterator[None]:
-    """In JSON, as a course has them."""
-    admin = AdminClient(librdkafka_options(settings.kafka))
-    names = ["course.rides", "course.high", "course.low"]
-    results(admin.create_topics([NewTopic(name, PARTITIONS, 1) for name in names]).values(), "topics are made")
-    producer = Producer(librdkafka_options(settings.kafka))
-    for vendor, amount, second in RIDES:
-        value = {"vendor": vendor, "total_amount": amount, "pickup_at": BEGAN + second}
-        producer.produce("course.rides", json.dumps(value))
-    flush(producer)
-    yield
-    made = [name for name in admin.list_topics(timeout=patient(10)).topics if name.startswith("course")]
-    results(admin.delete_topics(made).values(), "topics are gone")
+CHECKS: Mapping[str, Callable[[Tried, str, pl.DataFrame], None]] = {
+    "flagfall query": assert_table,
+    "flagfall sql": assert_zones,
+    "flagfall reconcile": assert_matched,
+    "flagfall status": assert_covered,
+    "curl": assert_changes,
+}
 
 
-@contextmanager
-def faust_worker(settings: Settings, folder: Path, module: str) -> Iterator[subprocess.Popen[bytes]]:
-    environment = os.environ | {"BROKER": f"kafka://{settings.kafka.bootstrap_server}", "PYTHONPATH": str(folder)}
-    command: Sequence[str | Path] = [FAUST, "-A", module, "worker", "--without-web", "-l", "info"]
-    with (folder / "faust.log").open("wb") as log:
-        started = subprocess.Popen(command, cwd=folder, env=environment, stdout=log, stderr=subprocess.STDOUT)
-    try:
-        yield started
-    finally:
-        started.kill()
-        started.wait()
+def in_shell(trial: Tried, line: str) -> str:
+    return trial.typed(Block("test", "bash", line))
+
+
+def test_the_programs_of_the_course_and_what_stands_beside_them_have_the_same_figures(trial: Tried) -> None:
+    trial.typed(program("course_rides.py"))
+    trial.await_all_counted()
+    rides, settings = rides_needed(), trial.settings
+
+    vendors = Counter(rides["vendor"])
+    assert counted_in_faust(trial, "vendor_trips", course.trips_of_vendor) == vendors
+    assert trips(trial, "vendor_trips") == vendors
+    assert trips(trial, "trips_of_vendor") == vendors
+
+    cents = rides.select(pl.coalesce("total_cents", "fare_cents", 0)).to_series().sort()
+    high, low = cents.filter(cents >= AMOUNTS.threshold).to_list(), cents.filter(cents < AMOUNTS.threshold).to_list()
+    assert counted_in_faust(trial, "by_amount", course.amounts) == {"high": high, "low": low}
+    assert sent_on(settings) == {AMOUNTS.high: high, AMOUNTS.low: low}
+    said = trial.typed(program("amounts.py"))
+    assert said.splitlines() == [f"{AMOUNTS.high} {len(high)}", f"{AMOUNTS.low} {len(low)}"]
+
+    minutes = Counter(zip(rides["vendor"], rides["pickup_at_us"] // MINUTE_US * 60, strict=True))
+    assert counted_in_faust(trial, "vendor_minutes", course.trips_by_minute) == minutes
+    assert {
+        (row["group"]["vendor"], datetime.fromisoformat(row["window"]["start"]).timestamp()): row["measures"]["trips"]
+        for row in trial.rows("vendor_by_minute")
+    } == minutes
+
+
+def trips(trial: Tried, view: str) -> dict[str, int]:
+    return {row["group"]["vendor"]: row["measures"]["trips"] for row in trial.rows(view)}
+
+
+def sent_on(settings: Settings) -> dict[str, list[int]]:
+    """The amounts in each topic of the branch, in cents."""
+    found: dict[str, list[Any]] = {}
+    for topic in AMOUNTS.outputs:
+        records = records_of(settings, replace(RIDES, topics=(SourceTopic(1, topic),)))
+        told = ((record.values[column] for column in AMOUNTS.columns) for record in records)
+        found[topic] = sorted(next((cents for cents in amounts if cents is not None), 0) for amounts in told)
+    return found
+
+
+def counted_in_faust(trial: Tried, module: str, figures: Callable[[Settings], course.Figures]) -> course.Figures:
+    """What the program's figures are once it has had all rides."""
+    text = placed(program(f"{module}.py").text, trial.settings, trial.worker.port)
+    (trial.folder / f"{module}.py").write_text(text, "utf-8")
+    with course.faust_worker(trial.settings, trial.folder, module) as started:
+        wait_for(
+            lambda: bool(started.broke()) or total(figures(trial.settings)) >= len(rides_needed()),
+            f"{module} has had all rides",
+            [started],
+        )
+        assert not started.broke(), started.log.read_text()
+        return figures(trial.settings)
+
+
+def total(figures: course.Figures) -> int:
+    return sum(len(value) if isinstance(value, list) else value for value in figures.values())
