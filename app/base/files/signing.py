@@ -22,6 +22,10 @@ from cryptography.hazmat.primitives.serialization import (
 from app.base.files.bounded import FileTooLong, read_bounded
 from app.domain.errors import FlagfallError
 
+NEVER = stat.S_IWGRP | stat.S_IXGRP | stat.S_IRWXO
+"""What the mode of a private key may not have. Its group may read it: Kubernetes gives a secret's files to root, and
+lets whoever runs the program read them as one of their group alone."""
+
 
 class KeyUnusable(FlagfallError):
     """The file is no Ed25519 key, or cannot be read. Put back the one that was there, or name another."""
@@ -30,7 +34,7 @@ class KeyUnusable(FlagfallError):
 def signing_key(file: Path, *, may_make: bool = True) -> Ed25519PrivateKey:
     """The key in the file, which is made, for its owner alone to read, if there is none and it may be.
 
-    Raises KeyUnusable, for one that others may read too.
+    Raises KeyUnusable, for one too that others than its owner and its group may read, or others than its owner write.
     """
     if may_make and not file.exists():
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -43,8 +47,11 @@ def signing_key(file: Path, *, may_make: bool = True) -> Ed25519PrivateKey:
         raise KeyUnusable(f"{file} cannot be read as a private key without a password: {error}") from error
     if not isinstance(key, Ed25519PrivateKey):
         raise KeyUnusable(f"{file} holds another kind of key than Ed25519")
-    if mode & 0o077:
-        raise KeyUnusable(f"{file} may be read by others than its owner (mode {mode:o}): chmod 600 {file}")
+    if mode & NEVER:
+        raise KeyUnusable(
+            f"{file} is open to others: its owner alone may write it, and but for the owner only its group "
+            f"may read it (mode {mode:o}): chmod 600 {file}"
+        )
     return key
 
 

@@ -178,16 +178,28 @@ def test_the_key_is_for_its_owner_alone_and_stays(tmp_path: Path) -> None:
     assert [path.name for path in file.parent.iterdir()] == ["audit.pem"]
 
 
-@pytest.mark.parametrize("kind", ["no key", "another kind", "for all to read"])
+@pytest.mark.parametrize("kind", ["no key", "another kind"])
 def test_a_file_that_is_no_key_of_the_kind_is_refused_in_words(kind: str, tmp_path: Path) -> None:
     file = tmp_path / "audit.pem"
-    if kind == "for all to read":
-        signing_key(file)
-        file.chmod(0o644)
-    else:
-        other = generate_private_key(SECP256R1()).private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
-        file.write_bytes(b"no key" if kind == "no key" else other)
+    other = generate_private_key(SECP256R1()).private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+    file.write_bytes(b"no key" if kind == "no key" else other)
     with pytest.raises(KeyUnusable, match=str(file)):
+        signing_key(file)
+
+
+@pytest.mark.parametrize("mode", [0o400, 0o440, 0o600, 0o640])
+def test_a_key_that_its_owner_and_its_group_alone_may_read_is_taken(mode: int, tmp_path: Path) -> None:
+    made = signing_key(tmp_path / "audit.pem")
+    (tmp_path / "audit.pem").chmod(mode)
+    assert signing_key(tmp_path / "audit.pem").private_bytes_raw() == made.private_bytes_raw()
+
+
+@pytest.mark.parametrize("mode", [0o644, 0o604, 0o660, 0o602])
+def test_a_key_that_others_may_read_or_another_than_its_owner_may_write_is_refused(mode: int, tmp_path: Path) -> None:
+    file = tmp_path / "audit.pem"
+    signing_key(file)
+    file.chmod(mode)
+    with pytest.raises(KeyUnusable, match=rf"{file} .* \(mode {mode:o}\): chmod 600 {file}$"):
         signing_key(file)
 
 

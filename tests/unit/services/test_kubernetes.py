@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,6 +12,7 @@ import kubernetes_validate
 import pytest
 import yaml
 
+from app.base.files.signing import signing_key
 from app.base.setting_groups import PREFIX
 from app.base.settings import Settings, unknown_variables
 from app.edge.cli.main import COMMANDS
@@ -106,6 +109,27 @@ def test_every_volume_that_is_mounted_is_there_and_no_container_may_become_root(
         assert container["securityContext"] == {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}}
 
 
+def test_private_keys_reach_the_program_with_modes_that_it_takes(tmp_path: Path) -> None:
+    """As a kubelet writes them: root's, and for the group of `fsGroup` to read; the rest is `defaultMode`."""
+    modes = {}
+    for pod in pods():
+        for variable, file in environment(pod).items():
+            if variable.endswith(("_KEY", "_KEY_FILE")):
+                modes[variable] = mode_of(pod, file) | 0o440
+    assert sorted(modes) == ["FLAGFALL_AUDIT_KEY", "FLAGFALL_WORKER_HTTP_TLS_KEY_FILE"]
+    for variable, mode in modes.items():
+        key = tmp_path / variable
+        signing_key(key)
+        key.chmod(mode)
+        signing_key(key)
+
+
+def test_the_command_of_the_page_makes_a_key_that_signs(tmp_path: Path) -> None:
+    (command,) = re.findall(r"`(openssl [^`]+)`", (CHECKOUT / "docs" / "kubernetes.md").read_text())
+    subprocess.run(command.split(), cwd=tmp_path, check=True, capture_output=True, timeout=60)
+    signing_key(tmp_path / "audit.pem", may_make=False)
+
+
 def test_images_are_the_one_that_compose_builds() -> None:
     image = yaml.safe_load((CHECKOUT / "docker-compose.yml").read_text())["services"]["topics"]["image"]
     assert {container["image"] for pod in pods() for container in pod["containers"] if "image" in container} == {image}
@@ -147,6 +171,16 @@ def environment(pod: Document) -> dict[str, str]:
         value = "worker-0" if "fieldRef" in source else variable.get("value", "secret")
         told[variable["name"]] = value.replace("$(POD_NAME)", told.get("POD_NAME", ""))
     return told
+
+
+def mode_of(pod: Document, file: str) -> int:
+    """Of a file of a secret that the pod's container sees."""
+    (container,) = pod["containers"]
+    (mount,) = (one for one in container["volumeMounts"] if one["mountPath"] == str(Path(file).parent))
+    (volume,) = (one for one in pod["volumes"] if one["name"] == mount["name"])
+    assert pod["securityContext"]["fsGroup"], "a secret's files are root's: none of the group may read one of mode 0440"
+    mode: int = volume["secret"].get("defaultMode", 0o644)
+    return mode
 
 
 def named_secrets(document: Any) -> Iterator[str]:
