@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from confluent_kafka import KafkaException
-from confluent_kafka.admin import ConfigResource, ResourceType
+from confluent_kafka.admin import AdminClient, ConfigEntry, ConfigResource, ResourceType
 
 from app.base.errors import KafkaUnavailable
 from app.base.kafka.topic_admin import FIRST_ANSWER_SECONDS, REQUEST_TIMEOUT_SECONDS, admin_client
@@ -24,11 +24,7 @@ def broker_settings(kafka: KafkaSettings) -> dict[int, dict[str, BrokerSetting]]
     admin = admin_client(kafka)
     try:
         brokers = admin.list_topics(timeout=FIRST_ANSWER_SECONDS).brokers
-        asked = [ConfigResource(ResourceType.BROKER, str(broker)) for broker in brokers]
-        told = {
-            int(resource.name): future.result(REQUEST_TIMEOUT_SECONDS)
-            for resource, future in admin.describe_configs(asked).items()
-        }
+        told = {broker: _told(admin, broker) for broker in brokers}
     except KafkaException as error:
         raise KafkaUnavailable(
             f"{kafka.bootstrap_server} does not tell its brokers' settings: {error.args[0].str()}"
@@ -37,3 +33,10 @@ def broker_settings(kafka: KafkaSettings) -> dict[int, dict[str, BrokerSetting]]
         broker: {name: BrokerSetting(entry.value, bool(entry.is_read_only)) for name, entry in entries.items()}
         for broker, entries in told.items()
     }
+
+
+def _told(admin: AdminClient, broker: int) -> dict[str, ConfigEntry]:
+    """Of one: the client takes no more in a call. Brokers tell of themselves alone."""
+    asked = ConfigResource(ResourceType.BROKER, str(broker))
+    told: dict[str, ConfigEntry] = admin.describe_configs([asked])[asked].result(REQUEST_TIMEOUT_SECONDS)
+    return told

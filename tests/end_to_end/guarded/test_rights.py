@@ -83,7 +83,8 @@ def test_what_is_done_while_no_worker_runs_needs_no_more_than_a_role(users: User
     done(worker, "accept-loss", "--yes")
     done(worker, "rebuild", "--yes")
     done(admin, "topics", "check")
-    done(admin, "doctor")
+    told = done(admin, "doctor")
+    assert "transaction.state.log.min.isr is 2 (broker 1, broker 2 and 1 more)" in told
     wider = admin.topics.model_copy(update={"partitions": admin.topics.partitions + 1})
     users.make(KafkaRole.ADMIN, "both")
     both = users.make(KafkaRole.WORKER, "both")

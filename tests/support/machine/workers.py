@@ -142,6 +142,7 @@ def environment_of(settings: Settings) -> dict[str, str]:
             "FLAGFALL_KAFKA_BOOTSTRAP_SERVER": settings.kafka.bootstrap_server,
             "FLAGFALL_REGISTRY_URL": settings.registry_url,
             "FLAGFALL_TOPICS_PARTITIONS": str(settings.topics.partitions),
+            "FLAGFALL_TOPICS_REPLICATION_FACTOR": str(settings.topics.replication_factor),
             "FLAGFALL_WORKER_SESSION_TIMEOUT_SECONDS": str(settings.worker.session_timeout_seconds),
             "FLAGFALL_WORKER_HEARTBEAT_INTERVAL_SECONDS": str(settings.worker.heartbeat_interval_seconds),
         }
