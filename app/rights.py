@@ -53,7 +53,7 @@ ROLES: Mapping[KafkaRole, str] = {
     KafkaRole.RECONCILE: "flagfall reconcile, third, late show: reads all of it, writes nothing",
     KafkaRole.MENDER: "what reconcile may, and reconcile --repair apply, late refeed, advance",
     KafkaRole.READER: "programs that read what is published, in groups named <app>.readers.…",
-    KafkaRole.ADMIN: "flagfall topics, doctor; with what worker may, widen",
+    KafkaRole.ADMIN: "flagfall topics, zones publish, doctor; with what worker may, widen",
 }
 """What each is for."""
 
@@ -159,11 +159,14 @@ def _reader(settings: Settings, catalogue: Catalogue) -> Iterator[Why]:
 def _admin(settings: Settings, catalogue: Catalogue) -> Iterator[Why]:
     whys = {
         Operation.CREATE: "makes it",
-        Operation.ALTER: "gives it more partitions",
         DESCRIBE: "sees whether it is there",
         SETTINGS: "compares its settings",
     }
-    yield from _all(topics(settings, catalogue), whys)
+    of_all, of_zones = topics(settings, catalogue), [zones_topic(settings)]
+    yield from _all(of_all, whys)
+    yield from _all(of_zones, {WRITE: "fills it once it is made"})
+    divided = [topic for topic in of_all if topic not in of_zones]
+    yield from _all(divided, {Operation.ALTER: "gives it more partitions"})
     yield Acl(Resource.CLUSTER, CLUSTER_NAME, SETTINGS), "compares the brokers' settings"
 
 

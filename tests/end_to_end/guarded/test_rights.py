@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import yaml
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
@@ -26,6 +27,7 @@ from tests.support.machine.waiting import patient, wait_for
 from tests.support.machine.workers import Worker, flagfall
 from tests.support.machine.world import covers, delete_topics, ready_worker
 
+JOB = Path(__file__).parents[3] / "docs" / "kubernetes" / "topics.yaml"
 CLOSES_AT = "2026-01-05T06:00+00:00"
 FINALS = names.finals_topic(ZONE_DEMAND.name)
 SOURCE = "rides.yellow"
@@ -44,8 +46,15 @@ def users(users: Users) -> Users:
         users.make(role, role)
     root = users.brokers.settings
     delete_topics(root, [topic.name for topic in topics(root)])
-    done(users.settings_of(KafkaRole.ADMIN), "topics", "create")
+    for command in commands_of_the_job():
+        done(users.settings_of(KafkaRole.ADMIN), *command)
     return users
+
+
+def commands_of_the_job() -> list[list[str]]:
+    """What docs/kubernetes has the administrator do."""
+    _, _, line = yaml.safe_load(JOB.read_text())["spec"]["template"]["spec"]["containers"][0]["command"]
+    return [command.split()[1:] for command in line.split(" && ")]
 
 
 def done(settings: Settings, *arguments: str) -> str:
@@ -89,6 +98,7 @@ def test_what_is_done_while_no_worker_runs_needs_no_more_than_a_role(users: User
     users.make(KafkaRole.ADMIN, "both")
     both = users.make(KafkaRole.WORKER, "both")
     done(both.model_copy(update={"topics": wider}), "widen", "--yes")
+    assert superfluous(users, KafkaRole.ADMIN, "both") == set()
 
 
 def test_a_topic_that_a_user_may_not_see_is_told_of_as_such(users: Users) -> None:
@@ -104,10 +114,10 @@ def answered(worker: Worker) -> None:
     assert evidence_of(worker, ZONE_DEMAND, row).meta["agrees"]
 
 
-def superfluous(users: Users, role: KafkaRole) -> set[acls.Acl]:
-    """Rights that nobody was seen to use. Those to describe are part of others."""
+def superfluous(users: Users, role: KafkaRole, *others: str) -> set[acls.Acl]:
+    """Rights that nobody was seen to use, of its own user and others. Those to describe are part of others."""
     settings = users.settings_of(role)
-    used = users.seen(role)
+    used = {acl for user in (role, *others) for acl in users.seen(user)}
 
     def is_used(acl: acls.Acl) -> bool:
         names = (one.name for one in used if (one.resource, one.operation) == (acl.resource, acl.operation))
