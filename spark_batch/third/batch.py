@@ -31,6 +31,15 @@ def read_batch(checkpoint: Path, number: int) -> ThirdBatch:
     return ThirdBatch(number, _offsets(ends), before_ms * MICROS_PER_MILLI)
 
 
+def read_reached(checkpoint: Path) -> StreamOffsets:
+    """Where the query goes on: behind the last batch that Spark counts as done. Empty where it has none to go on from,
+    and what it reads of a topic-partition that was made later it reads from its beginning."""
+    done = [int(file.name) for file in (checkpoint / "commits").glob("*") if file.name.isdigit()]
+    if done:
+        return _offsets(_told(checkpoint, max(done))[1])
+    return read_starts(checkpoint) if (checkpoint / "sources" / "0" / "0").exists() else {}
+
+
 def read_starts(checkpoint: Path) -> StreamOffsets:
     """Where the first batch begins. Those of topic-partitions that were made later are not among them: these are read
     from their beginning."""

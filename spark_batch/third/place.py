@@ -13,6 +13,7 @@ from pydantic import BaseModel, ValidationError
 from app.base.files.held_alone import HeldElsewhere, held_alone
 from app.domain.view import View
 from spark_batch.errors import AnotherRun, Invalid
+from spark_batch.third.batch import StreamOffsets, read_reached
 
 
 class Subject(BaseModel):
@@ -78,6 +79,27 @@ class ThirdPlace:
             f"{subject.view}: {what} than when its query in {self.folder} was begun: move that away, and "
             f"`flagfall third {subject.view}` begins it anew"
         )
+
+    @property
+    def reached(self) -> StreamOffsets:
+        """Where the query that was begun here goes on; empty where none was, or it has read nothing yet."""
+        return read_reached(self.checkpoint)
+
+    def require_unread(self, view: str, log_starts: StreamOffsets) -> None:
+        """Invalid where records are gone that the query has not read; `log_starts`: what its topics hold still.
+
+        Spark ends such a query too, each time, and a query that went on without them would count too little.
+        """
+        gone = [
+            f"{at} has no more offsets {offset} to {log_starts[at] - 1}"
+            for at, offset in sorted(self.reached.items())
+            if log_starts.get(at, 0) > offset
+        ]
+        if gone:
+            raise Invalid(
+                f"{view}: records were deleted that its query in {self.folder} had not read yet: {', '.join(gone)}. "
+                f"It cannot go on: move {self.folder} away, and `flagfall third {view}` begins anew from what is there"
+            )
 
     @property
     def _subject_file(self) -> Path:

@@ -34,6 +34,7 @@ from spark_batch.third.place import Subject, ThirdPlace
 from spark_batch.third.query import start_query
 from spark_batch.third.read_stream import read_stream
 from spark_batch.third.table import ThirdTable
+from tests.support.machine.world import delete_records
 from tests.support.material.histories import START_US
 from tests.support.material.stored.folded import fold_tasks
 from tests.support.material.stored.world import World, new_world
@@ -138,6 +139,30 @@ def test_a_query_that_the_tables_do_not_cover_leaves_the_run_inconclusive(
 
     assert found.report.verdict is Verdict.INCONCLUSIVE
     assert "its query has kept no batch yet that the tables cover" in str(found.report.reason)
+
+
+def test_a_query_whose_unread_records_were_deleted_is_refused_with_what_is_gone_and_begins_anew(
+    small_world: World, spark: SparkSession, tmp_path: Path
+) -> None:
+    view, cluster = small_world.view, small_world.cluster
+    place = ThirdPlace.of(tmp_path, small_world.settings.app_id, view)
+    keep(small_world, spark, tmp_path)
+    reached = place.reached
+    assert reached == cluster.log_ends(reached, committed=False)
+    write_random_rides(small_world, SEED + 1, 10)
+    delete_records(small_world.settings, {(at.topic, at.partition): end for at, end in reached.items()})
+    place.require_unread(view.name, cluster.log_starts(reached))
+
+    ends = cluster.log_ends(reached, committed=False)
+    delete_records(small_world.settings, {(at.topic, at.partition): end for at, end in ends.items()})
+
+    first = min(at for at in reached if reached[at] < ends[at])
+    gone = rf"{first.topic}-{first.partition} has no more offsets {reached[first]} to {ends[first] - 1}"
+    with pytest.raises(Invalid, match=rf"{gone}.*move {place.folder} away, and `flagfall third {view.name}` begins"):
+        place.require_unread(view.name, cluster.log_starts(reached))
+    place.folder.rename(tmp_path / "away")
+    assert place.reached == {}
+    keep(small_world, spark, tmp_path)
 
 
 def test_a_folder_is_of_one_query_about_one_declaration(world: World, tmp_path: Path) -> None:

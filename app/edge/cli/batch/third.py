@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +19,17 @@ if TYPE_CHECKING:
     from spark_batch.third.place import ThirdPlace
 
 
+EVERY = (0.001, 86_400)
+"""Seconds: from the shortest that Spark counts to a day; what it cannot read as a time is not between them."""
+
+
+def _is_a_number(context: click.Context, parameter: click.Parameter, seconds: float) -> float:
+    """Click's range lets pass what is neither below nor above it."""
+    if math.isnan(seconds):
+        raise click.BadParameter(f"{seconds} is not in the range {EVERY[0]}<=x<={EVERY[1]}.")
+    return seconds
+
+
 @click.command()
 @click.argument("name", metavar="VIEW")
 @click.option("--once", is_flag=True, help="End when all is read that was there at the start.")
@@ -25,7 +37,8 @@ if TYPE_CHECKING:
     "--every",
     default=10.0,
     show_default=True,
-    type=click.FloatRange(0, min_open=True),
+    type=click.FloatRange(*EVERY),
+    callback=_is_a_number,
     metavar="SECONDS",
     help="Begin a batch so often.",
 )
@@ -45,17 +58,25 @@ def command(*, name: str, once: bool, every: float, bootstrap_server: str | None
     from app.base.files.working_directory import working_directory
     from app.base.kafka.cluster import Cluster
     from app.edge.local.lifetime import unwind_on_term
+    from spark_batch.errors import Inconclusive
     from spark_batch.third.place import Subject, ThirdPlace
 
     unwind_on_term()
     settings = load_settings(bootstrap_server)
     view = _view(settings, name)
-    facts = Cluster(settings.kafka).topics([topic.name for topic in view.source.topics])
+    cluster = Cluster(settings.kafka)
+    facts = cluster.topics([topic.name for topic in view.source.topics])
     subject = Subject.of(view, {topic: str(fact.id) for topic, fact in facts.items()})
     root = third_root(settings)
     place = ThirdPlace.of(root, settings.app_id, view)
+    trigger = {"availableNow": True} if once else {"processingTime": f"{every} seconds"}
     with place.held_for(subject), working_directory(root / "work") as work:
-        _keep(settings, view, place, work, {"availableNow": True} if once else {"processingTime": f"{every} seconds"})
+        place.require_unread(name, cluster.log_starts(place.reached))
+        try:
+            _keep(settings, view, place, work, trigger)
+        except Inconclusive:  # Spark's words for records that were deleted meanwhile do not say what to do
+            place.require_unread(name, cluster.log_starts(place.reached))
+            raise
 
 
 def _keep(settings: Settings, view: View, place: ThirdPlace, work: Any, trigger: dict[str, Any]) -> None:
