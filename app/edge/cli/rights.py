@@ -16,7 +16,26 @@ if TYPE_CHECKING:
 ROLES_TOLD = "\n".join(f"{role:<10} {told}" for role, told in ROLES.items())
 FACTS = ("user", "finding", "operation", "resource", "name")
 role_argument = click.argument("role", type=click.Choice([role.value for role in KafkaRole]))
+PRINCIPAL = "User:"
+"""What authorizers put before a user's name."""
+EVERYBODY = "*"
+
+
+def _each_one_user(context: click.Context, parameter: click.Parameter, users: tuple[str, ...]) -> tuple[str, ...]:
+    """What was given to such names before can still be shown and taken."""
+    for user in users:
+        bare = user.removeprefix(PRINCIPAL)
+        if not bare.strip():
+            raise click.BadParameter("a user without a name: say who comes in, as FLAGFALL_KAFKA_SASL_USERNAME does.")
+        if bare == EVERYBODY:
+            raise click.BadParameter(f"`{EVERYBODY}` is everybody for Kafka: name each user who has the role.")
+        if bare != user:
+            raise click.BadParameter(f"name the user as {bare!r}: Kafka's `{PRINCIPAL}` is put before it.")
+    return users
+
+
 users_argument = click.argument("users", nargs=-1, required=True, metavar="USER...")
+named_users_argument = click.argument("users", nargs=-1, required=True, metavar="USER...", callback=_each_one_user)
 
 
 @click.group(epilog=f"\b\nRoles\n{ROLES_TOLD}")
@@ -48,7 +67,7 @@ def list_rights(role: str, as_json: bool) -> None:
 
 @command.command()
 @role_argument
-@users_argument
+@named_users_argument
 @bootstrap_option
 def grant(role: str, users: tuple[str, ...], bootstrap_server: str | None) -> None:
     """Give users what a role needs; what they have besides stays. Ask as who may alter the cluster.
