@@ -8,7 +8,7 @@ from pathlib import Path
 
 from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource, ResourceType
 
-from app.base.kafka.topic_admin import admin_client
+from app.base.kafka.administrator import admin_client
 from app.base.settings import Settings
 
 _TOPIC = {

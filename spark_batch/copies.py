@@ -15,8 +15,8 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - as everywhere in Spark
 
+from app.base.kafka.administrator import admin_client
 from app.base.kafka.clients import java_options
-from app.base.kafka.topic_admin import admin_client
 from app.base.names import advances_topic, changelog_topic, quarantine_topic, subject_of
 from app.base.registry.client import Registry
 from app.base.registry.schemas import RegistrySchemas

@@ -1,7 +1,7 @@
 """What can be wrong with the cluster or the registry, as seen from here.
 
 FlagfallError
-├── KafkaUnavailable      no broker answers: start one, or correct its address
+├── KafkaUnavailable      no broker answers, or lets us in: start one, or correct address, protocol, password
 ├── TopicsMissing         `flagfall topics create` makes them
 ├── TopicsDiffer          a topic exists and is not what it should be: never used, never changed
 ├── DeliveryFailed        the broker refused records, or never confirmed them
@@ -16,7 +16,8 @@ from app.domain.errors import FlagfallError
 
 
 class KafkaUnavailable(FlagfallError):
-    """No broker answers at the address. Start one (`flagfall services up`) or set FLAGFALL_KAFKA_BOOTSTRAP_SERVER."""
+    """No broker answers at the address, or none lets us in. Start one (`flagfall services up`) or correct
+    FLAGFALL_KAFKA_BOOTSTRAP_SERVER; the message tells the cause, if the client was told it."""
 
 
 class TopicsMissing(FlagfallError):

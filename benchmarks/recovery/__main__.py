@@ -22,7 +22,8 @@ from typing import Any
 
 import uvloop
 
-from app.base.kafka.topic_admin import admin_client, create_topics
+from app.base.kafka.administrator import admin_client
+from app.base.kafka.topic_admin import create_topics
 from app.base.services.local import supervised
 from app.base.settings import Settings
 from app.edge.cli.demo.place import own_place

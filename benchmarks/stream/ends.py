@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from confluent_kafka import ConsumerGroupTopicPartitions
 from confluent_kafka import TopicPartition as KafkaPartition
 
+from app.base.kafka.administrator import admin_client
 from app.base.kafka.cluster import Cluster
-from app.base.kafka.topic_admin import admin_client
 from app.base.setting_groups import KafkaSettings
 from app.codecs.stored.marker import decode_marker
 from app.domain.records import TopicPartition

@@ -16,9 +16,10 @@ import polars as pl
 
 from app.base.addresses import LOOPBACK
 from app.base.files.own_directory import claim, empty
+from app.base.kafka.administrator import admin_client
 from app.base.kafka.cluster import Cluster
 from app.base.kafka.producer import Producer
-from app.base.kafka.topic_admin import admin_client, create_topics
+from app.base.kafka.topic_admin import create_topics
 from app.base.service_settings import PORT_FIELDS
 from app.base.services.local import supervised
 from app.base.settings import Settings

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 
 from confluent_kafka.admin import NewPartitions
 
+from app.base.kafka.administrator import admin_client
 from app.base.kafka.topic import Topic
-from app.base.kafka.topic_admin import admin_client, create_topics, topic_states
+from app.base.kafka.topic_admin import create_topics, topic_states
 from app.base.settings import Settings
 from app.rides.ride import RIDES
 from app.topics import source_topics

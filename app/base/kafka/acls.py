@@ -17,7 +17,7 @@ from confluent_kafka.admin import (
     ResourceType,
 )
 
-from app.base.kafka.topic_admin import admin_client
+from app.base.kafka.administrator import admin_client
 from app.base.setting_groups import KafkaSettings
 from app.domain.errors import FlagfallError
 

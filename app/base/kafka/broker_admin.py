@@ -8,7 +8,8 @@ from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient, ConfigEntry, ConfigResource, ResourceType
 
 from app.base.errors import KafkaUnavailable
-from app.base.kafka.topic_admin import FIRST_ANSWER_SECONDS, REQUEST_TIMEOUT_SECONDS, admin_client
+from app.base.kafka.administrator import connected
+from app.base.kafka.topic_admin import REQUEST_TIMEOUT_SECONDS
 from app.base.setting_groups import KafkaSettings
 
 
@@ -21,10 +22,9 @@ class BrokerSetting(NamedTuple):
 
 def broker_settings(kafka: KafkaSettings) -> dict[int, dict[str, BrokerSetting]]:
     """By broker that is up and by Kafka's name. KafkaUnavailable if one cannot be asked, or refuses to tell."""
-    admin = admin_client(kafka)
+    admin, cluster = connected(kafka)
     try:
-        brokers = admin.list_topics(timeout=FIRST_ANSWER_SECONDS).brokers
-        told = {broker: _told(admin, broker) for broker in brokers}
+        told = {broker: _told(admin, broker) for broker in cluster.brokers}
     except KafkaException as error:
         raise KafkaUnavailable(
             f"{kafka.bootstrap_server} does not tell its brokers' settings: {error.args[0].str()}"

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 from confluent_kafka import KafkaError, KafkaException
 
+from app.base.kafka.administrator import admin_client
 from app.base.kafka.passing import passes
-from app.base.kafka.topic_admin import admin_client
 from app.base.setting_groups import KafkaSettings
 from app.domain.errors import FlagfallError
 

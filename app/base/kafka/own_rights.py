@@ -12,8 +12,9 @@ from confluent_kafka.admin import AclOperation, AdminClient
 
 from app.base.errors import KafkaUnavailable
 from app.base.kafka.acls import OPERATIONS, Acl, Resource
+from app.base.kafka.administrator import connected
 from app.base.kafka.passing import ANSWERS, REFUSALS, passes
-from app.base.kafka.topic_admin import POLL_SECONDS, REQUEST_TIMEOUT_SECONDS, admin_client, existing_names
+from app.base.kafka.topic_admin import POLL_SECONDS, REQUEST_TIMEOUT_SECONDS
 from app.base.setting_groups import KafkaSettings
 
 NOT_THERE = ANSWERS | {KafkaError.GROUP_ID_NOT_FOUND}
@@ -25,8 +26,7 @@ def lacking(kafka: KafkaSettings, needed: Collection[Acl]) -> list[Acl]:
     A topic that is not there is passed over, as are transactional ids and names that begin so: Kafka tells nothing of
     these. Where it tells nothing of a topic or a group to who asks, everything is lacking.
     """
-    admin = admin_client(kafka)
-    existing_names(admin, kafka)  # without a broker it is told at once
+    admin, _ = connected(kafka)
     deadline = monotonic() + REQUEST_TIMEOUT_SECONDS
     while True:
         try:

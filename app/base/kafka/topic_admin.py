@@ -20,14 +20,13 @@ from confluent_kafka.admin import (
 )
 
 from app.base.errors import KafkaUnavailable, TopicsDiffer, TopicsMissing
-from app.base.kafka.clients import librdkafka_options
+from app.base.kafka.administrator import FIRST_ANSWER_SECONDS, admin_client, connected
 from app.base.kafka.demands import PARTITIONS, REPLICATION_FACTOR, entry_demands
 from app.base.kafka.passing import passes
 from app.base.kafka.topic import Topic
 from app.base.setting_groups import KafkaSettings
 
 REQUEST_TIMEOUT_SECONDS = 30.0
-FIRST_ANSWER_SECONDS = 10.0
 POLL_SECONDS = 0.05
 HIDDEN = ". What a user may not see is missing for it: ask `flagfall rights check`"
 
@@ -54,11 +53,6 @@ class Described(NamedTuple):
         return {PARTITIONS: str(self.partitions), REPLICATION_FACTOR: str(self.replicas), **self.settings}
 
 
-def admin_client(kafka: KafkaSettings) -> AdminClient:
-    """A client for administration; it reports through exceptions and stays silent otherwise."""
-    return AdminClient({**librdkafka_options(kafka), "log_level": 0, "socket.timeout.ms": 10_000})
-
-
 def topic_states(kafka: KafkaSettings, topics: Sequence[Topic]) -> list[TopicState]:
     """Each entry compared with the cluster, in order. Raises KafkaUnavailable."""
     found = described(kafka, topics)
@@ -68,9 +62,8 @@ def topic_states(kafka: KafkaSettings, topics: Sequence[Topic]) -> list[TopicSta
 
 def described(kafka: KafkaSettings, topics: Sequence[Topic]) -> dict[str, Described]:
     """Those of some topics that exist, by name. Raises KafkaUnavailable."""
-    admin = admin_client(kafka)
-    existing = existing_names(admin, kafka)
-    return _describe(admin, kafka, [topic.name for topic in topics if topic.name in existing])
+    admin, cluster = connected(kafka)
+    return _describe(admin, kafka, [topic.name for topic in topics if topic.name in cluster.topics])
 
 
 def create_topics(kafka: KafkaSettings, topics: Sequence[Topic]) -> list[str]:
@@ -112,17 +105,6 @@ def refuse_different(states: Iterable[TopicState]) -> None:
             + "\nCorrect them with Kafka's own tools, or set FLAGFALL_TOPICS_* (or another FLAGFALL_APP_ID) to fit. "
             "Where there are too few partitions, `flagfall widen` adds them."
         )
-
-
-def existing_names(admin: AdminClient, kafka: KafkaSettings) -> set[str]:
-    """Topics that who asks may see. Raises KafkaUnavailable, at once where no broker is there."""
-    try:
-        return set(admin.list_topics(timeout=FIRST_ANSWER_SECONDS).topics)
-    except KafkaException as error:
-        raise KafkaUnavailable(
-            f"no broker answers at {kafka.bootstrap_server} ({error.args[0].str()}): start one with "
-            f"`flagfall services up`, or set FLAGFALL_KAFKA_BOOTSTRAP_SERVER to a running cluster"
-        ) from error
 
 
 def _create(admin: AdminClient, missing: Sequence[Topic]) -> list[str]:

@@ -9,10 +9,10 @@ from confluent_kafka import KafkaException
 from confluent_kafka.admin import NewPartitions
 
 from app.base.errors import KafkaUnavailable
+from app.base.kafka.administrator import admin_client
 from app.base.kafka.topic import Topic
 from app.base.kafka.topic_admin import (
     REQUEST_TIMEOUT_SECONDS,
-    admin_client,
     await_leaders,
     create_topics,
     described,

@@ -12,7 +12,8 @@ from collections.abc import Callable, Iterator
 
 from confluent_kafka.admin import NewPartitions
 
-from app.base.kafka.topic_admin import admin_client, create_topics
+from app.base.kafka.administrator import admin_client
+from app.base.kafka.topic_admin import create_topics
 from app.base.settings import Settings
 from app.rides.ride import RIDES
 from app.topics import application_topics, source_topics

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+import subprocess
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from pydantic import SecretStr
 
 from app.base.kafka import acls
 from app.base.settings import Settings
@@ -54,6 +57,26 @@ def test_a_worker_says_before_it_begins_all_that_it_may_not_and_what_for(users: 
         "Read on the group flagfall: shares tasks with the others",
         "`flagfall rights grant worker half` gives it",
     )
+
+
+def test_who_does_not_get_in_is_told_why_or_what_to_look_at(users: Users) -> None:
+    """Three at once, as each asks for as long as a broker may take."""
+    mistaken = {
+        "sasl_password": (SecretStr("of somebody else"), "does not let us in: ", "SASL", "FLAGFALL_KAFKA_SASL_*"),
+        "ssl_ca_file": (None, "does not let us in: ", "certificate verify failed", "FLAGFALL_KAFKA_SSL_*"),
+        "security_protocol": ("PLAINTEXT", "no broker answers at ", "FLAGFALL_KAFKA_SECURITY_PROTOCOL is PLAINTEXT"),
+    }
+    root = users.brokers.settings
+
+    def ask(name: str) -> subprocess.CompletedProcess[str]:
+        kafka = root.kafka.model_copy(update={name: mistaken[name][0]})
+        return flagfall(root.model_copy(update={"kafka": kafka}), "topics", "check")
+
+    with ThreadPoolExecutor() as pool:
+        for name, ended in zip(mistaken, pool.map(ask, mistaken), strict=True):
+            assert ended.returncode == 1
+            for words in mistaken[name][1:]:
+                assert str(words) in ended.stderr
 
 
 def test_a_worker_that_may_not_have_its_transactions_says_so_where_one_begins(users: Users) -> None:

@@ -8,7 +8,8 @@ from subprocess import CompletedProcess
 
 from confluent_kafka.admin import NewPartitions
 
-from app.base.kafka.topic_admin import admin_client, create_topics
+from app.base.kafka.administrator import admin_client
+from app.base.kafka.topic_admin import create_topics
 from app.base.settings import Settings
 from app.rides.ride import RIDES
 from app.topics import source_topics

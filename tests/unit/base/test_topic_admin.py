@@ -17,15 +17,14 @@ from app.base.setting_groups import KafkaSettings
 
 YELLOW = Topic("rides.yellow", "zone", "ride", partitions=2, replication_factor=1, cleanup="delete", help="rides")
 
+CLUSTER = SimpleNamespace(topics={YELLOW.name: None})
+
 
 class Brokers:
     """The first knows the topic; those that are asked to describe it fail with these codes first."""
 
     def __init__(self, *codes: int, more: dict[str, str] | None = None) -> None:
         self.codes, self.settings = list(codes), YELLOW.settings | (more or {})
-
-    def list_topics(self, timeout: float) -> Any:
-        return SimpleNamespace(topics={YELLOW.name: None})
 
     def describe_topics(self, _: object) -> dict[str, Future[Any]]:
         return {YELLOW.name: self._answer(SimpleNamespace(partitions=[SimpleNamespace(replicas=[1])] * 2))}
@@ -46,14 +45,14 @@ class Brokers:
 
 def test_a_topic_that_another_broker_does_not_know_yet_is_asked_for_again(monkeypatch: pytest.MonkeyPatch) -> None:
     brokers = Brokers(KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError.NOT_CONTROLLER)
-    monkeypatch.setattr(topic_admin, "admin_client", lambda _: brokers)
+    monkeypatch.setattr(topic_admin, "connected", lambda _: (brokers, CLUSTER))
     (state,) = topic_admin.topic_states(KafkaSettings(), [YELLOW])
     assert (state.exists, state.differences, brokers.codes) == (True, (), [])
 
 
 def test_what_else_a_broker_answers_is_told_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
     brokers = Brokers(KafkaError.TOPIC_AUTHORIZATION_FAILED)
-    monkeypatch.setattr(topic_admin, "admin_client", lambda _: brokers)
+    monkeypatch.setattr(topic_admin, "connected", lambda _: (brokers, CLUSTER))
     with pytest.raises(KafkaUnavailable, match="does not describe its topics: "):
         topic_admin.topic_states(KafkaSettings(), [YELLOW])
 
@@ -65,7 +64,7 @@ def test_what_else_a_broker_answers_is_told_in_words(monkeypatch: pytest.MonkeyP
 def test_what_may_be_more_differs_only_where_it_is_less(
     least: int, differs: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(topic_admin, "admin_client", lambda _: Brokers(more={"segment.ms": "604800000"}))
+    monkeypatch.setattr(topic_admin, "connected", lambda _: (Brokers(more={"segment.ms": "604800000"}), CLUSTER))
     (state,) = topic_admin.topic_states(KafkaSettings(), [replace(YELLOW, at_least={"segment.ms": least})])
     assert state.differences == differs
 

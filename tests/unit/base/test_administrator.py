@@ -1,0 +1,54 @@
+"""What a client is told that keeps it from the brokers, in words that name what to look at."""
+
+from __future__ import annotations
+
+import pytest
+from confluent_kafka import KafkaError
+from pydantic import SecretStr
+
+from app.base.errors import KafkaUnavailable
+from app.base.kafka.administrator import connected, unreached
+from app.base.setting_groups import KafkaSettings
+from tests.support.machine.ports import free_ports
+
+KAFKA = KafkaSettings(
+    bootstrap_server="one:9093",
+    security_protocol="SASL_SSL",
+    sasl_username="worker",
+    sasl_password=SecretStr("hidden"),
+)
+FAILED = KafkaError(KafkaError._TRANSPORT, "Failed to get metadata: Local: Broker transport failure")
+DOWN = KafkaError(KafkaError._ALL_BROKERS_DOWN, "1/1 brokers are down")
+PASSWORD = KafkaError(KafkaError._AUTHENTICATION, "one:9093/bootstrap: SASL authentication error: invalid credentials")
+TLS = KafkaError(KafkaError._SSL, "one:9093/bootstrap: SSL handshake failed: certificate verify failed")
+CUT = KafkaError(KafkaError._TRANSPORT, "one:9093/bootstrap: certificate verify failed")
+REFUSED = KafkaError(KafkaError._TRANSPORT, "one:9093/bootstrap: Connect failed: Connection refused")
+START = "start one with `flagfall services up`, or set FLAGFALL_KAFKA_BOOTSTRAP_SERVER to a running cluster"
+PROTOCOL = "FLAGFALL_KAFKA_SECURITY_PROTOCOL is SASL_SSL; look at"
+
+
+@pytest.mark.parametrize(
+    ("told", "words"),
+    [
+        (
+            [TLS, PASSWORD, DOWN],
+            f"one:9093 does not let us in: {PASSWORD.str()}. {PROTOCOL} it, and at FLAGFALL_KAFKA_SASL_*",
+        ),
+        ([TLS, CUT, DOWN], f"one:9093 does not let us in: {TLS.str()}. {PROTOCOL} it, and at FLAGFALL_KAFKA_SSL_*"),
+        ([DOWN, REFUSED, DOWN], f"no broker answers at one:9093 ({REFUSED.str()}): {START}"),
+        (
+            [DOWN],
+            f"no broker answers at one:9093 ({FAILED.str()}): {START}. If one is there, it may want TLS or a password: "
+            f"{PROTOCOL} FLAGFALL_KAFKA_SASL_* and FLAGFALL_KAFKA_SSL_*, too",
+        ),
+    ],
+    ids=["a wrong password", "another authority", "nobody there", "another protocol"],
+)
+def test_who_is_kept_out_is_told_the_last_cause_and_what_to_look_at(told: list[KafkaError], words: str) -> None:
+    assert unreached(KAFKA, FAILED, told) == words
+
+
+def test_what_the_client_is_told_of_an_address_where_nobody_listens_is_in_the_message() -> None:
+    (nowhere,) = free_ports(1)
+    with pytest.raises(KafkaUnavailable, match=rf"^no broker answers at 127\.0\.0\.1:{nowhere} \(.*Connection refused"):
+        connected(KafkaSettings(bootstrap_server=f"127.0.0.1:{nowhere}"))
