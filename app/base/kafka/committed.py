@@ -123,4 +123,4 @@ def _is_end(message: Message, where: str, end: int) -> bool:
         return int(message.offset()) >= end
     if error.code() == KafkaError._PARTITION_EOF:
         return True
-    raise LogRefused(f"{where}: {error.str()}")
+    raise LogRefused(f"{where}: {error.str()}") from KafkaException(error)

@@ -9,6 +9,7 @@ from confluent_kafka import KafkaError, KafkaException
 
 from app.base.kafka import committed
 from app.base.kafka.committed import LogRefused, LogSilent
+from app.base.kafka.passing import ASK_FOR_RIGHTS, refusal_in_words
 
 
 class Broker:
@@ -32,6 +33,16 @@ def test_a_broker_that_does_not_lead_yet_is_asked_again() -> None:
 def test_no_right_to_read_is_told_at_once() -> None:
     with pytest.raises(LogRefused, match=r"rides-0: .*[Aa]uthorization"):
         committed._end(Broker(KafkaError.TOPIC_AUTHORIZATION_FAILED), "rides", 0)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("code", [KafkaError.GROUP_AUTHORIZATION_FAILED, KafkaError.TOPIC_AUTHORIZATION_FAILED])
+def test_a_refusal_that_comes_among_the_records_says_where_to_ask(code: int) -> None:
+    with pytest.raises(LogRefused) as refused:
+        committed._is_end(Told(code), "windows.zone_demand-0", 5)  # type: ignore[arg-type]
+    told = refusal_in_words(refused.value)
+    assert told is not None
+    assert told.startswith("windows.zone_demand-0: ")
+    assert ASK_FOR_RIGHTS in told
 
 
 def test_a_log_that_finds_no_leader_is_silent_and_may_be_read_later(monkeypatch: pytest.MonkeyPatch) -> None:
