@@ -30,6 +30,7 @@ from app.topics import (
 
 READ, WRITE, DESCRIBE, SETTINGS = Operation.READ, Operation.WRITE, Operation.DESCRIBE, Operation.DESCRIBE_CONFIGS
 Why = tuple[Acl, str]
+HOW_FAR = "knows how far a sink of Connect is"
 
 
 class RightsMissing(FlagfallError):
@@ -50,7 +51,7 @@ class KafkaRole(StrEnum):
 ROLES: Mapping[KafkaRole, str] = {
     KafkaRole.PRODUCER: "flagfall generate, replay, zones publish: writes records",
     KafkaRole.WORKER: "flagfall worker; while none runs, rebuild and accept-loss",
-    KafkaRole.RECONCILE: "flagfall reconcile, third, late show: reads all of it, writes nothing",
+    KafkaRole.RECONCILE: "flagfall reconcile, third, late show, connect check: reads all of it, writes nothing",
     KafkaRole.MENDER: "what reconcile may, and reconcile --repair apply, late refeed, advance",
     KafkaRole.READER: "programs that read what is published, in groups named <app>.readers.…",
     KafkaRole.ADMIN: "flagfall topics, zones publish, doctor; with what worker may, widen",
@@ -73,6 +74,12 @@ def require_rights(settings: Settings, catalogue: Catalogue, role: KafkaRole) ->
 def require_writes(settings: Settings, role: KafkaRole, topics: Iterable[str]) -> None:
     """The same of sending records to some topics, which `role` may. Librdkafka's client does not live to tell of it."""
     _require(settings, role, {Acl(Resource.TOPIC, topic, WRITE): "sends records" for topic in topics})
+
+
+def require_table_check(settings: Settings, finals: str, group: str) -> None:
+    """The same of comparing a table with a topic of finals, and with how far its sink is, which `reconcile` may."""
+    needed = {Acl(Resource.TOPIC, finals, READ): "compares it", Acl(Resource.GROUP, group, DESCRIBE): HOW_FAR}
+    _require(settings, KafkaRole.RECONCILE, needed | dict(_asks()))
 
 
 def _require(settings: Settings, role: KafkaRole, needed: Mapping[Acl, str]) -> None:
@@ -133,6 +140,7 @@ def _reconcile(settings: Settings, catalogue: Catalogue) -> Iterator[Why]:
         yield Acl(Resource.TOPIC, changelog, SETTINGS), sees[SETTINGS]
         for named in (names.closing_topic, names.advance_requests_topic, names.corrections_topic):
             yield Acl(Resource.TOPIC, named(app, group.name), DESCRIBE), "knows how far tasks are to read it"
+    yield Acl(Resource.GROUP, names.SINK_GROUPS, DESCRIBE, is_prefix=True), HOW_FAR
     yield from _asks()
 
 

@@ -61,9 +61,18 @@ def connect_group(application: str) -> str:
     return f"{application}-connect"
 
 
-def connect_topic(application: str, what: str) -> str:
-    """What its workers know: `config`, `offset` or `status`. They make these topics."""
-    return f"{application}-connect-{what}"
+def connect_topics(application: str) -> dict[str, str]:
+    """What its workers know, by what it is. They make these topics."""
+    return {what: f"{application}-connect-{what}" for what in ("config", "offset", "status")}
+
+
+SINK_GROUPS = "connect-"
+"""That the groups of Connect's sinks begin with; Connect's own naming."""
+
+
+def sink_group(connector: str) -> str:
+    """In which a sink reads its topics, and commits how far it is."""
+    return f"{SINK_GROUPS}{connector}"
 
 
 LANES = 4

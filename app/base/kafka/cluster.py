@@ -12,7 +12,6 @@ from confluent_kafka import (
     OFFSET_BEGINNING,
     OFFSET_END,
     Consumer,
-    ConsumerGroupTopicPartitions,
     KafkaError,
     KafkaException,
     TopicCollection,
@@ -73,6 +72,7 @@ class Cluster:
     def __init__(self, kafka: KafkaSettings, timeout_seconds: float = 30.0) -> None:
         options = {**librdkafka_options(kafka), "log_level": 0}  # what matters is raised
         reads = options | {"group.id": UNUSED_GROUP, "enable.auto.commit": False}
+        self._reads = reads
         self._timeout = timeout_seconds
         self._address = kafka.bootstrap_server
         self._administrator = _Kept(lambda: AdminClient(options))
@@ -113,17 +113,23 @@ class Cluster:
         beyond = self.log_ends([place for place, offset in found.items() if offset == OFFSET_END], committed=False)
         return found | beyond
 
-    def offsets_of_group(self, group: str, places: Iterable[TopicPartition]) -> dict[TopicPartition, int | None]:
-        """Next offsets that a consumer group has committed; None where it has none. One that is not there has none."""
-        wanted = [KafkaPartition(place.topic, place.partition) for place in sorted(set(places))]
+    def group_offsets(self, group: str, places: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
+        """From where on a consumer group reads, as it has committed it; without what it has committed nothing of.
 
-        def ask(client: AdminClient, seconds: float) -> dict[TopicPartition, int | None]:
-            question = [ConsumerGroupTopicPartitions(group, wanted)]
-            answer = client.list_consumer_group_offsets(question, request_timeout=seconds)[group]
-            told = self._described(answer, f"consumer group {group}", seconds).topic_partitions
-            return {TopicPartition(one.topic, one.partition): one.offset if one.offset >= 0 else None for one in told}
+        A group that may not be described is never told: its client asks on, and it is NotNow.
+        """
+        asked = [KafkaPartition(place.topic, place.partition) for place in sorted(set(places))]
 
-        return self._answered(self._administrator, ask) if wanted else {}
+        def ask(client: Consumer, seconds: float) -> dict[TopicPartition, int]:
+            try:
+                told = client.committed(asked, timeout=seconds)
+            except KafkaException as error:
+                raise self._error(f"group {group}", error.args[0]) from error
+            for refused in (one.error for one in told if one.error is not None):
+                raise self._error(f"group {group}", refused)
+            return {TopicPartition(one.topic, one.partition): one.offset for one in told if one.offset >= 0}
+
+        return self._answered(_Kept(lambda: Consumer(self._reads | {"group.id": group})), ask)
 
     def _offsets(
         self, kept: _Kept[Consumer], places: Iterable[TopicPartition], which: int, none: int | None = None

@@ -69,9 +69,9 @@ def configuration(settings: Settings) -> dict[str, Any]:
     client = java_options(settings.kafka)
     state = {
         f"{what}.storage.{field}": value
-        for what in ("config", "offset", "status")
+        for what, topic in names.connect_topics(settings.app_id).items()
         for field, value in (
-            ("topic", names.connect_topic(settings.app_id, what)),
+            ("topic", topic),
             ("replication.factor", copies),
         )
     }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 from app.base.errors import KafkaUnavailable
 from app.base.kafka.cluster import Cluster
@@ -18,17 +18,14 @@ ANSWER_SECONDS = 5.0
 """A thread that waits for brokers waits longer: there is one of them, so that no other work lacks its threads."""
 
 
-Offset = TypeVar("Offset", int, int | None)
-
-
 class TopicNow(NamedTuple):
     """`starts`, `ends`: by partition, the first offset that is there, and where what is committed ends. `groups`: by
-    name and partition, the next offset of a consumer group; None where it has committed none."""
+    name and partition, the next offset of a consumer group, where it has committed one."""
 
     described: Described
     starts: Mapping[int, int]
     ends: Mapping[int, int]
-    groups: Mapping[str, Mapping[int, int | None]]
+    groups: Mapping[str, Mapping[int, int]]
 
 
 class KnownTopics:
@@ -55,9 +52,9 @@ class KnownTopics:
             return None
         places = [TopicPartition(topic.name, partition) for partition in range(found.partitions)]
         starts, ends = self._cluster.log_starts(places), self._cluster.log_ends(places, committed=True)
-        committed = {group: _by_partition(self._cluster.offsets_of_group(group, places)) for group in groups}
+        committed = {group: _by_partition(self._cluster.group_offsets(group, places)) for group in groups}
         return TopicNow(found, _by_partition(starts), _by_partition(ends), committed)
 
 
-def _by_partition(told: Mapping[TopicPartition, Offset]) -> dict[int, Offset]:
+def _by_partition(told: Mapping[TopicPartition, int]) -> dict[int, int]:
     return {place.partition: offset for place, offset in told.items()}

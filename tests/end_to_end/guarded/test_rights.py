@@ -14,11 +14,13 @@ from confluent_kafka.admin import AdminClient, NewTopic
 from app.base import names
 from app.base.kafka import acls
 from app.base.kafka.clients import librdkafka_options
+from app.base.kafka.cluster import Cluster
 from app.base.settings import Settings
+from app.domain.records import TopicPartition as Place
 from app.rides.ride import RIDES
 from app.rides.shipped import shipped
 from app.rides.views import ZONE_DEMAND
-from app.rights import KafkaRole, rights
+from app.rights import KafkaRole, RightsMissing, require_table_check, rights
 from app.topics import topics
 from tests.support.clusters.users import Users
 from tests.support.evidence import evidence_of
@@ -30,6 +32,7 @@ from tests.support.machine.world import covers, delete_topics, ready_worker
 JOB = Path(__file__).parents[3] / "docs" / "kubernetes" / "topics.yaml"
 CLOSES_AT = "2026-01-05T06:00+00:00"
 FINALS = names.finals_topic(ZONE_DEMAND.name)
+SINK = names.sink_group(ZONE_DEMAND.name)
 SOURCE = "rides.yellow"
 USED = (KafkaRole.PRODUCER, KafkaRole.WORKER, KafkaRole.RECONCILE, KafkaRole.READER)
 ELSEWHERE = {
@@ -81,6 +84,8 @@ def test_each_role_does_its_work_by_its_rights_and_needs_all_of_them(users: User
         done(mender, "late", "refeed", "--all", "--worker", worker.url)
         answered(worker)
         done(reconcile, "late", "show")
+        require_table_check(reconcile, FINALS, SINK)
+        assert Cluster(reconcile.kafka).group_offsets(SINK, [Place(FINALS, 0)]) == {}
         assert json.loads(done(reconcile, "reconcile", "--json", "--worker", worker.url))["verdict"] == "MATCH"
         assert worker.stop() == 0
     found = {f"{role}: {acl.operation} {acl.name}" for role in USED for acl in superfluous(users, role)}
@@ -99,6 +104,12 @@ def test_what_is_done_while_no_worker_runs_needs_no_more_than_a_role(users: User
     both = users.make(KafkaRole.WORKER, "both")
     done(both.model_copy(update={"topics": wider}), "widen", "--yes")
     assert superfluous(users, KafkaRole.ADMIN, "both") == set()
+
+
+def test_a_reader_that_may_not_know_how_far_a_sink_is_is_told_which_role_may(users: Users) -> None:
+    reader = users.settings_of(KafkaRole.READER)
+    with pytest.raises(RightsMissing, match=rf"(?s)Describe on the group {SINK}: .*`flagfall rights grant reconcile "):
+        require_table_check(reader, FINALS, SINK)
 
 
 def test_a_topic_that_a_user_may_not_see_is_told_of_as_such(users: Users) -> None:

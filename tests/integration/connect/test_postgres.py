@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import httpx
 import psutil
 import psycopg
 import pytest
@@ -32,6 +33,7 @@ FIRST_OF = (
     "where final_partition = {0} and final_offset = (select min(final_offset) from demand where final_partition = {0})"
 )
 """The oldest final of a partition, whatever else the sink has written."""
+LAST_OF = FIRST_OF.replace("min", "max")
 
 
 @pytest.fixture
@@ -44,6 +46,14 @@ def published(connected: Settings, database: str, tmp_path: Path) -> Settings:
         wait_for(lambda: are_closed(connected), "all windows are closed", [worker])
     run(database, f"drop table if exists {TABLE} cascade", asked("table", "zone_demand", "--table", TABLE))
     return connected
+
+
+def stopped(settings: Settings) -> str:
+    """The address of the connector, which has committed how far it is and left its group."""
+    url = f"{connect.address(settings)}/connectors/{TABLE}"
+    assert httpx.put(f"{url}/stop", timeout=patient(30)).is_success
+    wait_for(lambda: httpx.get(f"{url}/status").json()["tasks"] == [], "its task has ended")
+    return url
 
 
 def run(database: str, *statements: str) -> None:
@@ -73,7 +83,7 @@ def altered_if_fares_were_dropped(settings: Settings, database: str) -> list[dic
     client, topic = librdkafka_options(settings.kafka), finals_topic(ZONE_DEMAND.name)
     messages = (one for at in range(settings.topics.partitions) for one in committed(client, topic, at))
     finals = frames.published(messages, columns, others)
-    found = compare(finals, frames.held(database, TABLE, finals.schema), key_columns(ZONE_DEMAND), {})
+    found = compare(finals, frames.held(database, TABLE, finals.schema), key_columns(ZONE_DEMAND), {}, {})
     return found.altered.to_dicts()
 
 
@@ -89,13 +99,15 @@ def test_a_sink_that_is_killed_in_the_middle_leaves_every_final_once_and_what_is
     killed_at = number(database, rows)
     found = checked(database, code=0, wait_seconds=patient(90))
     assert found["equal"] == number(database, rows) == number(database, f"select count(*) from {TABLE}_last")
-    assert found["equal"] > killed_at, "it was killed before it was done"
+    whole = found["equal"]
+    assert whole > killed_at, "it was killed before it was done"
     micros = f"{rows} where window_start_time = 'epoch'::timestamptz + window_start_us * interval '1 us'"
     assert number(database, micros) == found["equal"]
 
+    connector = stopped(published)
     run(
         database,
-        f"delete from {TABLE} {FIRST_OF.format(0)}",
+        f"delete from {TABLE} {LAST_OF.format(0)}",
         f"update {TABLE} set fare_cents = coalesce(fare_cents, 0) + 1 {FIRST_OF.format(1)}",
         f"update {TABLE} set zone = 999 {FIRST_OF.format(2)}",
     )
@@ -105,6 +117,14 @@ def test_a_sink_that_is_killed_in_the_middle_leaves_every_final_once_and_what_is
 
     run(database, f"alter table {TABLE} add column own bigint default 3")
     assert [row["final_partition"] for row in altered_if_fares_were_dropped(published, database)] == [1]
+
+    run(database, f"delete from {TABLE}")
+    found = checked(database, code=10)
+    assert (found["equal"], len(found["missing"]), found["to_come"]) == (0, whole, 0)
+    assert httpx.delete(f"{connector}/offsets", timeout=patient(30)).is_success
+    assert [checked(database, code=11)[fact] for fact in ("reached", "to_come", "missing")] == [{}, whole, []]
+    assert httpx.put(f"{connector}/resume").is_success
+    assert checked(database, code=0, wait_seconds=patient(90))["equal"] == whole
 
     options = ("check", "zone_demand", "--table")
     asked(*options, "another", "--database", database, refused="`flagfall connect table` tells the table")

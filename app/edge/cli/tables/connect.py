@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -14,10 +13,9 @@ from app.edge.cli.common import bootstrap_option, echo_json, json_option, load_c
 if TYPE_CHECKING:
     from app.base.settings import Settings
     from app.domain.view import View
-    from app.edge.connectors.comparison import TableFound
+    from app.edge.connectors.look import TableSeen
 
 MATCH, MISMATCH, INCONCLUSIVE = 0, 10, 11
-LOOKS_APART_SECONDS = 1.0
 MOST_SHOWN = 10
 """Rows of a difference; `--json` gives all."""
 
@@ -131,37 +129,54 @@ def source(file: Path, topic: str) -> None:
 @table_option
 @database_option
 @click.option(
+    "--connector", metavar="NAME", help="That keeps the table. Default: as `sink` names it, the table's name."
+)
+@click.option(
     "--wait",
     "wait_seconds",
     default=30.0,
     show_default=True,
     type=click.FloatRange(0),
-    help="Seconds for finals that the sink has not written yet.",
+    help="Seconds for finals that the connector has not come to yet.",
 )
 @bootstrap_option
 @json_option
 def check(
-    view: str, table: str | None, database: str, wait_seconds: float, bootstrap_server: str | None, as_json: bool
+    *,
+    view: str,
+    table: str | None,
+    database: str,
+    connector: str | None,
+    wait_seconds: float,
+    bootstrap_server: str | None,
+    as_json: bool,
 ) -> int:
     """Compare the table with the finals that were published until now, value by value.
 
-    Exit 0 if it holds them all, and nothing else; 10 if a row differs, lacks or was never published; 11 if finals are
-    still to come.
+    How far the connector is, Kafka tells: it is the consumer group connect-<connector>. Exit 0 if the table holds all
+    finals, and nothing else; 10 if a row differs, is lost or was never published; 11 if finals are still to come.
 
     \b
     flagfall connect check zone_demand
     flagfall connect check zone_demand --database postgresql://taxi@127.0.0.1/taxi --json
     """
+    from app.base.names import sink_group
     from app.edge.connectors.columns import table_name
+    from app.edge.connectors.look import SinkTable, look
+    from app.rights import require_table_check
 
     settings = load_settings(bootstrap_server)
     found = _with_finals(settings, view)
-    compared = _compared(settings, found, database, table_name(found, table), wait_seconds)
-    code = MISMATCH if not compared.is_right else INCONCLUSIVE if compared.to_come else MATCH
+    named = table_name(found, table)
+    kept = SinkTable(found, database, named, sink_group(connector or named))
+    require_table_check(settings, kept.topic, kept.group)
+    tell(f"reading {kept.topic}")
+    seen = look(settings, kept, wait_seconds)
+    code = MISMATCH if not seen.found.is_right else INCONCLUSIVE if seen.found.to_come else MATCH
     if as_json:
-        echo_json(_document(compared, code))
+        echo_json(_document(kept.group, seen, code))
     else:
-        _show(compared, code)
+        _show(kept.group, seen, code)
     return code
 
 
@@ -175,60 +190,37 @@ def _with_finals(settings: Settings, name: str) -> View:
     return views[name]
 
 
-def _compared(settings: Settings, view: View, database: str, table: str, wait_seconds: float) -> TableFound:
-    from app.base.kafka.clients import librdkafka_options
-    from app.base.kafka.cluster import Cluster
-    from app.base.kafka.committed import committed
-    from app.base.names import finals_topic
-    from app.domain.records import TopicPartition
-    from app.edge.connectors.columns import final_columns, key_columns
-    from app.edge.connectors.comparison import compare
-    from app.edge.connectors.frames import held, other_columns, published
-
-    columns, topic, client = final_columns(view), finals_topic(view.name), librdkafka_options(settings.kafka)
-    others = other_columns(database, table, columns)
-    cluster = Cluster(settings.kafka)
-    partitions = range(cluster.topics([topic])[topic].partitions)
-    starts = cluster.log_starts([TopicPartition(topic, partition) for partition in partitions])
-    tell(f"reading {topic}")
-    finals = published((one for at in partitions for one in committed(client, topic, at)), columns, others)
-    deadline = time.monotonic() + wait_seconds
-    while True:
-        found = compare(
-            finals,
-            held(database, table, finals.schema),
-            key_columns(view),
-            {place.partition: offset for place, offset in starts.items()},
-        )
-        if not found.to_come or not found.is_right or time.monotonic() > deadline:
-            return found
-        time.sleep(LOOKS_APART_SECONDS)
-
-
-def _document(compared: TableFound, code: int) -> dict[str, Any]:
+def _document(group: str, seen: TableSeen, code: int) -> dict[str, Any]:
+    found = seen.found
     return {
         "verdict": {MATCH: "MATCH", MISMATCH: "MISMATCH", INCONCLUSIVE: "INCONCLUSIVE"}[code],
-        "equal": compared.equal,
-        "to_come": compared.to_come,
-        "forgotten": compared.forgotten,
-        "missing": compared.missing.to_dicts(),
-        "altered": compared.altered.to_dicts(),
-        "foreign": compared.foreign.to_dicts(),
+        "equal": found.equal,
+        "to_come": found.to_come,
+        "forgotten": found.forgotten,
+        "group": group,
+        "reached": seen.reached,
+        "missing": found.missing.to_dicts(),
+        "altered": found.altered.to_dicts(),
+        "foreign": found.foreign.to_dicts(),
     }
 
 
-def _show(compared: TableFound, code: int) -> None:
-    click.echo(f"{_document(compared, code)['verdict']}  {compared.equal:,} rows are as they were published")
-    if compared.to_come:
+def _show(group: str, seen: TableSeen, code: int) -> None:
+    found = seen.found
+    click.echo(f"{_document(group, seen, code)['verdict']}  {found.equal:,} rows are as they were published")
+    if found.to_come:
         click.echo(
-            f"{compared.to_come:,} finals are still to be written: /connectors/<name>/status says whether it runs"
+            f"{found.to_come:,} finals are still to be written: /connectors/<name>/status says whether it runs"
+            if seen.reached
+            else f"{found.to_come:,} finals are not there, lost or still to be written: the group {group} has no "
+            "offsets. Its connector never ran, is called otherwise (--connector), or its offsets were deleted"
         )
-    if compared.forgotten:
-        click.echo(f"{compared.forgotten:,} rows are of finals that the topic does not hold any more")
+    if found.forgotten:
+        click.echo(f"{found.forgotten:,} rows are of finals that the topic does not hold any more")
     for what, rows in (
-        ("finals are not in the table", compared.missing),
-        ("rows have other values", compared.altered),
-        ("rows were never published", compared.foreign),
+        ("finals are not in the table, and the connector is past them", found.missing),
+        ("rows have other values", found.altered),
+        ("rows were never published", found.foreign),
     ):
         if len(rows):
             click.echo(f"{len(rows):,} {what}:")

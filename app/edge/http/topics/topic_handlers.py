@@ -73,14 +73,12 @@ def _asked_groups(request: web.Request) -> list[str]:
 
 def _behind(now: TopicNow, group: str) -> list[dict[str, Any]]:
     """How far a consumer group is, and how far behind; null where it has committed nothing."""
-    return [
-        {
-            "partition": partition,
-            "next_offset": offset,
-            "lag_records": None if offset is None else max(now.ends[partition] - offset, 0),
-        }
-        for partition, offset in sorted(now.groups[group].items())
-    ]
+    told = []
+    for partition, end in sorted(now.ends.items()):
+        offset = now.groups[group].get(partition)
+        lag = None if offset is None else max(end - offset, 0)
+        told.append({"partition": partition, "next_offset": offset, "lag_records": lag})
+    return told
 
 
 def _known(edge: Edge) -> KnownTopics:
