@@ -121,6 +121,11 @@ def test_the_databases_address_is_told_as_java_has_it_without_its_user() -> None
         (["sink", "zone_demand", "--database", "postgresql://[::1/x"], "one is postgresql://"),
         (["source", "rides.csv", "--topic", "rides.yellow"], "rides.yellow is a topic of flagfall"),
         (["source", "rides.csv", "--topic", "rides yellow"], "is no name of a topic"),
+        (["source", "rides.csv", "--topic", "flagfall-connect-config"], "is where Connect keeps what it knows"),
+        (["source", "rides.csv", "--topic", "flagfall-connect-status"], "is where Connect keeps what it knows"),
+        (["source", "rides.csv", "--topic", "__consumer_offsets"], "are Kafka's own topics"),
+        (["check", "zone_demand", "--wait", "nan"], "nan is no number of seconds"),
+        (["check", "zone_demand", "--wait", "inf"], "inf is no number of seconds"),
     ],
 )
 def test_wrong_usage_is_told_with_what_is_right(arguments: list[str], told: str) -> None:

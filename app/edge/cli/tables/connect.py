@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -31,6 +32,12 @@ def _postgres(context: click.Context, parameter: click.Parameter, given: str) ->
         raise wrong
     if told.password:
         raise click.BadParameter("a password does not belong on a command line: set PGPASSWORD")
+    return given
+
+
+def _bounded(context: click.Context, parameter: click.Parameter, given: float) -> float:
+    if not math.isfinite(given):
+        raise click.BadParameter(f"{given} is no number of seconds")
     return given
 
 
@@ -109,16 +116,10 @@ def source(file: Path, topic: str) -> None:
     \b
     flagfall connect source rides.csv --topic imports.csv
     """
-    from app.edge.connectors.source import TOPIC_NAME, file_source
-    from app.topics import topics
+    from app.edge.connectors.source import file_source
 
     settings = load_settings()
-    if not TOPIC_NAME.fullmatch(topic) or topic in (".", ".."):
-        raise click.UsageError(
-            f"{topic!r} is no name of a topic: letters of a to z, digits, '.', '_' and '-', 249 at most"
-        )
-    if topic in {one.name for one in topics(settings, load_catalogue(settings))}:
-        raise click.UsageError(f"{topic} is a topic of {settings.app_id}: lines would be quarantined there, or worse")
+    _require_free(settings, topic)
     if not file.exists():
         tell(f"{file} is not here: Connect waits for it, where it runs itself")
     echo_json(file_source(file, topic, topic, settings.topics.replication_factor))
@@ -137,6 +138,7 @@ def source(file: Path, topic: str) -> None:
     default=30.0,
     show_default=True,
     type=click.FloatRange(0),
+    callback=_bounded,
     help="Seconds for finals that the connector has not come to yet.",
 )
 @bootstrap_option
@@ -178,6 +180,24 @@ def check(
     else:
         _show(kept.group, seen, code)
     return code
+
+
+def _require_free(settings: Settings, topic: str) -> None:
+    """Raises UsageError for a topic that a file's lines must not go to."""
+    from app.base.names import connect_topics
+    from app.edge.connectors.source import TOPIC_NAME
+    from app.topics import topics
+
+    if not TOPIC_NAME.fullmatch(topic) or topic in (".", ".."):
+        raise click.UsageError(
+            f"{topic!r} is no name of a topic: letters of a to z, digits, '.', '_' and '-', 249 at most"
+        )
+    if topic in {one.name for one in topics(settings, load_catalogue(settings))}:
+        raise click.UsageError(f"{topic} is a topic of {settings.app_id}: lines would be quarantined there, or worse")
+    if topic in connect_topics(settings.app_id).values():
+        raise click.UsageError(f"{topic} is where Connect keeps what it knows: lines there would end it; name another")
+    if topic.startswith("__"):
+        raise click.UsageError(f"{topic}: names that begin with __ are Kafka's own topics; name another")
 
 
 def _with_finals(settings: Settings, name: str) -> View:
