@@ -123,6 +123,8 @@ def test_a_sink_that_is_killed_in_the_middle_leaves_every_final_once_and_what_is
     assert (found["equal"], len(found["missing"]), found["to_come"]) == (0, whole, 0)
     assert httpx.delete(f"{connector}/offsets", timeout=patient(30)).is_success
     assert [checked(database, code=11)[fact] for fact in ("reached", "to_come", "missing")] == [{}, whole, []]
+    told = asked("check", "zone_demand", "--table", TABLE, "--database", database, "--wait", "0", code=11)
+    assert f"the group connect-{TABLE} has no offsets" in told
     assert httpx.put(f"{connector}/resume").is_success
     assert checked(database, code=0, wait_seconds=patient(90))["equal"] == whole
 
