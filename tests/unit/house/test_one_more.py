@@ -8,7 +8,7 @@ from pathlib import Path
 
 CHECKOUT = Path(__file__).parents[3]
 FILES = (
-    "base/test_demands.py",
+    "base/kafka/test_demands.py",
     "core/test_task_core.py",
     "domain/test_catalogue.py",
     "domain/test_proposed_losses.py",

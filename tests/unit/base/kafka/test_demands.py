@@ -18,7 +18,7 @@ from app.rides.shipped import shipped
 from app.rides.views import VIEWS
 from app.topics import topics
 
-PAGE = Path(__file__).parents[3] / "docs" / "broker-settings.md"
+PAGE = Path(__file__).parents[4] / "docs" / "broker-settings.md"
 RIDES_ALONE = Catalogue((TaskGroup((RIDES,), VIEWS),))
 """What the page is about: another source's topics are asked the same, and it need not name them."""
 
