@@ -114,10 +114,10 @@ class Cluster:
         return found | beyond
 
     def group_offsets(self, group: str, places: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
-        """From where on a consumer group reads, as it has committed it; without what it has committed nothing of.
-
-        A group that may not be described is never told: its client asks on, and it is NotNow.
-        """
+        """From where on a consumer group reads, as it has committed it; without what it has committed nothing of. One
+        that may not be described is never told: its client asks on, and it is NotNow."""
+        if not group.partition("\0")[0]:  # the client reads so far, and ends the process of one without a name
+            raise ClusterError(f"{group!r} is no name of a consumer group")
         asked = [KafkaPartition(place.topic, place.partition) for place in sorted(set(places))]
 
         def ask(client: Consumer, seconds: float) -> dict[TopicPartition, int]:

@@ -16,6 +16,8 @@ from tests.support.http import one_task, server_of
 from tests.support.machine.cluster import write_rides
 from tests.support.truth import log_ends
 
+REFUSED = ({"group": ""}, {"group": "\0"}, {"group": "a\0b"}, {"group": "x" * 250}, {"limit": "1"})
+
 
 def known(settings: Settings) -> KnownTopics:
     return KnownTopics(settings.kafka, topics(settings), Cluster(settings.kafka))
@@ -47,13 +49,13 @@ async def test_the_lag_of_any_consumer_group_is_told(world: Settings, tmp_path: 
         client = await serve(one_task())
         asked = [("group", "another's"), ("group", "nobody's"), ("group", "another's")]
         told = await (await client.get("/v1/topics/rides.yellow", params=asked)).json()
-        refused = [await client.get("/v1/topics/rides.yellow", params=p) for p in ({"group": ""}, {"limit": "1"})]
+        refused = [await client.get("/v1/topics/rides.yellow", params=p) for p in REFUSED]
     another, nobody = told["groups"]
     assert (another["group"], nobody["group"]) == ("another's", "nobody's")
     behind = {one["partition"]: (one["next_offset"], one["lag_records"]) for one in another["partitions"]}
     assert behind == {p: (ends[1] - 1, 1) if p == 1 else (None, None) for p in ends}
     assert {one["next_offset"] for one in nobody["partitions"]} == {None}
-    assert [answer.status for answer in refused] == [400, 400]
+    assert {answer.status for answer in refused} == {400}
 
 
 async def test_a_topic_that_is_not_there_is_told_apart_from_one_that_is_nobodys(

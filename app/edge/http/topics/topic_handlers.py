@@ -64,8 +64,8 @@ def _asked_groups(request: web.Request) -> list[str]:
             raise bad_parameter(name, one(request.query, name) or "", f"unknown; there is {GROUP}, repeatable")
     groups = list(dict.fromkeys(request.query.getall(GROUP, [])))
     for group in groups:
-        if not 0 < len(group) <= MOST_GROUP_LETTERS:
-            raise bad_parameter(GROUP, group, f"a consumer group's name, of {MOST_GROUP_LETTERS} letters at most")
+        if not (0 < len(group) <= MOST_GROUP_LETTERS and group.isprintable()):
+            raise bad_parameter(GROUP, group, f"a consumer group's name, of 1 to {MOST_GROUP_LETTERS} letters")
     if len(groups) > MOST_GROUPS:
         raise bad_parameter(GROUP, ", ".join(groups), f"{MOST_GROUPS} at most")
     return groups

@@ -10,7 +10,7 @@ from confluent_kafka import OFFSET_INVALID, KafkaError, KafkaException
 from confluent_kafka import TopicPartition as KafkaPartition
 
 from app.base.kafka import cluster
-from app.base.kafka.cluster import Cluster, NotAllowed
+from app.base.kafka.cluster import Cluster, ClusterError, NotAllowed
 from app.base.setting_groups import KafkaSettings
 from app.domain.records import TopicPartition
 
@@ -48,6 +48,13 @@ def test_a_group_tells_what_it_has_committed_and_nothing_of_the_rest(monkeypatch
     asked, group = asking(monkeypatch, [7, OFFSET_INVALID, 0])
     assert asked.group_offsets("connect-demand", PLACES) == {PLACES[0]: 7, PLACES[2]: 0}
     assert group.named == ["connect-demand"]
+
+
+@pytest.mark.parametrize("name", ["", "\0", "\0a"])
+def test_what_ends_before_it_begins_names_no_group(name: str) -> None:
+    """Of such a one the client's own code ends the process."""
+    with pytest.raises(ClusterError, match="is no name of a consumer group"):
+        Cluster(KafkaSettings()).group_offsets(name, PLACES)
 
 
 @pytest.mark.parametrize("code", [KafkaError.COORDINATOR_LOAD_IN_PROGRESS, KafkaError._TIMED_OUT])
