@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -15,6 +15,7 @@ from app.base import names
 from app.base.kafka import acls
 from app.base.kafka.clients import librdkafka_options
 from app.base.kafka.cluster import Cluster
+from app.base.kafka.topic_admin import create_topics
 from app.base.settings import Settings
 from app.domain.records import TopicPartition as Place
 from app.rides.ride import RIDES
@@ -43,15 +44,17 @@ ELSEWHERE = {
 
 
 @pytest.fixture(scope="module")
-def users(users: Users) -> Users:
-    """One for each role, called as it; and the topics, made anew by the administrator."""
+def users(users: Users) -> Iterator[Users]:
+    """One for each role, called as it; and the topics, made anew by the administrator, and for whoever comes after."""
     for role in KafkaRole:
         users.make(role, role)
-    root = users.brokers.settings
-    delete_topics(root, [topic.name for topic in topics(root)])
+    root, made = users.brokers.settings, topics(users.brokers.settings)
+    delete_topics(root, [topic.name for topic in made])
     for command in commands_of_the_job():
         done(users.settings_of(KafkaRole.ADMIN), *command)
-    return users
+    yield users
+    delete_topics(root, [topic.name for topic in made])
+    create_topics(root.kafka, made)
 
 
 def commands_of_the_job() -> list[list[str]]:
@@ -151,11 +154,7 @@ ATTEMPTS: dict[str, tuple[KafkaRole, str, Callable[[Settings], object]]] = {
     "a reconciliation corrects rows": (KafkaRole.RECONCILE, TOPIC, lambda asked: write(asked, corrections(asked))),
     "a reconciliation joins the workers": (KafkaRole.RECONCILE, GROUP, lambda asked: join(asked, asked.app_id)),
     "a mender writes rows": (KafkaRole.MENDER, TOPIC, lambda asked: write(asked, changelog(asked))),
-    "a mender has a worker's transaction": (
-        KafkaRole.MENDER,
-        TRANSACTION,
-        lambda asked: transact(asked, a_task(asked)),
-    ),
+    "a mender has a worker's transaction": (KafkaRole.MENDER, TRANSACTION, lambda asked: transact(asked, task(asked))),
     "a reader reads rides": (KafkaRole.READER, TOPIC, lambda asked: read(asked, SOURCE)),
     "a reader reads a changelog": (KafkaRole.READER, TOPIC, lambda asked: read(asked, changelog(asked))),
     "a reader publishes a final": (KafkaRole.READER, TOPIC, lambda asked: write(asked, FINALS)),
@@ -183,7 +182,7 @@ def corrections(settings: Settings) -> str:
     return names.corrections_topic(settings.app_id, RIDES.name)
 
 
-def a_task(settings: Settings) -> str:
+def task(settings: Settings) -> str:
     """The name that transactions of a worker's task begin with."""
     return f"{settings.app_id}-{RIDES.name}-0"
 
