@@ -6,6 +6,7 @@ import asyncio
 import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import pytest
 from aiokafka import TopicPartition
@@ -76,6 +77,34 @@ async def test_a_writer_that_is_not_told_what_became_of_its_transaction_has_lost
             await asyncio.gather(former.stop(), present.stop())
         del former
     assert complaints == []
+
+
+async def test_a_writer_keeps_hearing_of_the_topics_it_writes_to(
+    world: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A broker goes before the first transaction: aiokafka then hears of all topics, and asks for one meanwhile. From
+    the next time on it hears of that one only; a batch for another has no leader any more, and fails after 40 s."""
+    late, writer = names.late_topic(world.app_id), _writer(world)
+    try:
+        await writer.fence()
+        client, asked = writer._producer.client, asyncio.Event()
+        with monkeypatch.context() as patch:
+            ask = client._metadata_update
+
+            async def tell(*which: Any) -> bool:
+                asked.set()
+                return await ask(*which)
+
+            patch.setattr(client, "_metadata_update", tell)
+            all_told = client.force_metadata_update()
+            await asked.wait()
+            await writer.write(_transaction(world, []))
+            assert await all_told
+        await writer.write(_transaction(world, [Output(late, b"key", b"late", partition=0)]))
+        assert await client.force_metadata_update()
+        assert client.cluster.partitions_for_topic(late)
+    finally:
+        await writer.stop()
 
 
 def _fails(*_: object) -> None:

@@ -181,7 +181,10 @@ class TaskWriter:
         return sent
 
     async def _send_batch(self, batch: Any, topic: str, partition: int) -> SentBatch:
+        """aiokafka goes on hearing of those topics alone that it was told to add, and adds none that it happens to know
+        of: a batch for such a one would fail 40 s after the next change of leaders."""
         count = batch.record_count()
+        await self._producer.client.add_topic(topic)
         future = await self._producer.send_batch(batch, topic, partition=partition)
         future.add_done_callback(_seen)
         return SentBatch(future, count)
