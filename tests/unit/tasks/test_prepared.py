@@ -8,9 +8,11 @@ from unittest.mock import Mock
 
 import pytest
 from aiokafka import AIOKafkaConsumer
-from aiokafka.client import AIOKafkaClient
+from aiokafka.client import AIOKafkaClient, ConnectionGroup
+from aiokafka.conn import AIOKafkaConnection
 from aiokafka.errors import KafkaConnectionError
 from aiokafka.structs import BrokerMetadata
+from aiokafka.util import create_future
 from faust.transport.drivers import aiokafka as stock
 
 from app.base.kafka.cluster import ClusterError
@@ -77,6 +79,21 @@ async def test_a_cluster_that_stays_away_is_told_in_words(answers: Answers, monk
         prepare(client)
         with pytest.raises(ClusterError, match=rf"^the cluster has no broker that answers \(.*{why}\): is it up\?"):
             await client.bootstrap()
+
+
+async def test_who_waits_for_an_answer_is_told_that_its_connection_has_ended() -> None:
+    """It has, and its reader has not seen it yet, when somebody else wants to send to that broker."""
+    client = AIOKafkaClient()
+    prepare(client)
+    ended, waiting = AIOKafkaConnection("one", 9092, on_close=client._on_connection_closed), create_future()
+    ended._reader, ended._writer, ended._read_task = asyncio.StreamReader(), Mock(), Mock()
+    ended._requests.append((1, None, waiting))
+    ended._reader.feed_eof()
+    client._conns = {(1, ConnectionGroup.DEFAULT): ended}
+    del ended
+    assert not await client.ready(1)
+    with pytest.raises(KafkaConnectionError, match="one:9092 closed"):
+        await asyncio.wait_for(waiting, 0)
 
 
 async def test_writers_of_tasks_demand_one(answers: Answers) -> None:

@@ -97,6 +97,7 @@ METHODS = (
     Method(f"{_FETCHER}.PartitionRecords", "_contains_abort_marker", ("next_batch",), "aborted transactions"),
     Method(_COORDINATOR, "_do_heartbeat", (), "an accepted heartbeat before a take-over; wrapped to note the others"),
     Method(_COORDINATOR, "_do_commit_offsets", ("assignment", "offsets"), "passes over a topic that is gone"),
+    Method("aiokafka.client.AIOKafkaClient", "_get_conn", ("node_id", "group", "no_hint"), "tells who waits of an end"),
     Method(f"{_DRIVER}.AIOKafkaConsumerThread", "_create_worker_consumer", ("transport",), "settings of the consumer"),
     Method(
         f"{_DRIVER}.AIOKafkaConsumerThread",
@@ -153,6 +154,7 @@ BODIES = (
     Body(f"{_FETCHER}.PartitionRecords._unpack_records", "b803e6d46480732c", "fetch"),
     Body(f"{_FETCHER}.PartitionRecords._consume_aborted_up_to", "56876530cd6412f3", "fetch"),
     Body("aiokafka.client.AIOKafkaClient.bootstrap", "198943b004e55849", "prepared"),
+    Body("aiokafka.client.AIOKafkaClient._get_conn", "68ce5d8391719d33", "prepared"),
     Body("aiokafka.client.AIOKafkaClient.close", "02119d4d618ae493", "prepared"),
     Body(f"{_COORDINATOR}._do_heartbeat", "dc1d6632aaa68e96", "driver.ColumnarConsumerThread"),
     Body(f"{_DRIVER}.AIOKafkaConsumerThread._fetch_records", "39a2c6c79fc1455a", "driver.ColumnarConsumerThread"),

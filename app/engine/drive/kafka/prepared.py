@@ -1,4 +1,5 @@
-"""Clients of aiokafka as a worker needs them: they begin with a broker that they are told of, and close at once."""
+"""Clients of aiokafka as a worker needs them: they begin with a broker that they are told of, say what has ended, and
+close at once."""
 
 from __future__ import annotations
 
@@ -6,6 +7,7 @@ import asyncio
 import time
 from typing import Any
 
+from aiokafka.client import ConnectionGroup
 from aiokafka.conn import CloseReason
 from aiokafka.errors import KafkaConnectionError
 
@@ -16,8 +18,10 @@ START_SECONDS = 30.0
 
 
 def prepare(client: Any) -> None:
-    """From now on `client` begins with a broker, or with ClusterError after half a minute; and closes at once."""
+    """From now on `client` begins with a broker, or with ClusterError after half a minute; who waits for an answer over
+    a connection that ended is told so; and it closes at once."""
     _demand_brokers(client)
+    _fail_what_ended(client)
     _close_at_once(client)
 
 
@@ -44,6 +48,21 @@ def _demand_brokers(client: Any) -> None:
             await asyncio.sleep(ASK_AGAIN_SECONDS)
 
     client.bootstrap = bootstrap_until_told
+
+
+def _fail_what_ended(client: Any) -> None:
+    """A connection's end is seen by its reader a turn of the event loop after it has come. Whoever wants to send in
+    between lets go of it; nothing else holds it, and who waits for an answer would do so for all of 40 s.
+    """
+    connection_to = client._get_conn
+
+    async def connection(node_id: Any, *, group: int = ConnectionGroup.DEFAULT, no_hint: bool = False) -> Any:
+        known = client._conns.get((node_id, group))
+        if known is not None and not known.connected():
+            known.close(reason=CloseReason.CONNECTION_BROKEN)
+        return await connection_to(node_id, group=group, no_hint=no_hint)
+
+    client._get_conn = connection
 
 
 def _close_at_once(client: Any) -> None:
