@@ -70,6 +70,13 @@ REFUSALS = frozenset(
     }
 )
 """Who asks may not: somebody has to give it the right."""
+NAMED_BY_AIOKAFKA = (
+    "TopicAuthorizationFailedError",
+    "GroupAuthorizationFailedError",
+    "TransactionalIdAuthorizationFailed",
+    "ClusterAuthorizationFailedError",
+)
+"""The same: where aiokafka expects none, as among committed offsets, it raises another error that holds the name."""
 ASK_FOR_RIGHTS = "`flagfall rights check` says what a user lacks"
 
 
@@ -83,10 +90,16 @@ def is_refusal(error: BaseException | None) -> bool:
     while error is not None:
         if isinstance(error, KafkaException):
             return error.args[0].code() in REFUSALS
-        if type(error).__module__ == "aiokafka.errors" and getattr(error, "errno", None) in REFUSALS:
+        if type(error).__module__ == "aiokafka.errors" and (
+            getattr(error, "errno", None) in REFUSALS or _begins_with(error, NAMED_BY_AIOKAFKA)
+        ):
             return True
         error = error.__cause__
     return False
+
+
+def _begins_with(error: BaseException, names: tuple[str, ...]) -> bool:
+    return bool(error.args) and str(error.args[0]).startswith(names)
 
 
 def refusal_in_words(error: BaseException) -> str | None:

@@ -6,7 +6,16 @@ import pytest
 from aiokafka import errors as aiokafka_errors
 from confluent_kafka import KafkaError
 
-from app.base.kafka.passing import ANSWERS, OF_CLIENT, OF_KAFKA, passes
+from app.base.kafka.passing import (
+    ANSWERS,
+    ASK_FOR_RIGHTS,
+    NAMED_BY_AIOKAFKA,
+    OF_CLIENT,
+    OF_KAFKA,
+    REFUSALS,
+    passes,
+    refusal_in_words,
+)
 
 
 @pytest.mark.parametrize("code", sorted(OF_KAFKA | OF_CLIENT))
@@ -40,3 +49,24 @@ def test_all_that_aiokafka_calls_retriable_passes_but_for_topics_that_are_not_th
 )
 def test_what_waiting_does_not_mend_is_told(code: int) -> None:
     assert not passes(KafkaError(code))
+
+
+def test_refusals_are_known_by_aiokafkas_own_names_too() -> None:
+    named = {getattr(aiokafka_errors, name).errno for name in NAMED_BY_AIOKAFKA}
+    assert named == REFUSALS
+
+
+@pytest.mark.parametrize("name", NAMED_BY_AIOKAFKA)
+def test_a_refusal_is_told_in_words_though_only_its_name_is_left(name: str) -> None:
+    """A right that is taken while a worker asks for committed offsets."""
+    refused = getattr(aiokafka_errors, name)()
+    for error in (refused, aiokafka_errors.KafkaError(repr(refused))):
+        told = refusal_in_words(error)
+        assert told is not None
+        assert name in told
+        assert ASK_FOR_RIGHTS in told
+
+
+def test_an_error_of_another_name_is_no_refusal() -> None:
+    for error in (aiokafka_errors.KafkaError(repr(aiokafka_errors.UnknownError())), aiokafka_errors.KafkaError()):
+        assert refusal_in_words(error) is None
