@@ -15,7 +15,7 @@ from app.base.settings import Settings
 from app.engine.core.definition import TaskDefinition
 from app.engine.drive import start_checks
 from app.engine.drive.budget import TransactionBudget
-from app.engine.drive.ending import Ending, ExitCode, Stalled
+from app.engine.drive.ending import Ending, ExitCode, Stalled, leave
 from app.engine.drive.faust_parts.assignor import AddressedAssignor
 from app.engine.drive.faust_parts.driver import ColumnarTransport
 from app.engine.drive.faust_parts.groups import TaskGroups
@@ -63,10 +63,10 @@ class QuietWorker(faust.Worker):
     def execute_from_commandline(self) -> NoReturn:
         try:
             super().execute_from_commandline()
-        except SystemExit:
+        except SystemExit as told:
             if isinstance(self.crash_reason, Stalled):
-                raise SystemExit(ExitCode.STALLED) from None
-            raise
+                leave(ExitCode.STALLED)
+            leave(ExitCode.FAILED if told.code else ExitCode.CLEAN)
         raise AssertionError("Faust's worker always exits")
 
     def _schedule_shutdown(self, signal: Any) -> None:

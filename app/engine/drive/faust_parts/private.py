@@ -144,7 +144,7 @@ METHODS = (
     Method("mode.threads.ServiceThread", "_stopped_set", (), "a thread that has crashed is not told to stop"),
     Method("mode.worker.Worker", "_schedule_shutdown", ("signal",), "bounds the time to stop"),
     Method("mode.worker.Worker", "_sentinel_task", (), "does not sleep a second before the loop is closed"),
-    Method("mode.worker.Worker", "execute_from_commandline", (), "the exit code of a stall"),
+    Method("mode.worker.Worker", "execute_from_commandline", (), "the exit code of a stall, and no exit handlers"),
     Method("faust.worker.Worker", "on_setup_root_logger", ("logger", "level"), "our logging"),
 )
 
