@@ -47,8 +47,9 @@ class Key(BaseModel):
         """Whether it is the secret; takes as long for each that is not."""
         return hmac.compare_digest(self.sha256, _hash(secret))
 
-    def has_ended(self, now: datetime) -> bool:
-        return self.until is not None and now >= self.until
+    def has_ended(self, now: datetime | None = None) -> bool:
+        """By that instant, or by now."""
+        return self.until is not None and (now or datetime.now(UTC)) >= self.until
 
 
 class _Keys(BaseModel):
@@ -110,7 +111,7 @@ def key_of(keys: Mapping[str, Key], token: str, now: datetime | None = None) -> 
     """The key that a token opens; None if it opens none, or none any more."""
     name, _, secret = token.partition(".")
     key = keys.get(name)
-    opened = key is not None and key.opens_by(secret) and not key.has_ended(now or datetime.now(UTC))
+    opened = key is not None and key.opens_by(secret) and not key.has_ended(now)
     return key if opened else None
 
 

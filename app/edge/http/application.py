@@ -20,7 +20,7 @@ from app.base.worker_door import trusted_by
 from app.edge.http.changes.feeds import FEEDS, Feeds
 from app.edge.http.context import EDGE, Edge, ServedGroup
 from app.edge.http.documents.openapi import DOCUMENT, api_document
-from app.edge.http.entry.access import ACCESS, Access, known_caller
+from app.edge.http.entry.access import ACCESS, Access, keys_watched, known_caller
 from app.edge.http.entry.admission import ADMISSION, Admission, admitted
 from app.edge.http.entry.connections import CONNECTIONS, CallersConnections, known_connection
 from app.edge.http.entry.nowhere import add_nowhere
@@ -89,7 +89,7 @@ def create_app(
     registry.register(connections)
     add_metrics(app, edge, registry)
     app.on_response_prepare.extend((secure_headers, _named_worker))
-    app.cleanup_ctx.append(partial(_session, access))
+    app.cleanup_ctx.extend((partial(_session, access), keys_watched))
     app.on_shutdown.append(_end_streams)
     for route in ROUTES:
         add = app.router.add_get if route.method == hdrs.METH_GET else app.router.add_post

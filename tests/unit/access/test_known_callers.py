@@ -14,7 +14,7 @@ import pytest
 from app.base.access_settings import AccessSettings
 from app.base.files.keys import new_key, write_keys
 from app.base.scopes import KeyScope
-from app.edge.http.entry import access
+from app.edge.http.entry.access import ACCESS
 from app.edge.http.routes.every_route import ROUTES
 from app.rides.views import ZONE_DEMAND
 from tests.support.http import Client, Serve, server_of, url_of, zone_table
@@ -117,18 +117,20 @@ async def test_workers_show_each_other_their_key_and_not_the_callers(serve: Serv
 
 
 async def test_keys_come_and_go_while_the_worker_runs(
-    client: Client, keys_file: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    client: Client, keys_file: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(access, "LOOK_SECONDS", 0.0)
-    client.server.app[access.ACCESS]._look_at = 0.0  # type: ignore[union-attr]
+    assert client.app is not None
+    look = client.app[ACCESS].look
     added, token = new_key("dashboards", [KeyScope.READ])
     assert (await client.get(ROWS, headers=bearer(token))).status == 401
     write_keys(keys_file, {added.name: added})
+    look()
     assert (await client.get(ROWS, headers=bearer(token))).status == 200
     assert (await client.get(ROWS, headers=bearer(KEYS[KeyScope.READ][1]))).status == 401
     keys_file.write_text("{")
     os.utime(keys_file, ns=(1, 1))
     with caplog.at_level(logging.ERROR):
+        look()
         assert (await client.get(ROWS, headers=bearer(token))).status == 200
     assert "the keys from before go on to count" in caplog.text
     assert token not in caplog.text

@@ -13,7 +13,8 @@ from aiohttp import hdrs, web
 from app.edge.http.changes.events import Events
 from app.edge.http.changes.feeds import FEEDS
 from app.edge.http.context import edge_of
-from app.edge.http.problems import bad_parameter
+from app.edge.http.entry.callers import caller_of
+from app.edge.http.problems import Problem, bad_parameter
 from app.edge.http.query.answer_format import require_accepted
 from app.edge.http.query.parameters import NOT_OF_CHANGES
 from app.edge.http.query.read_query import read_query
@@ -40,11 +41,22 @@ async def show_changes(request: web.Request) -> web.StreamResponse:
             if request.method == hdrs.METH_HEAD:
                 return response
             events = Events(feed.moments, request.path_qs, request.headers.get(LAST_EVENT_ID))
-            async for event in events.as_they_come(edge.limits.heartbeat_seconds):
-                async with asyncio.timeout(edge.limits.export_idle_seconds):
-                    await response.write(event)
+            await _tell(request, response, events)
             await response.write_eof()
     return response
+
+
+async def _tell(request: web.Request, response: web.StreamResponse, events: Events) -> None:
+    """All events, and why there are no more where the caller's key has lapsed."""
+    limits = edge_of(request).limits
+    try:
+        async with caller_of(request).counting():
+            async for event in events.as_they_come(limits.heartbeat_seconds):
+                async with asyncio.timeout(limits.export_idle_seconds):
+                    await response.write(event)
+    except Problem as lapsed:
+        async with asyncio.timeout(limits.export_idle_seconds):
+            await response.write(events.problem(lapsed))
 
 
 def _read(request: web.Request) -> RowsQuery:

@@ -9,6 +9,7 @@ import orjson
 
 from app.edge.http.changes.moments import Moment, Moments
 from app.edge.http.changes.shown import ShownRows, standing, whole
+from app.edge.http.problems import Problem
 
 SNAPSHOT, CHANGES, SAME, GAP, PROBLEM = "snapshot", "changes", "same", "gap", "problem"
 NOT_KNOWN = "The rows of the event that you had last are not known here any more; all rows follow."
@@ -40,10 +41,14 @@ class Events:
     def of(self, moment: Moment) -> Iterator[bytes]:
         """What leads from the moment that was told last to this one."""
         if moment.problem is not None:
-            yield _event(PROBLEM, orjson.dumps(moment.problem.document(self._address)))
+            yield self.problem(moment.problem)
         elif moment.now is not None:
             yield from self._begin(moment.now) if self._told is None else self._go_on(self._told, moment.now)
             self._told = moment.now
+
+    def problem(self, problem: Problem) -> bytes:
+        """Why there is no answer, or none any more."""
+        return _event(PROBLEM, orjson.dumps(problem.document(self._address)))
 
     def _begin(self, now: ShownRows) -> Iterator[bytes]:
         before = self._moments.shown_before(self._known) if self._known else None

@@ -2,64 +2,85 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import binascii
-import logging
-import time
-from collections.abc import Iterable
+from collections.abc import AsyncIterator, Iterable
+from contextlib import asynccontextmanager, suppress
 
 from aiohttp import hdrs, web
 from prometheus_client.core import CounterMetricFamily, Metric
 from prometheus_client.registry import Collector
 
 from app.base.access_settings import AccessSettings
-from app.base.files.keys import Key, KeysUnusable, key_of, read_keys
+from app.base.files.keys import Key
 from app.base.scopes import KeyScope
+from app.edge.http.entry.callers import CALLER, Caller
+from app.edge.http.entry.known_keys import KnownKeys
 from app.edge.http.entry.rates import Rates
 from app.edge.http.problems import Handler, Problem
 from app.edge.http.route import Route
 
-log = logging.getLogger(__name__)
-
 LOOK_SECONDS = 1.0
-"""So often the file of keys is looked at: what is added or removed counts from then on."""
+"""So often the file of keys is looked at: what is added or removed counts from then on, for what is being answered
+too."""
 CHALLENGE = {"WWW-Authenticate": 'Basic realm="flagfall", charset="UTF-8", Bearer realm="flagfall"'}
 NO_KEY, NOT_ALLOWED, TOO_OFTEN = "no-key", "not-allowed", "too-often"
 """Why a caller was not answered."""
 
 
 class Access(Collector):
-    """The keys of a worker, read again when their file changes, and how often each caller asks.
+    """Who may ask a worker for what, how often, and for how long they are answered.
 
-    KeysUnusable when it is made, where there is a file that cannot be used; one that is spoilt later is told in the
-    log, and the keys from before go on to count.
+    KeysUnusable when it is made, where there is a file of keys that cannot be used.
     """
 
     def __init__(self, settings: AccessSettings, routes: Iterable[Route]) -> None:
-        self._file = settings.keys_file
-        self._keys = {} if self._file is None else read_keys(self._file)
-        self._stamp, self._look_at = self._changed_at(), time.monotonic() + LOOK_SECONDS
+        self._keys = None if settings.keys_file is None else KnownKeys(settings.keys_file)
         self._scopes = {route.name: route.scope for route in routes}
         self._rates = Rates(settings.most_per_second)
+        self._answered: dict[Caller, tuple[Key, KeyScope]] = {}
         self.refused = dict.fromkeys((NO_KEY, NOT_ALLOWED, TOO_OFTEN), 0)
 
     def scope(self, request: web.Request) -> KeyScope | None:
         """What the address asks for: None where anybody may ask. What does not exist is told to readers alone."""
         return self._scopes.get(request.match_info.route.name or "", KeyScope.READ)
 
-    def require(self, request: web.Request, scope: KeyScope) -> None:
-        """A problem unless the request's key opens the address, and its caller does not ask too often."""
-        caller = request.remote or ""
-        if self._file is not None:
-            key = self._key(request)
-            caller = key.name
-            if scope not in key.scopes:
-                self.refused[NOT_ALLOWED] += 1
-                opened = ", ".join(sorted(key.scopes))
-                raise Problem("not-allowed", f"The key {key.name} is for {opened}; this address takes one for {scope}.")
-        if scope is not KeyScope.WORKERS and (wait_seconds := self._rates.taken(caller)):
+    @asynccontextmanager
+    async def answering(self, request: web.Request, scope: KeyScope) -> AsyncIterator[Caller]:
+        """Whose request it is. A problem unless their key opens the address, also if it does so no more while they are
+        inside, and where they ask too often."""
+        key = self._key(request, scope)
+        caller = Caller(request.remote or "" if key is None else key.name)
+        if scope is not KeyScope.WORKERS and (wait_seconds := self._rates.taken(caller.name)):
             self.refused[TOO_OFTEN] += 1
             raise self._rates.too_often(wait_seconds)
+        if key is None or scope is KeyScope.WRITE:  # who brings records is told what became of them
+            yield caller
+            return
+        self._answered[caller] = key, scope
+        try:
+            async with caller.counting():
+                yield caller
+        finally:
+            self._answered.pop(caller, None)
+
+    async def watch(self) -> None:
+        """Look at the keys again and again, until cancelled."""
+        while self._keys is not None:
+            await asyncio.sleep(LOOK_SECONDS)
+            self.look()
+
+    def look(self) -> None:
+        """Take the keys as they are now, and break off what is answered to those that open it no more."""
+        if self._keys is None:
+            return
+        self._keys.look()
+        for caller, (key, scope) in list(self._answered.items()):
+            now = self._keys.named(key)
+            if now is None or scope not in now.scopes:
+                del self._answered[caller]
+                caller.lapse(self._lapsed(key) if now is None else self._not_allowed(now, scope))
 
     def collect(self) -> Iterable[Metric]:
         """Callers that were not answered, by why."""
@@ -72,37 +93,30 @@ class Access(Collector):
             refused.add_metric([reason], count)
         return [refused]
 
-    def _key(self, request: web.Request) -> Key:
-        self._read_again()
+    def _key(self, request: web.Request, scope: KeyScope) -> Key | None:
+        """None where no keys are asked for."""
+        if self._keys is None:
+            return None
         token = shown_token(request.headers.get(hdrs.AUTHORIZATION, ""))
-        key = None if token is None else key_of(self._keys, token)
+        key = None if token is None else self._keys.opened_by(token)
         if key is None:
-            self.refused[NO_KEY] += 1
             told = "shows no key" if token is None else "shows a key that is unknown, or has ended"
-            raise Problem("no-key", f"The request {told}: send it as `Authorization: Bearer TOKEN`.", headers=CHALLENGE)
+            raise self._no_key(f"The request {told}: send it as `Authorization: Bearer TOKEN`.")
+        if scope not in key.scopes:
+            raise self._not_allowed(key, scope)
         return key
 
-    def _read_again(self) -> None:
-        if time.monotonic() < self._look_at:
-            return
-        self._look_at = time.monotonic() + LOOK_SECONDS
-        stamp = self._changed_at()
-        if stamp == self._stamp or self._file is None:
-            return
-        self._stamp = stamp
-        try:
-            self._keys = read_keys(self._file)
-        except KeysUnusable as error:
-            log.error("%s; the keys from before go on to count", error)
-        else:
-            log.info("keys are read again: %s", ", ".join(self._keys) or "there are none")
+    def _no_key(self, detail: str) -> Problem:
+        self.refused[NO_KEY] += 1
+        return Problem("no-key", detail, headers=CHALLENGE)
 
-    def _changed_at(self) -> tuple[int, int] | None:
-        try:
-            held = None if self._file is None else self._file.stat()
-        except OSError:
-            return None
-        return None if held is None else (held.st_mtime_ns, held.st_ino)
+    def _lapsed(self, key: Key) -> Problem:
+        return self._no_key(f"The key {key.name} was removed or has ended while it was answered.")
+
+    def _not_allowed(self, key: Key, scope: KeyScope) -> Problem:
+        self.refused[NOT_ALLOWED] += 1
+        opened = ", ".join(sorted(key.scopes))
+        return Problem("not-allowed", f"The key {key.name} is for {opened}; this address takes one for {scope}.")
 
 
 ACCESS = web.AppKey("access", Access)
@@ -113,9 +127,20 @@ async def known_caller(request: web.Request, handler: Handler) -> web.StreamResp
     """Answer those who may ask for what they ask for, and not too often."""
     access = request.app[ACCESS]
     scope = access.scope(request)
-    if scope is not None:
-        access.require(request, scope)
-    return await handler(request)
+    if scope is None:
+        return await handler(request)
+    async with access.answering(request, scope) as caller:
+        request[CALLER] = caller
+        return await handler(request)
+
+
+async def keys_watched(app: web.Application) -> AsyncIterator[None]:
+    """While the application runs."""
+    watch = asyncio.create_task(app[ACCESS].watch())
+    yield
+    watch.cancel()
+    with suppress(asyncio.CancelledError):
+        await watch
 
 
 def shown_token(authorization: str) -> str | None:
