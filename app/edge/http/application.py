@@ -81,7 +81,7 @@ def create_app(
     app[FEEDS] = Feeds(edge)
     app[DOCUMENT] = api_document(ROUTES, views)
     app[POSITIONS] = PositionWatch(edge)
-    admission = app[ADMISSION] = Admission(edge.limits, ROUTES)
+    admission = app[ADMISSION] = Admission(edge.limits, ROUTES, shared=access.keys_file is not None)
     registry = registry or CollectorRegistry()
     registry.register(admission)
     registry.register(app[ACCESS])

@@ -17,6 +17,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from app.base.setting_groups import HttpSettings
 from app.edge.http.context import Edge
 from app.edge.http.entry.admission import ADMISSION, Admission, Gate, admitted
+from app.edge.http.entry.callers import CALLER, Caller
 from app.edge.http.evidence.asked_row import evidence_address
 from app.edge.http.problems import Problem
 from app.edge.http.routes.every_route import ROUTES
@@ -26,6 +27,13 @@ from tests.support.material.stored.tables import ready_directory, task_of
 
 ROWS = "/v1/views/zone_demand/rows"
 PATIENCE_SECONDS = 60.0
+
+
+class Asked(dict[Any, Any]):
+    """A request for tasks, as far as a gate looks at it."""
+
+    app: Any
+    match_info = SimpleNamespace(route=SimpleNamespace(name="tasks"))
 
 
 async def turns() -> None:
@@ -38,7 +46,7 @@ async def test_who_does_not_fit_in_waits_in_line_and_comes_in_by_turns() -> None
     gate, came, leave = Gate(1, 2, PATIENCE_SECONDS, PATIENCE_SECONDS), list[int](), asyncio.Event()
 
     async def visit(number: int) -> None:
-        async with gate.entered():
+        async with gate.entered("one"):
             came.append(number)
             await leave.wait()
 
@@ -52,36 +60,36 @@ async def test_who_does_not_fit_in_waits_in_line_and_comes_in_by_turns() -> None
 
 async def test_who_finds_the_line_full_is_told_to_come_back() -> None:
     gate = Gate(1, 0, PATIENCE_SECONDS, PATIENCE_SECONDS)
-    async with gate.entered():
+    async with gate.entered("one"):
         with pytest.raises(Problem, match="FLAGFALL_HTTP_MAX_REQUESTS") as caught:
-            await gate.entered().__aenter__()
+            await gate.entered("one").__aenter__()
     assert (caught.value.slug, caught.value.extensions["reason"]) == ("busy", "queue-full")
     assert gate.refused == {"queue-full": 1}
-    async with gate.entered():
+    async with gate.entered("one"):
         assert gate.inside == 1
 
 
 async def test_who_waited_too_long_is_told_to_come_back_and_holds_no_place() -> None:
     gate = Gate(1, 1, 0.001, PATIENCE_SECONDS)
-    async with gate.entered():
+    async with gate.entered("one"):
         with pytest.raises(Problem) as caught:
-            await gate.entered().__aenter__()
+            await gate.entered("one").__aenter__()
     assert caught.value.extensions["reason"] == "waited-too-long"
     assert (gate.inside, gate.waiting) == (0, 0)
-    async with gate.entered():
+    async with gate.entered("one"):
         assert gate.inside == 1
 
 
 async def test_who_leaves_the_line_holds_no_place() -> None:
     gate = Gate(1, 1, PATIENCE_SECONDS, PATIENCE_SECONDS)
     async with AsyncExitStack() as inside:
-        await inside.enter_async_context(gate.entered())
-        waiting = asyncio.create_task(gate.entered().__aenter__())
+        await inside.enter_async_context(gate.entered("one"))
+        waiting = asyncio.create_task(gate.entered("one").__aenter__())
         await turns()
         waiting.cancel()
         await asyncio.gather(waiting, return_exceptions=True)
         assert gate.waiting == 0
-    async with gate.entered():
+    async with gate.entered("one"):
         assert gate.inside == 1
 
 
@@ -150,10 +158,8 @@ async def test_of_a_crowd_that_comes_in_one_turn_of_the_loop_one_is_answered_in_
     limits = HttpSettings(
         max_requests=10, max_waiting_requests=100, max_wait_seconds=PATIENCE_SECONDS, max_seconds=PATIENCE_SECONDS
     )
-    request: Any = SimpleNamespace(
-        app={ADMISSION: Admission(limits, [route for route in ROUTES if route.name == "tasks"])},
-        match_info=SimpleNamespace(route=SimpleNamespace(name="tasks")),
-    )
+    request: Any = Asked({CALLER: Caller("one")})
+    request.app = {ADMISSION: Admission(limits, [route for route in ROUTES if route.name == "tasks"])}
 
     async def handler(_: web.Request) -> web.Response:
         answered_in[turn] += 1

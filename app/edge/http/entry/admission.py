@@ -16,6 +16,8 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 from prometheus_client.registry import Collector
 
 from app.base.setting_groups import HttpSettings, variable
+from app.edge.http.entry.callers import caller_of
+from app.edge.http.entry.turns import Turns
 from app.edge.http.problems import Handler, Problem
 from app.edge.http.route import (
     CALLERS,
@@ -37,27 +39,33 @@ QUEUE_FULL, WAITED_TOO_LONG, TOO_SLOW = "queue-full", "waited-too-long", "too-sl
 class Gate:
     """Lets `most` requests in at once, each for `answer_seconds`.
 
-    Up to `most_waiting` others stand in line for `wait_seconds`, first come, first served. Those inside
-    begin by `turn`.
+    Up to `most_waiting` others stand in line for `wait_seconds`, in which callers take turns (`Turns`, where it says
+    what `shared` is). Those inside begin by `turn`.
     """
 
     slug, bounded_by = "busy", variable("http_max_requests")
 
-    def __init__(self, most: int, most_waiting: int, wait_seconds: float, answer_seconds: float | None) -> None:
-        self._free = asyncio.Semaphore(most)
-        self._most_waiting, self._wait_seconds, self._answer_seconds = most_waiting, wait_seconds, answer_seconds
+    def __init__(
+        self, most: int, most_waiting: int, wait_seconds: float, answer_seconds: float | None, *, shared: bool = False
+    ) -> None:
+        self._places = Turns(most, most_waiting, shared=shared)
+        self._wait_seconds, self._answer_seconds = wait_seconds, answer_seconds
         self.turn = asyncio.Lock()
-        self.inside = self.waiting = 0
         self.refused: Counter[str] = Counter()
 
+    @property
+    def inside(self) -> int:
+        return self._places.inside
+
+    @property
+    def waiting(self) -> int:
+        return self._places.waiting
+
     @asynccontextmanager
-    async def entered(self) -> AsyncIterator[None]:
+    async def entered(self, caller: str) -> AsyncIterator[None]:
         """Inside, once there is room; the `busy` problem where the line is full, or did not move in time."""
-        if self._free.locked():
-            await self._wait()
-        else:
-            await self._free.acquire()
-        self.inside += 1
+        if not self._places.take(caller):
+            await self._wait(caller)
         try:
             async with asyncio.timeout(self._answer_seconds) as deadline:
                 yield
@@ -68,63 +76,58 @@ class Gate:
             detail = f"It was not done within {self._answer_seconds:g} s ({variable('http_max_seconds')}). "
             raise Problem("too-slow", f"{detail}Ask again, or for less.") from None
         finally:
-            self.inside -= 1
-            self._free.release()
+            self._places.leave(caller)
 
-    async def _wait(self) -> None:
-        if self.waiting >= self._most_waiting:
+    async def _wait(self, caller: str) -> None:
+        place = self._places.line_up(caller)
+        if place is None:
             raise self._busy(QUEUE_FULL, f"{self.inside} requests are being answered and {self.waiting} wait")
-        self.waiting += 1
         try:
             async with asyncio.timeout(self._wait_seconds):
-                await self._free.acquire()
+                await asyncio.shield(place)
         except TimeoutError:
-            raise self._busy(WAITED_TOO_LONG, f"no other was done within {self._wait_seconds:g} s") from None
-        finally:
-            self.waiting -= 1
+            self._places.give_up(caller, place)
+            raise self._busy(WAITED_TOO_LONG, f"its turn did not come within {self._wait_seconds:g} s") from None
+        except asyncio.CancelledError:
+            self._places.give_up(caller, place)
+            raise
 
     def _busy(self, reason: str, why: str) -> Problem:
         self.refused[reason] += 1
-        detail = (
-            f"The worker has as many requests as it takes ({why}; {self.bounded_by}). Ask again, or another worker."
-        )
+        whose = "requests" if self._places.are_taken else "requests of one caller"
+        detail = f"The worker has as many {whose} as it takes ({why}; {self.bounded_by}). Ask again, or another worker."
         return Problem(self.slug, detail, reason=reason)
 
 
-class ExportGate(Gate):
+class GateWithoutLine(Gate):
+    """Whoever does not fit in is told so at once, and whoever does has any time."""
+
+    def __init__(self, most: int, *, shared: bool = False) -> None:
+        super().__init__(most, 0, 0, None, shared=shared)
+
+
+class ExportGate(GateWithoutLine):
     """Exports have no line, as each takes seconds, and no time, as their clients' networks decide it."""
 
     slug, bounded_by = "too-many-exports", variable("http_max_exports")
 
-    def __init__(self, most: int) -> None:
-        super().__init__(most, 0, 0, None)
 
-
-class StreamGate(Gate):
+class StreamGate(GateWithoutLine):
     """Streams stay open, so none waits for another to end."""
 
     slug, bounded_by = "too-many-streams", variable("http_max_streams")
 
-    def __init__(self, most: int) -> None:
-        super().__init__(most, 0, 0, None)
 
-
-class WaitGate(Gate):
+class WaitGate(GateWithoutLine):
     """What waits does nothing, so none waits for another; those who ask bound their time."""
 
     bounded_by = variable("http_max_waits")
 
-    def __init__(self, most: int) -> None:
-        super().__init__(most, 0, 0, None)
 
-
-class IntakeGate(Gate):
+class IntakeGate(GateWithoutLine):
     """What is brought has no line, as it would wait in memory, and no time: nobody could tell what was written."""
 
     slug, bounded_by = "too-many-records", variable("http_max_intakes")
-
-    def __init__(self, most: int) -> None:
-        super().__init__(most, 0, 0, None)
 
 
 class SearchGate(Gate):
@@ -142,17 +145,20 @@ class StatementGate(Gate):
 class Admission(Collector):
     """The gates of one worker by name, and what they have seen."""
 
-    def __init__(self, limits: HttpSettings, routes: Iterable[Route]) -> None:
-        bounds = limits.max_requests, limits.max_waiting_requests, limits.max_wait_seconds, limits.max_seconds
+    def __init__(self, limits: HttpSettings, routes: Iterable[Route], *, shared: bool = False) -> None:
+        """`shared`: no caller takes all places of a gate. Workers are one caller to one another."""
+        waiting, wait_seconds, seconds = limits.max_waiting_requests, limits.max_wait_seconds, limits.max_seconds
+        bounds = limits.max_requests, waiting, wait_seconds, seconds
+        behind_a_statement, behind_a_search = wait_seconds + limits.statement_seconds, wait_seconds + seconds
         self.gates = {
-            CALLERS: Gate(*bounds),
+            CALLERS: Gate(*bounds, shared=shared),
             WORKERS: Gate(*bounds),
-            EXPORTS: ExportGate(limits.max_exports),
-            STREAMS: StreamGate(limits.max_streams),
-            STATEMENTS: StatementGate(limits.max_statements, *bounds[1:3], None),
-            SEARCHES: SearchGate(1, *bounds[1:]),
-            WAITS: WaitGate(limits.max_waits),
-            INTAKES: IntakeGate(limits.max_intakes),
+            EXPORTS: ExportGate(limits.max_exports, shared=shared),
+            STREAMS: StreamGate(limits.max_streams, shared=shared),
+            STATEMENTS: StatementGate(limits.max_statements, waiting, behind_a_statement, None, shared=shared),
+            SEARCHES: SearchGate(1, waiting, behind_a_search, seconds, shared=shared),
+            WAITS: WaitGate(limits.max_waits, shared=shared),
+            INTAKES: IntakeGate(limits.max_intakes, shared=shared),
             SENT_ON: IntakeGate(limits.max_intakes),
         }
         self._routes = {route.name: route for route in routes if route.gate is not None}
@@ -196,7 +202,7 @@ async def admitted(request: web.Request, handler: Handler) -> web.StreamResponse
     if route.before is not None:
         await route.before(request)
     gate = admission.gates[route.gate]
-    async with gate.entered():
+    async with gate.entered(caller_of(request).name):
         async with gate.turn:
             await asyncio.sleep(0)
         return await handler(request)

@@ -11,6 +11,7 @@ from app.domain.records import TopicPartition
 from app.domain.view import View
 from app.edge.http.context import Edge, edge_of
 from app.edge.http.entry.admission import ADMISSION
+from app.edge.http.entry.callers import caller_of
 from app.edge.http.positions.standing import POSITIONS, PositionWatch
 from app.edge.http.problems import Problem, bad_parameter
 from app.edge.http.query.min_position import MinPosition, read_min_position
@@ -34,7 +35,7 @@ async def position_reached(request: web.Request) -> None:
     _require_places(edge, view, wanted)
     positions = request.app[POSITIONS]
     if await _behind(positions, view, wanted):
-        async with request.app[ADMISSION].gates[WAITS].entered():
+        async with request.app[ADMISSION].gates[WAITS].entered(caller_of(request).name):
             await _reach(positions, view, wanted)
 
 
