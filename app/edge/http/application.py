@@ -76,7 +76,7 @@ def create_app(
     app = web.Application(middlewares=ENTRY)
     app[EDGE] = edge
     access = AccessSettings() if access is None else access
-    app[ACCESS] = Access(access, ROUTES)
+    app[ACCESS] = Access(access, ROUTES, lambda: edge.own_url)
     app[SEAL] = Seal(access.token)
     app[FEEDS] = Feeds(edge)
     app[DOCUMENT] = api_document(ROUTES, views)

@@ -47,6 +47,7 @@ TYPES = {
     "not-acceptable": ProblemType(406, "There is no such format"),
     "too-large": ProblemType(413, "What was sent is longer than a request may be"),
     "too-long": ProblemType(414, "The address is too long"),
+    "other-host": ProblemType(421, "The request is for another host"),
     "too-much": ProblemType(422, "The answer takes more rows than one request may"),
     "refused-records": ProblemType(422, "None of the records can be taken"),
     "key-reused": ProblemType(422, "The idempotency key stands for another request"),

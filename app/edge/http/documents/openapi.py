@@ -12,7 +12,7 @@ from app.edge.http.documents import schemas
 from app.edge.http.documents.event_schema import EVENT
 from app.edge.http.documents.evidence_schema import EVIDENCE
 from app.edge.http.documents.intake_schema import TAKEN
-from app.edge.http.documents.refusals import UNKNOWN_CALLER, problem
+from app.edge.http.documents.refusals import OTHER_HOST, UNKNOWN_CALLER, problem
 from app.edge.http.documents.results_schema import OF_RESULTS
 from app.edge.http.documents.run_schema import RUNS
 from app.edge.http.documents.topics_schema import OF_TOPICS
@@ -70,6 +70,7 @@ def _operation(route: Route, view: View | None) -> ApiDocument:
             "200": _success(route, view),
             **({"400": problem("A parameter cannot be used.")} if route.tag in _ASKED else {}),
             **({} if route.scope is None else UNKNOWN_CALLER),
+            **OTHER_HOST,
             **route.refuses,
             "default": problem("Any other error."),
         },

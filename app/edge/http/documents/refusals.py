@@ -21,6 +21,7 @@ UNKNOWN_CALLER = {
     "403": problem("The key is for other things."),
     "429": problem("The caller asks more often than it may."),
 }
+OTHER_HOST = {"421": problem("The worker has no keys, and the request is for another host.")}
 NO_FORMAT = {"406": problem("There is no format that Accept names.")}
 NO_ROW = {"404": problem("There is no such view, or no such row.")}
 NO_TOPIC = {"404": problem("There is no such topic here.")}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import binascii
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager, suppress
 
 from aiohttp import hdrs, web
@@ -16,6 +16,7 @@ from app.base.access_settings import AccessSettings
 from app.base.files.keys import Key
 from app.base.scopes import KeyScope
 from app.edge.http.entry.callers import CALLER, Caller
+from app.edge.http.entry.hosts import is_own, other_host
 from app.edge.http.entry.known_keys import KnownKeys
 from app.edge.http.entry.rates import Rates
 from app.edge.http.problems import Handler, Problem
@@ -25,26 +26,38 @@ LOOK_SECONDS = 1.0
 """So often the file of keys is looked at: what is added or removed counts from then on, for what is being answered
 too."""
 CHALLENGE = {"WWW-Authenticate": 'Basic realm="flagfall", charset="UTF-8", Bearer realm="flagfall"'}
-NO_KEY, NOT_ALLOWED, TOO_OFTEN = "no-key", "not-allowed", "too-often"
+NO_KEY, NOT_ALLOWED, TOO_OFTEN, OTHER_HOST = "no-key", "not-allowed", "too-often", "other-host"
 """Why a caller was not answered."""
 
 
 class Access(Collector):
     """Who may ask a worker for what, how often, and for how long they are answered.
 
-    KeysUnusable when it is made, where there is a file of keys that cannot be used.
+    KeysUnusable when it is made, where there is a file of keys that cannot be used. `own_url` tells what others know
+    the worker by.
     """
 
-    def __init__(self, settings: AccessSettings, routes: Iterable[Route]) -> None:
+    def __init__(self, settings: AccessSettings, routes: Iterable[Route], own_url: Callable[[], str]) -> None:
         self._keys = None if settings.keys_file is None else KnownKeys(settings.keys_file)
+        self._own_url = own_url
+        self._is_for_loopback = self._keys is None and not settings.open_to_all
         self._scopes = {route.name: route.scope for route in routes}
         self._rates = Rates(settings.most_per_second)
         self._answered: dict[Caller, tuple[Key, KeyScope]] = {}
-        self.refused = dict.fromkeys((NO_KEY, NOT_ALLOWED, TOO_OFTEN), 0)
+        self.refused = dict.fromkeys((NO_KEY, NOT_ALLOWED, TOO_OFTEN, OTHER_HOST), 0)
 
     def scope(self, request: web.Request) -> KeyScope | None:
         """What the address asks for: None where anybody may ask. What does not exist is told to readers alone."""
         return self._scopes.get(request.match_info.route.name or "", KeyScope.READ)
+
+    def require_own_host(self, request: web.Request) -> None:
+        """A problem where nothing but loopback guards the worker, and a browser may ask for a page that is not of it."""
+        if not self._is_for_loopback:
+            return
+        for host in request.headers.getall(hdrs.HOST, ()):
+            if not is_own(host, self._own_url()):
+                self.refused[OTHER_HOST] += 1
+                raise other_host(host)
 
     @asynccontextmanager
     async def answering(self, request: web.Request, scope: KeyScope) -> AsyncIterator[Caller]:
@@ -86,7 +99,7 @@ class Access(Collector):
         """Callers that were not answered, by why."""
         refused = CounterMetricFamily(
             "flagfall_http_callers_refused",
-            "Requests without a key for them, or too often.",
+            "Requests without a key for them, too often, or for another host.",
             labels=["reason"],
         )
         for reason, count in self.refused.items():
@@ -126,6 +139,7 @@ ACCESS = web.AppKey("access", Access)
 async def known_caller(request: web.Request, handler: Handler) -> web.StreamResponse:
     """Answer those who may ask for what they ask for, and not too often."""
     access = request.app[ACCESS]
+    access.require_own_host(request)
     scope = access.scope(request)
     if scope is None:
         return await handler(request)
