@@ -92,6 +92,7 @@ def test_keys_are_added_listed_and_removed(tmp_path: Path) -> None:
         (("add", "dashboards"), "there is a key dashboards"),
         (("add", "Dash boards"), "is no name of a key"),
         (("remove", "dashboard"), "there is no key dashboard; did you mean 'dashboards'?"),
+        (("add", "nightly", "--until", "2020-01-01T00:00Z"), "2020-01-01T00:00:00+00:00 is over"),
         (("add", "nightly", "--scope", "repair"), "'repair' is not one of 'read', 'export', 'write', 'workers'"),
     ],
 )

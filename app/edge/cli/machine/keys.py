@@ -59,6 +59,8 @@ def add(name: str, scopes: tuple[str, ...], until: dt.datetime | None, file: Pat
 
     if not is_name(name):
         raise click.UsageError(f"{name!r} is no name of a key: small letters, digits, - and _, a letter first")
+    if until is not None and until <= dt.datetime.now(dt.UTC):
+        raise click.BadParameter(f"{until.isoformat()} is over: the key would open nothing", param_hint="--until")
     with changing(_file(file)) as keys:
         if name in keys:
             raise click.ClickException(f"there is a key {name}: remove it first, or choose another name")
