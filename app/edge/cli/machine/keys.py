@@ -31,7 +31,7 @@ def command() -> None:
     every second. It holds what tokens hash to, and no token.
 
     \b
-    flagfall keys add dashboards --until 2027-01-01T00:00Z
+    flagfall keys add dashboards --until 2030-01-01T00:00Z
     flagfall keys list
     """
 
@@ -45,13 +45,13 @@ def command() -> None:
     type=click.Choice([scope.value for scope in KeyScope]),
     help="What for; repeatable. Default: read.",
 )
-@click.option("--until", type=INSTANT, help="When it ends, as 2027-01-01T00:00Z. Default: when it is removed.")
+@click.option("--until", type=INSTANT, help="When it ends, as 2030-01-01T00:00Z. Default: when it is removed.")
 @_file_option
 def add(name: str, scopes: tuple[str, ...], until: dt.datetime | None, file: Path | None) -> None:
     """Make a key, and print its token, which is kept nowhere.
 
     \b
-    flagfall keys add dashboards --until 2027-01-01T00:00Z
+    flagfall keys add dashboards --until 2030-01-01T00:00Z
     flagfall keys add nightly --scope read --scope export
     flagfall keys add workers --scope workers
     """

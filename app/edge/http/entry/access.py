@@ -51,7 +51,7 @@ class Access(Collector):
         return self._scopes.get(request.match_info.route.name or "", KeyScope.READ)
 
     def require_own_host(self, request: web.Request) -> None:
-        """A problem where nothing but loopback guards the worker, and a browser may ask for a page that is not of it."""
+        """A problem where loopback alone guards the worker, which a browser passes for whoever wrote its page."""
         if not self._is_for_loopback:
             return
         for host in request.headers.getall(hdrs.HOST, ()):
