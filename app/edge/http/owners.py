@@ -12,6 +12,7 @@ from typing import Protocol, TypeVar
 
 from aiohttp import ClientError, ClientResponse, ClientTimeout
 
+from app.base.setting_groups import variable
 from app.base.traces import HEADER, trace_now
 from app.edge.http.context import Edge
 from app.edge.http.problems import Problem
@@ -23,6 +24,20 @@ TIMEOUT_SECONDS = 1.0
 
 MOST_BYTES = 1 << 30
 """Of an owner's answer: several times what the rows take that one request may fold."""
+
+NO_KEY_OF_OURS = (
+    f"it takes no key of this worker's: {variable('access_token')} must be the token of a key for workers that is in "
+    f"the owner's {variable('access_keys_file')}"
+)
+_OTHER_RELEASE = " to what this one asks: it has other definitions, or is of another release"
+_OTHER_HOST = f" as it does not know itself by this address: look at its {variable('worker_advertised_url')}"
+_WHY = {
+    400: _OTHER_RELEASE,
+    401: f", {NO_KEY_OF_OURS}",
+    403: f", {NO_KEY_OF_OURS}",
+    404: _OTHER_RELEASE,
+    421: _OTHER_HOST,
+}
 
 Given = TypeVar("Given")
 Gives_co = TypeVar("Gives_co", covariant=True)
@@ -135,8 +150,7 @@ async def _ask(
 
 def unusable(status: int) -> ValueError:
     """Why what another worker answered gives nothing."""
-    why = " to what this one asks: it has other definitions, or is of another release" if status in {400, 404} else ""
-    return ValueError(f"it answered {status}{why}")
+    return ValueError(f"it answered {status}{_WHY.get(status, '')}")
 
 
 async def _body(answer: ClientResponse) -> bytes:

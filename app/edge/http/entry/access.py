@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import binascii
+import logging
 from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager, suppress
 
@@ -15,12 +16,15 @@ from prometheus_client.registry import Collector
 from app.base.access_settings import AccessSettings
 from app.base.files.keys import Key
 from app.base.scopes import KeyScope
+from app.base.setting_groups import variable
 from app.edge.http.entry.callers import CALLER, Caller
 from app.edge.http.entry.hosts import is_own, other_host
 from app.edge.http.entry.known_keys import KnownKeys
 from app.edge.http.entry.rates import Rates
 from app.edge.http.problems import Handler, Problem
 from app.edge.http.route import Route
+
+log = logging.getLogger(__name__)
 
 LOOK_SECONDS = 1.0
 """So often the file of keys is looked at: what is added or removed counts from then on, for what is being answered
@@ -43,6 +47,8 @@ class Access(Collector):
         self._is_for_loopback = self._keys is None and not settings.open_to_all
         self._scopes = {route.name: route.scope for route in routes}
         self._rates = Rates(settings.most_per_second)
+        if self._keys is not None and (doubt := _doubt(settings, self._keys)):
+            log.warning("%s: other workers, which take keys as this one does, do not answer it", doubt)
         self._answered: dict[Caller, tuple[Key, KeyScope]] = {}
         self.refused = dict.fromkeys((NO_KEY, NOT_ALLOWED, TOO_OFTEN, OTHER_HOST), 0)
 
@@ -155,6 +161,16 @@ async def keys_watched(app: web.Application) -> AsyncIterator[None]:
     watch.cancel()
     with suppress(asyncio.CancelledError):
         await watch
+
+
+def _doubt(settings: AccessSettings, keys: KnownKeys) -> str:
+    """What is wrong with the worker's own token, if the others have the same keys; else nothing."""
+    token = settings.token.get_secret_value()
+    if not token:
+        return f"{variable('access_token')} is not set"
+    key = keys.opened_by(token)
+    is_for_workers = key is not None and KeyScope.WORKERS in key.scopes
+    return "" if is_for_workers else f"{variable('access_token')} is no key for workers of {settings.keys_file}"
 
 
 def shown_token(authorization: str) -> str | None:

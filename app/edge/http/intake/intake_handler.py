@@ -16,6 +16,7 @@ from app.base.traces import HEADER, trace_now
 from app.edge.http.context import Edge, edge_of
 from app.edge.http.intake.brought import KEY, SentRecords, read_brought
 from app.edge.http.intake.lane_owners import lane_for, owner_of
+from app.edge.http.owners import NO_KEY_OF_OURS
 from app.edge.http.problems import MEDIA_TYPE as PROBLEM
 from app.edge.http.problems import TYPES, Problem, bad_parameter
 from app.edge.http.query.parameters import one
@@ -178,9 +179,11 @@ async def _sent_on(request: web.Request, owner: str, topic: str, brought: SentRe
         raise Problem("not-confirmed", f"It may have been written, or not: {why}.") from error
     if media_type == PROBLEM:
         document = orjson.loads(body)
-        if document["status"] == TYPES[NOT_TAKEN].status:
+        if document["type"].endswith(NOT_TAKEN):
             why = f"its lane's owner {owner} takes no records. {variable('http_intake')} is the same for all workers."
             raise Problem("not-ready", f"Nothing was written, as {why}")
+        if document["status"] in (TYPES["no-key"].status, TYPES["not-allowed"].status):
+            raise Problem("not-ready", f"Nothing was written by its lane's owner {owner}: {NO_KEY_OF_OURS}.")
         body = orjson.dumps(document | {"instance": request.path_qs})
     kept = {name: told[name] for name in ("Flagfall-Position", "Retry-After") if name in told}
     return web.Response(body=body, status=status, content_type=media_type, headers=kept)
