@@ -12,21 +12,26 @@ from typing import Any, NamedTuple
 import orjson
 from aiohttp import web
 
+from app.base.printable import printable
 from app.base.traces import HEADER as TRACE_HEADER
 from app.base.traces import begin_trace, trace_now
 
 MEDIA_TYPE = "application/problem+json"
+WORKERS_OWN = 500
+"""From this status on it is no fault of the caller's."""
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 log = logging.getLogger(__name__)
 
 
 class ProblemType(NamedTuple):
-    """What all problems of a type share. `retryable`: the same request may succeed later."""
+    """What all problems of a type share. `retryable`: the same request may succeed later. `level`: of its line in the
+    log, if it is the worker's and not the caller's."""
 
     status: int
     title: str
     retryable: bool = False
+    level: int = logging.WARNING
 
 
 TYPES = {
@@ -55,14 +60,14 @@ TYPES = {
     "too-many-streams": ProblemType(429, "The worker has as many open streams as it may", retryable=True),
     "too-many-records": ProblemType(429, "The worker has as many records in hand as it may", retryable=True),
     "too-often": ProblemType(429, "The caller asks more often than it may", retryable=True),
-    "history-unreadable": ProblemType(500, "What the history has of these windows cannot be read"),
-    "internal-error": ProblemType(500, "The worker failed to answer"),
-    "busy": ProblemType(503, "The worker has as many requests as it takes", retryable=True),
-    "not-ready": ProblemType(503, "The worker cannot answer now", retryable=True),
+    "history-unreadable": ProblemType(500, "What the history has of these windows cannot be read", level=logging.ERROR),
+    "internal-error": ProblemType(500, "The worker failed to answer", level=logging.ERROR),
+    "busy": ProblemType(503, "The worker has as many requests as it takes", retryable=True, level=logging.INFO),
+    "not-ready": ProblemType(503, "The worker cannot answer now", retryable=True, level=logging.INFO),
     "no-broker": ProblemType(503, "The brokers do not answer", retryable=True),
     "no-schema": ProblemType(503, "The topic's schema cannot be had", retryable=True),
     "not-confirmed": ProblemType(503, "It is not known whether the records were written", retryable=True),
-    "not-reached": ProblemType(503, "The tables do not cover the position yet", retryable=True),
+    "not-reached": ProblemType(503, "The tables do not cover the position yet", retryable=True, level=logging.INFO),
     "too-slow": ProblemType(503, "The answer took longer than a request may", retryable=True),
     "stalled": ProblemType(503, "The worker has input and makes no progress", retryable=True),
     "partitions-missing": ProblemType(503, "Some partitions could not be had", retryable=True),
@@ -109,20 +114,41 @@ def bad_parameter(name: str, value: str, allowed: str) -> Problem:
 
 @web.middleware
 async def problem_middleware(request: web.Request, handler: Handler) -> web.StreamResponse:
-    """Whatever goes wrong leaves as a problem; what nobody foresaw is logged here and not shown."""
+    """Whatever goes wrong leaves as a problem; one of the worker's is logged here, with what nobody foresaw behind it,
+    which is not shown."""
     trace = begin_trace(request.headers.get(TRACE_HEADER))
     try:
-        return await handler(request)
+        response = await handler(request)
     except Problem as problem:
-        return problem.response(request)
+        return _refused(request, problem)
     except web.HTTPException as error:
         if error.status < 400:
             raise
-        return _from_http(error, request).response(request)
-    except Exception:
-        log.exception("unexpected failure while answering %s %s, trace %s", request.method, request.path, trace.id)
+        return _refused(request, _from_http(error, request))
+    except Exception as error:
         detail = f"An unexpected failure; the worker's log has the cause, under trace {trace.id}. Nothing was changed."
-        return Problem("internal-error", detail).response(request)
+        return _refused(request, Problem("internal-error", detail), error)
+    if response.status >= WORKERS_OWN:
+        _tell(request, response.status, "sent-on", logging.WARNING, "Another worker's answer, whose log says more.")
+    return response
+
+
+def _refused(request: web.Request, problem: Problem, cause: Exception | None = None) -> web.Response:
+    if problem.type.status >= WORKERS_OWN:
+        _tell(request, problem.type.status, problem.slug, problem.type.level, problem.detail, cause)
+    return problem.response(request)
+
+
+def _tell(
+    request: web.Request, status: int, problem: str, level: int, detail: str, cause: Exception | None = None
+) -> None:
+    """One line, of a kind for each route and problem: lines of a kind are folded where there are many."""
+    resource, method, trace_id = request.match_info.route.resource, request.method, trace_now().id
+    route = "unmatched" if resource is None else resource.canonical
+    kind = f"{status} {problem} at {route}".replace("%", "%%")
+    facts = {"trace_id": trace_id, "method": method, "route": route, "status": status, "problem": problem}
+    told = (method, request.rel_url.raw_path, trace_id, printable(detail))
+    log.log(level, f"{kind}: %s %s, trace %s: %s", *told, exc_info=cause, extra=facts)
 
 
 def _from_http(error: web.HTTPException, request: web.Request) -> Problem:

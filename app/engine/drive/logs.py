@@ -9,14 +9,16 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import chain
+from typing import cast
 
 from app.base.kafka.passing import refusal_in_words
 from app.domain.errors import FlagfallError
 
 TALKATIVE = ("faust", "mode", "aiokafka", "httpx", "httpx2", "asyncio", "aiohttp")
 """At info these tell every step of every rebalance, request and service; `-l debug` shows it."""
-REPEATING = ("app.engine.drive.kafka.schemas",)
-"""Of ours, what may say the same any number of times: of each of thousands of ids, say."""
+REPEATING = {"app.engine.drive.kafka.schemas": 1, "app.edge.http.problems": 10}
+"""Of ours, what may say the same any number of times: of each of thousands of ids, or to each caller. And how many of
+a kind are shown before they are folded: the trace of each of a few refusals is looked for."""
 FOLD_SECONDS = 60.0
 """So often what is said again and again is shown; what was not said for so long is over."""
 NUMBERS = re.compile(r"0x[0-9a-f]+|\d+(\.\d+)?")
@@ -38,6 +40,10 @@ class InWords(logging.Filter):
         text = _words(record)
         if text is None:
             return not (self._told and RERAISING in str(record.msg))
+        if hasattr(record, "trace_id"):  # of a request: somebody may look for each
+            record.msg, record.args = f"{record.msg}: %s", (*cast(tuple[object, ...], record.args), text)
+            record.exc_info = record.exc_text = None
+            return True
         if text in self._told:
             return False
         self._told.add(text)
@@ -92,6 +98,9 @@ class Folding(logging.Filter):
             self._open[kind] = Repeated(record.levelno, record.getMessage(), now, now, now)
             return True
         known.said, known.times = now, known.times + 1
+        if known.times <= REPEATING.get(record.name, 1):
+            known.shown = now
+            return True
         if now - known.shown < FOLD_SECONDS:
             known.hidden += 1
             return False

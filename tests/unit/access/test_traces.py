@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -12,8 +13,11 @@ from aiohttp import web
 from aiohttp.test_utils import TestServer
 
 from app.base.traces import HEADER, begin_trace
-from app.edge.http import owners
+from app.edge.http import owners, problems
+from app.engine.drive.logs import REPEATING
+from app.engine.drive.standing import GroupStanding
 from app.rides.views import ZONE_DEMAND
+from tests.support.captured_log import Log
 from tests.support.http import Client, server_of, zone_table
 from tests.support.material.stored.tables import ready_directory, task_of
 
@@ -80,6 +84,57 @@ async def test_what_nobody_foresaw_is_in_the_log_under_the_trace_that_the_caller
     assert "unforeseen" not in str(problem)
     assert TRACE in caplog.text
     assert "unforeseen" in caplog.text
+
+
+async def test_a_refusal_by_5xx_is_a_line_under_its_trace_in_the_log_of_who_answers_and_of_the_owner_that_failed(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
+    async with server_of(tmp_path) as serve:
+        owner = ready_directory([], partitions=2)
+        owner.standing = GroupStanding.LOST
+        away = await serve(owner)
+        asked = ready_directory([task_of(0, {ZONE_DEMAND: zone_table((0, 1))})], partitions=2)
+        asked.owners = {0: asked.url, 1: str(away.make_url("")).rstrip("/")}
+        client = await serve(asked)
+        refused = await client.get(ROWS, params={"zone": "7"}, headers={HEADER: SENT})
+    assert refused.status == 503
+    told = [(one.route, one.problem, one.trace_id) for one in caplog.records if hasattr(one, "trace_id")]
+    assert set(told) == {
+        ("/v1/views/{view}/rows", "partitions-missing", TRACE),
+        ("/v1/internal/views/{view}/parts", "not-ready", TRACE),
+    }
+    assert all(TRACE in one.getMessage() for one in caplog.records if hasattr(one, "trace_id"))
+    assert len([one for one in told if one[1] == "partitions-missing"]) == 1
+
+
+async def test_what_the_caller_did_wrong_is_no_line_in_the_log(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
+    async with worker_beside(tmp_path, owner_that("no rows", [])) as client:
+        refused = await client.get(ROWS, params={"limit": "0"}, headers={HEADER: SENT})
+    assert refused.status == 400
+    assert TRACE not in caplog.text
+
+
+async def test_a_caller_that_asks_again_and_again_does_not_flood_the_log(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A few are told one by one; other problems are told beside them."""
+    caplog.set_level(logging.INFO)
+    async with server_of(tmp_path) as serve:
+        lost = ready_directory([], partitions=2)
+        lost.standing = GroupStanding.LOST
+        client = await serve(lost)
+        for _ in range(50):
+            await client.get(ROWS)
+        await client.get("/readyz")
+    log = Log()
+    for at, record in enumerate(record for record in caplog.records if hasattr(record, "trace_id")):
+        log.say(at / 500, record)
+    assert len(log.shown) == REPEATING[problems.__name__] + 1
+    assert "/readyz" in log.shown[-1]
 
 
 async def test_an_owner_that_never_ends_is_not_listened_to_for_ever(

@@ -8,7 +8,8 @@ from collections.abc import Callable
 
 import pytest
 
-from app.engine.drive.logs import Folding
+from app.domain.errors import DefinitionError
+from app.engine.drive.logs import Folding, InWords
 from tests.support.captured_log import Clock, Log
 
 pytestmark = pytest.mark.unit
@@ -75,3 +76,18 @@ def test_what_is_told_in_the_end_comes_through_the_handler_it_was_folded_for(
         "away",
         "not said any more, after 2 times in 0 s: aiokafka.client: away",
     ]
+
+
+def test_an_error_in_words_that_was_met_for_a_request_is_told_each_time_under_its_trace() -> None:
+    """Else who looks for the second trace would find nothing; what is alike is folded all the same."""
+    in_words, log = InWords(), Log()
+    for at, trace in enumerate(("4bf9", "a3ce")):
+        record = said("app.edge.http.problems", "500 internal-error: trace %s", trace)
+        error = DefinitionError("view 'x' is not usable", ["it has no groups"])
+        record.exc_info, record.trace_id = (type(error), error, None), trace
+        assert in_words.filter(record)
+        assert record.exc_info is None
+        log.say(at, record)
+    first, second = log.shown
+    assert first.startswith("500 internal-error: trace 4bf9: view 'x' is not usable")
+    assert second.startswith("500 internal-error: trace a3ce: view 'x' is not usable")
