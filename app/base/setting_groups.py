@@ -20,6 +20,7 @@ WaitSeconds = Annotated[float, Field(gt=0, le=86_400)]
 WaitSecondsOrNever = Annotated[float, Field(ge=0, le=365 * 86_400)]
 FileOrNone = Annotated[Path | None, BeforeValidator(lambda path: None if path == "" else path)]
 """A variable that is set to nothing is not set."""
+LogFormat = Literal["text", "json"]
 SecurityProtocol = Literal["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"]
 SaslMechanism = Literal["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"]
 

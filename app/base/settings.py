@@ -31,6 +31,7 @@ from app.base.setting_groups import (
     PREFIX,
     HttpSettings,
     KafkaSettings,
+    LogFormat,
     SettingsGroup,
     SparkSettings,
     TopicSettings,
@@ -65,6 +66,8 @@ class Settings(BaseSettings):
     history_dir: Path | None = None
     """Where ``flagfall reconcile`` keeps what it has read, so that the next run reads only what came since, and workers
     answer about windows that have left their tables (docs/history.md). Default: nowhere, each run reads all."""
+    log_format: LogFormat = "text"
+    """How a line of the log is written: for readers, or as a JSON object, for programs (docs/monitoring.md)."""
     registry_url: str = Field(default="", pattern=r"^(https?://.+)?$")
     """The schema registry's Confluent API. Default: the registry of ``flagfall services``."""
     registry_username: str = ""

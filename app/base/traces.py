@@ -51,5 +51,10 @@ def begin_trace(told: str | None) -> Trace:
 
 def trace_now() -> Trace:
     """Of the request that is being answered; a new one outside of any."""
-    trace = _TRACE.get(None)
+    trace = known_trace()
     return begin_trace(None) if trace is None else trace
+
+
+def known_trace() -> Trace | None:
+    """Of the request that is being answered; None outside of any."""
+    return _TRACE.get(None)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
@@ -13,6 +14,9 @@ from app.base.printable import printable
 if TYPE_CHECKING:
     from app.base.settings import Settings
     from app.domain.catalogue import Catalogue
+
+PROGRAM: Final = "flagfall"
+"""Under this name a command logs what it tells, where it logs JSON."""
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -45,9 +49,14 @@ def load_settings(bootstrap_server: str | None = None) -> Settings:
     return Settings.load(**({"kafka": {"bootstrap_server": bootstrap_server}} if bootstrap_server else {}))
 
 
-def tell(text: str) -> None:
-    """A line about what happens, apart from the facts on standard output."""
-    click.echo(text, err=True)
+def tell(text: str, level: int = logging.INFO) -> None:
+    """A line about what happens, apart from the facts on standard output. `level`: of the line in JSON."""
+    from app.base.log_lines import logs_json
+
+    if logs_json():
+        logging.getLogger(PROGRAM).log(level, "%s", click.unstyle(text))
+    else:
+        click.echo(text, err=True)
 
 
 def echo_json(facts: Any) -> None:

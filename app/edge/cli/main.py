@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import errno
 import importlib
+import logging
 import os
 import sys
 from typing import Final
@@ -16,6 +17,7 @@ import click
 
 from app.base.printable import printable
 from app.domain.errors import FlagfallError
+from app.edge.cli.common import PROGRAM, load_settings, tell
 
 COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "services": ("machine.services", "Start, stop and watch Kafka and the registry on this machine."),
@@ -47,6 +49,8 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
 }
 """Of each command: its module in `app.edge.cli`, with an attribute `command`; and its line in the help."""
 INTERRUPTED: Final = 130
+LOG_FORMAT: Final = "FLAGFALL_LOG_FORMAT"
+"""Looked at before anything is imported, as most do without it."""
 UNPRINTABLE: Final = (errno.ENOSPC, errno.EPIPE)
 """Of a full disk, or of a reader that has gone, behind what a command prints."""
 OWN_PACKAGES: Final = ("app.", "agents.", "tables.", "spark_batch.")
@@ -85,6 +89,18 @@ def cli() -> None:
     flagfall query zone_demand --zone 132
     flagfall reconcile
     """
+    if LOG_FORMAT in os.environ:
+        _log_as_set()
+
+
+def _log_as_set() -> None:
+    """What a command logs and tells beside its facts, in the form that is set; SettingsError for one that is none."""
+    settings = load_settings()
+    if settings.log_format == "json":
+        from app.base.log_lines import JsonLines, log_as_json
+
+        log_as_json(logging.getLogger(), JsonLines(application=settings.app_id))
+        logging.getLogger(PROGRAM).setLevel(logging.INFO)
 
 
 def main() -> None:
@@ -106,10 +122,10 @@ def run(arguments: list[str]) -> int:
     try:
         code = cli.main(arguments, prog_name="flagfall", standalone_mode=False)
     except click.ClickException as error:
-        error.show()
+        _show(error)
         return error.exit_code
     except (click.Abort, KeyboardInterrupt):
-        click.echo("interrupted", err=True)
+        tell("interrupted", logging.WARNING)
         return INTERRUPTED
     except Exception as error:
         told = _in_words(error)
@@ -119,8 +135,17 @@ def run(arguments: list[str]) -> int:
     return code if isinstance(code, int) else 0
 
 
+def _show(error: click.ClickException) -> None:
+    from app.base.log_lines import logs_json
+
+    if logs_json():
+        tell(error.format_message(), logging.ERROR)
+    else:
+        error.show()
+
+
 def _tell(told: str, exit_code: int = 1) -> int:
-    click.echo(f"{click.style('error:', fg='red', bold=True)} {printable(told, lines=True)}", err=True)
+    tell(f"{click.style('error:', fg='red', bold=True)} {printable(told, lines=True)}", logging.ERROR)
     return exit_code
 
 

@@ -12,6 +12,7 @@ from itertools import chain
 from typing import cast
 
 from app.base.kafka.passing import refusal_in_words
+from app.base.log_lines import JsonLines, log_as_json
 from app.domain.errors import FlagfallError
 
 TALKATIVE = ("faust", "mode", "aiokafka", "httpx", "httpx2", "asyncio", "aiohttp")
@@ -135,8 +136,11 @@ def is_no_step(record: logging.LogRecord) -> bool:
     return record.levelno != logging.INFO or not str(record.msg).startswith(STEP)
 
 
-def settle(root: logging.Logger, level: int) -> None:
-    """To be called when Faust has set up its handlers; `level` is the one asked for on the command line."""
+def settle(root: logging.Logger, level: int, lines: JsonLines | None = None) -> None:
+    """To be called when Faust has set up its handlers; `level` is the one asked for on the command line. `lines`: how
+    they are written, if not for readers."""
+    if lines is not None:
+        log_as_json(root, lines)
     for handler in root.handlers:
         handler.addFilter(InWords())
         if level > logging.DEBUG:

@@ -191,3 +191,22 @@ def _install(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
         raise error
 
     monkeypatch.setattr(main.LazyGroup, "get_command", lambda self, ctx, name: command)
+
+
+def test_what_a_command_tells_is_json_where_logs_are(tmp_path: Path) -> None:
+    done = _flagfall(tmp_path, "views", "describe", "none", FLAGFALL_LOG_FORMAT="json", FLAGFALL_APP_ID="mine")
+    (line,) = map(json.loads, done.stderr.splitlines())
+    assert (done.returncode, line["level"], line["application"]) == (2, "ERROR", "mine")
+    assert "none" in line["message"]
+
+
+def test_a_format_of_the_log_that_there_is_not_stops_every_command(tmp_path: Path) -> None:
+    done = _flagfall(tmp_path, "views", FLAGFALL_LOG_FORMAT="yaml")
+    assert done.returncode == 1
+    assert "FLAGFALL_LOG_FORMAT: Input should be 'text' or 'json' (it is 'yaml')" in done.stderr
+
+
+def _flagfall(data_dir: Path, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    environment = os.environ | {"FLAGFALL_DATA_DIR": str(data_dir)} | variables
+    command = [sys.executable, "-m", "app.edge.cli.main", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False, env=environment, timeout=patient(60))

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from app.edge.cli.common import echo_json, echo_table, json_option, load_settings
+from app.edge.cli.common import echo_json, echo_table, json_option, load_settings, tell
 
 if TYPE_CHECKING:
     from app.base.files.trail import Trail
@@ -109,7 +110,7 @@ def verify(output: Path | None, public_key: Path | None, head: str | None, as_js
         if found.unlisted:
             click.echo(f"{len(found.unlisted):,} runs left a report and no line, the first {found.unlisted[0]}")
         if cut_off:
-            click.echo(f"CUT OFF: no line has the hash {head}", err=True)
+            tell(f"CUT OFF: no line has the hash {head}", logging.WARNING)
     return int(cut_off)
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from app.edge.cli.common import echo_table
+from app.edge.cli.common import echo_table, tell
 
 if TYPE_CHECKING:
     from app.base.settings import Settings
@@ -36,7 +36,7 @@ def repairs_made(settings: Settings, catalogue: Catalogue, report: Report, most:
             told[one.view.name, one.outcome, one.why] += 1
     finally:
         if told.total() < wanted:
-            click.echo(f"ended after {told.total():,} of {wanted:,} rows; the next run sees what is left", err=True)
+            tell(f"ended after {told.total():,} of {wanted:,} rows; the next run sees what is left")
     return [{"view": v, "outcome": outcome, "why": why, "rows": rows} for (v, outcome, why), rows in told.items()]
 
 

@@ -7,6 +7,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from app.base.log_lines import logs_json
+from app.edge.cli.common import tell
+
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
@@ -36,6 +39,9 @@ def spark_of(settings: Settings, scratch: Path, progress: Any) -> Iterator[Spark
 @contextlib.contextmanager
 def steps_shown(quiet: bool) -> Iterator[Any]:
     """A line per step on stderr, with the seconds it took."""
+    if logs_json():
+        yield _step_logged
+        return
     from time import perf_counter
 
     from rich.text import Text
@@ -52,6 +58,13 @@ def steps_shown(quiet: bool) -> Iterator[Any]:
         console.print(Text.assemble(("✓", "green"), f" {words} ", (f"{perf_counter() - begun:.1f} s", "dim")))
 
     yield step
+
+
+@contextlib.contextmanager
+def _step_logged(words: str) -> Iterator[None]:
+    """A line of JSON when it has ended, which tells when; for programs, so quiet or not."""
+    yield
+    tell(words)
 
 
 def third_root(settings: Settings) -> Path:

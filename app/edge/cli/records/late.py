@@ -11,7 +11,7 @@ import click
 
 from app.base.printable import printable
 from app.domain.errors import did_you_mean
-from app.edge.cli.common import bootstrap_option, echo_json, json_option, load_catalogue, load_settings
+from app.edge.cli.common import bootstrap_option, echo_json, json_option, load_catalogue, load_settings, tell
 from app.edge.cli.records.selecting import refuse_unknown, require_any, selecting, selection_of
 from app.edge.cli.records.sending import progress
 from app.edge.cli.worker_url import worker_option
@@ -207,4 +207,4 @@ def _read(settings: Settings, selection: Selection, *, quiet: bool) -> Iterator[
         yield from log.selected(selection, advanced)
     if log.foreign:
         told = f"passed over, as no worker wrote them: {len(log.foreign)} records; the first: {log.foreign[0]}"
-        click.echo(printable(told), err=True)
+        tell(printable(told))

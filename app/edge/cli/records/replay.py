@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from app.base.printable import printable
-from app.edge.cli.common import bootstrap_option, echo_json, json_option, load_catalogue, load_settings
+from app.edge.cli.common import bootstrap_option, echo_json, json_option, load_catalogue, load_settings, tell
 from app.edge.cli.records.sending import (
     close_option,
     close_windows,
@@ -139,12 +139,12 @@ def echo_ignored(columns: Mapping[str, Sequence[str]]) -> None:
     for name, files in columns.items():
         more = f" and {len(files) - 1} more" if files[1:] else ""
         told = f"{files[0]}{more}: column {name} is of no generation that this version knows; its values are not kept"
-        click.echo(printable(told), err=True)
+        tell(printable(told))
 
 
 def _echo_unreadable(rows: Sequence[dict[str, Any]]) -> None:
     for row in rows[:SHOWN_UNREADABLE]:
         text = f"{row['reason']}: {row['text'][:TEXT_SHOWN]}"
-        click.echo(printable(f"{row['file']}, row {row['row']}: {text}"), err=True)
+        tell(printable(f"{row['file']}, row {row['row']}: {text}"))
     if len(rows) > SHOWN_UNREADABLE:
-        click.echo(f"... and {len(rows) - SHOWN_UNREADABLE:,} more unreadable rows (--json has all)", err=True)
+        tell(f"... and {len(rows) - SHOWN_UNREADABLE:,} more unreadable rows (--json has all)")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from app.edge.cli.common import Command
+from app.edge.cli.common import Command, tell
 
 if TYPE_CHECKING:
     import polars as pl
@@ -166,7 +166,7 @@ def _lines(what: str, expected: int) -> Callable[[int], None]:
         nonlocal last
         if time.monotonic() - last >= PLAIN_LINE_SECONDS:
             last = time.monotonic()
-            click.echo(f"{done:,} of {expected:,} {what}", err=True)
+            tell(f"{done:,} of {expected:,} {what}")
 
     return advanced
 

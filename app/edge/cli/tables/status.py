@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from app.edge.cli.common import echo_json, echo_table, json_option, load_settings
+from app.edge.cli.common import echo_json, echo_table, json_option, load_settings, tell
 from app.edge.cli.worker_url import worker_option
 
 if TYPE_CHECKING:
@@ -69,7 +70,7 @@ def _checked(settings: Settings) -> Mapping[str, Checked]:
     try:
         return LastVerdicts(settings.data_dir / RUNS, settings.app_id).read()
     except LatestUnreadable as error:
-        click.echo(str(error), err=True)
+        tell(str(error), logging.WARNING)
         return {}
 
 

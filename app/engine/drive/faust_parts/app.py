@@ -11,6 +11,7 @@ from prometheus_client import CollectorRegistry
 
 from app.base.kafka.cluster import Cluster
 from app.base.kafka.group_members import Members
+from app.base.log_lines import JsonLines
 from app.base.settings import Settings
 from app.engine.core.definition import TaskDefinition
 from app.engine.drive import start_checks
@@ -40,6 +41,13 @@ ASKING_SECONDS = 5.0
 """A question that may still be open when the worker is told to stop is shorter than the stop may take."""
 
 
+def _log_lines(settings: Settings) -> JsonLines | None:
+    """Those of a worker, if it logs JSON: with its application, and the address that others know it by."""
+    if settings.log_format == "text":
+        return None
+    return JsonLines(application=settings.app_id, worker=settings.worker.url)
+
+
 class WithoutOpenPages(BootStrategy):
     """Keeps Faust's own web server off, whatever the command line says: its pages ask nobody who they are."""
 
@@ -58,7 +66,7 @@ class QuietWorker(faust.Worker):
 
     def on_setup_root_logger(self, logger: Any, level: int) -> None:
         super().on_setup_root_logger(logger, level)
-        settle(logger, level)
+        settle(logger, level, self.app.log_lines)
 
     def execute_from_commandline(self) -> NoReturn:
         try:
@@ -98,6 +106,7 @@ class FlagfallApp(faust.App):
         )
         self.worker_settings, self._url = worker, str(self.conf.canonical_url).rstrip("/")  # as the group is told it
         self._kafka = settings.kafka
+        self.log_lines = _log_lines(settings)
         self._budget, self._threads = TransactionBudget(worker.transactions_per_second), FoldingThreads()
         self._failures = Failures(settings.data_dir / "failures", settings.app_id)
         self.groups = TaskGroups(Membership(worker.session_timeout_seconds))
