@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from prometheus_client.parser import text_string_to_metric_families
 
 from app.domain.event_time import NO_WATERMARK
 from app.edge.http.rows.answers import HELD_BACK_SHOWN
@@ -80,3 +81,17 @@ async def test_the_page_names_them_and_the_command(serve: Serve) -> None:
     first, second, third, _ = sorted(f"{topic}-{p}" for topic in TOPICS[1:3] for p in range(2))
     assert f"held back by {first}, {second}, {third} and 1 more, without any record" in text
     assert "<code>flagfall advance</code>" in text
+
+
+async def test_metrics_tell_which_of_a_source_have_no_watermark(serve: Serve) -> None:
+    """An alert asks while others of the source have one: those of this worker, or of another."""
+    client = await serve(ready_directory([at_watermarks(0, {TOPICS[2]: NO_WATERMARK}), at_watermarks(1, {})]))
+    text = await (await client.get("/metrics")).text()
+    told = {
+        (sample.labels["source"], sample.labels["topic"], sample.labels["partition"]): sample.value
+        for family in text_string_to_metric_families(text)
+        for sample in family.samples
+        if sample.name == "flagfall_watermark_missing"
+    }
+    everywhere = {("rides", topic, partition): 0.0 for topic in TOPICS for partition in "01"}
+    assert told == everywhere | {("rides", TOPICS[2], "0"): 1.0}

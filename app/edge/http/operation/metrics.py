@@ -76,6 +76,7 @@ class StateCollector(Collector):
         yield _standing(self._edge.standing)
         yield _standings(groups)
         yield from _positions([task for _, task in tasks], log_end)
+        yield _without_watermark(self._edge)
         yield from _ledgers(tasks)
         yield _quarantined([task for _, task in tasks])
         yield from _taken_over(groups)
@@ -114,6 +115,22 @@ def _positions(tasks: list[TaskState], log_end: dict[tuple[str, int], int]) -> I
             if (topic, task.partition) in log_end:
                 lag.add_metric(at, max(0, log_end[topic, task.partition] - state.next_offset))
     return position, watermark, lag
+
+
+def _without_watermark(edge: Edge) -> Metric:
+    """By source: windows of its views close by the lowest watermark of all its topics, on whichever worker."""
+    gauge = GaugeMetricFamily(
+        "flagfall_watermark_missing",
+        "1 for a topic-partition without a watermark.",
+        labels=["source", "topic", "partition"],
+    )
+    for group in edge.groups:
+        sources = {topic.name: source.name for source in group.sources for topic in source.topics}
+        for partition, task in sorted(group.directory.tasks.items()):
+            inputs = {topic: state for topic, state in task.marker.inputs.items() if topic in sources}
+            for topic, state in inputs.items():
+                gauge.add_metric([sources[topic], topic, str(partition)], float(state.watermark_us == NO_WATERMARK))
+    return gauge
 
 
 def _ledgers(tasks: list[tuple[str, TaskState]]) -> Iterable[Metric]:
