@@ -29,6 +29,7 @@ from tests.support.material.stored.runs import NOON, wrote
 DOCS = Path(__file__).parents[3] / "docs"
 OF_PROMETHEUS = {"up": {"job", "instance"}, "ALERTS": {"alertname", "alertstate", "severity"}}
 OF_EVERY_SERIES = {"job", "instance"}
+OURS = ("flagfall_", "process_")
 PLACEHOLDER = re.compile(r"\$\{?__?\w+\}?|\$\w+|\$\{\w+\}")
 """Of the dashboard: what the reader has chosen."""
 
@@ -50,7 +51,9 @@ def _queries() -> Iterator[str]:
 
 def _listed() -> dict[str, set[str]]:
     """Labels by metric, as the page tells them."""
-    rows = re.findall(r"^\| `(flagfall_\w+)` \| (.*?) \|", (DOCS / "monitoring.md").read_text("utf-8"), re.MULTILINE)
+    rows = re.findall(
+        r"^\| `((?:flagfall|process)_\w+)` \| (.*?) \|", (DOCS / "monitoring.md").read_text("utf-8"), re.MULTILINE
+    )
     return {name: set(re.findall(r"\w+", labels)) for name, labels in rows}
 
 
@@ -58,7 +61,7 @@ def _scraped(text: str) -> Mapping[str, set[str]]:
     """Labels by metric, as the worker gives them; of a metric that has no value yet there are none."""
     found: dict[str, set[str]] = defaultdict(set)
     for family in text_string_to_metric_families(text):
-        if family.name.startswith("flagfall_") and not family.name.endswith("_created"):  # of the client library
+        if family.name.startswith(OURS) and not family.name.endswith("_created"):  # of the client library
             labels = found[f"{family.name}_total" if family.type == "counter" else family.name]
             for sample in family.samples:
                 labels.update(sample.labels.keys() - {"le"})
@@ -82,7 +85,7 @@ def _asked(query: str) -> tuple[set[str], set[str]]:
 
 @pytest.mark.parametrize("query", sorted(set(_queries())))
 def test_a_query_asks_for_metrics_and_labels_that_are_listed(query: str) -> None:
-    listed = _listed() | OF_PROMETHEUS | {"process_resident_memory_bytes": set()}
+    listed = _listed() | OF_PROMETHEUS
     names, labels = _asked(query)
     assert names
     metrics = {re.sub("_(bucket|count|sum)$", "", name) for name in names}

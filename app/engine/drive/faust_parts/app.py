@@ -7,7 +7,7 @@ from typing import Any, NoReturn
 
 import faust
 from faust.app.base import BootStrategy
-from prometheus_client import CollectorRegistry
+from prometheus_client import CollectorRegistry, ProcessCollector
 
 from app.base.kafka.cluster import Cluster
 from app.base.kafka.group_members import Members
@@ -113,6 +113,7 @@ class FlagfallApp(faust.App):
         self.ending = Ending(worker.stop_timeout_seconds)
         self.registry = CollectorRegistry()
         """What Prometheus is told of the worker itself."""
+        ProcessCollector(registry=self.registry)
         self.loop_watch = LoopWatch(worker.stalled_exit_seconds, self.registry)
         self.liveness = Liveness(
             lambda: [table.look() for table in self.groups],
