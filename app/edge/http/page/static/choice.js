@@ -1,9 +1,10 @@
 // What is chosen on the page: a view, a measure, the windows' length, how many windows back, a zone. It stands in the
 // address too, so that what is seen can be sent to somebody.
 
-import { heading, milliseconds } from "/static/figures.js";
+import { heading, lengthOf, milliseconds } from "/static/figures.js";
 
 const LENGTHS = ["5m", "15m", "1h", "3h", "1d"];
+const MULTIPLES = [1, 2, 4]; // of a pane of which none of these is a multiple
 const USUAL = "1h";
 const NOT_ONE_NUMBER = ["histogram", "quantile"];
 
@@ -52,7 +53,7 @@ export class Choice {
   take(view, wanted) {
     const shown = [...view.measures, ...view.figures].filter(({ kind }) => !NOT_ONE_NUMBER.includes(kind));
     const measures = shown.map(({ name }) => name);
-    const lengths = LENGTHS.filter((length) => milliseconds(length) % milliseconds(view.window.pane) === 0);
+    const lengths = lengthsOf(view.window.pane);
     fill(this.form.measure, measures.map((name) => [name, heading(name)]));
     fill(this.form.length, lengths.map((length) => [length, length]));
     const measure = among(wanted.get("measure"), measures) ?? measures[0];
@@ -61,6 +62,14 @@ export class Choice {
 }
 
 const among = (value, all) => (all.includes(value) ? value : undefined);
+
+// Of a view: its pane, and of the usual lengths those that are made of its panes.
+function lengthsOf(pane) {
+  const pane_ms = milliseconds(pane);
+  const usual = LENGTHS.filter((length) => milliseconds(length) % pane_ms === 0);
+  if (!usual.length) return MULTIPLES.map((panes) => lengthOf(panes * pane_ms));
+  return usual.includes(pane) ? usual : [pane, ...usual];
+}
 
 function fill(select, choices) {
   select.replaceChildren(...choices.map(([value, text]) => new Option(text, value)));

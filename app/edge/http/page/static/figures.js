@@ -48,6 +48,12 @@ export function milliseconds(length) {
   return [...length.matchAll(/(\d+)([smhd])/g)].reduce((sum, [, number, unit]) => sum + number * LENGTHS[unit], 0);
 }
 
+// "7d" of milliseconds: the shortest that `milliseconds` reads back.
+export function lengthOf(length_ms) {
+  const unit = Object.keys(LENGTHS).findLast((one) => length_ms % LENGTHS[one] === 0);
+  return `${length_ms / LENGTHS[unit]}${unit}`;
+}
+
 // As answers write an instant, of milliseconds.
 export function instant(at_ms) {
   return `${new Date(at_ms).toISOString().slice(0, 19)}Z`;
