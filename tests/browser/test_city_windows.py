@@ -12,10 +12,12 @@ from app.domain.measures.kinds import Count
 from app.domain.rows import RowKey
 from app.domain.view import Group, View
 from app.domain.windows.tumbling import Tumbling
+from app.rides.questions import ROUTES
 from app.rides.ride import RIDES as SOURCE
-from tests.support.http import NOON_US, server_of, url_of
+from app.rides.views import ZONE_DEMAND
+from tests.support.http import NOON_US, PANE_US, server_of, url_of
 from tests.support.material.stored.tables import ready_directory, task_of
-from tests.support.pages.city import JFK, counted, zone
+from tests.support.pages.city import HOUR_US, JFK, MIDTOWN, RIDES, counted, rides, zone
 
 WEEK_SECONDS = 604_800
 
@@ -57,3 +59,23 @@ async def test_a_view_of_any_pane_is_shown_over_lengths_that_it_has(
         await expect(page.locator("#city-status")).to_contain_text("Live")
         await expect(zone(page, JFK)).to_have_attribute("aria-label", "JFK Airport, Queens: 7")
         assert f"window={lengths[0]}" in page.url
+
+
+async def test_routes_stand_beside_what_they_were_an_hour_before(tmp_path: Path, browser: playwright.Browser) -> None:
+    route, other = (JFK, MIDTOWN), (None, JFK)
+    now, before = NOON_US - PANE_US, NOON_US - PANE_US - HOUR_US
+    routes = {
+        RowKey(at, of): counted(ROUTES, count)
+        for at, of, count in [(now, route, 5), (now, other, 3), (before, route, 2), (before, (MIDTOWN, JFK), 9)]
+    }
+    page = await browser.new_page()
+    async with server_of(tmp_path, (ZONE_DEMAND, ROUTES)) as serve:
+        state = task_of(0, {ZONE_DEMAND: rides(RIDES), ROUTES: routes}, watermark_us=NOON_US)
+        client = await serve(ready_directory([state]))
+        await page.goto(f"{url_of(client)}/#window=5m")
+        rows = page.locator("#routes tr")
+        await expect(rows).to_have_count(2)
+        assert [await row.locator("th, td").all_inner_texts() for row in await rows.all()] == [
+            ["JFK Airport → Midtown Center", "5", "2", "–"],
+            ["no zone → JFK Airport", "3", "–", "–"],
+        ]

@@ -1,7 +1,7 @@
 // What stands beside the map: the highest zones, the busiest routes, one zone's last windows.
 
 import { Refused, ask } from "/static/answers.js";
-import { heading, instant } from "/static/figures.js";
+import { heading, instant, milliseconds } from "/static/figures.js";
 import { drawBars, fillTable, slotsUntil, valueOf } from "/static/lists.js";
 
 const HIGHEST = 10;
@@ -24,8 +24,7 @@ export async function showHighest({ view, measure, length }, { rows, window }, c
   const [{ name: zone }] = view.groups;
   const byValue = (one, other) => (valueOf(other, measure) ?? -Infinity) - (valueOf(one, measure) ?? -Infinity);
   const highest = rows.toSorted(byValue).slice(0, HIGHEST);
-  const asked = { last: length, limit: MOST_ROWS, measures: measure, [zone]: highest.map((row) => row.group[zone]) };
-  const before = await Promise.all(BEFORE_MS.map((by_ms) => windowBefore(view, window, by_ms, asked)));
+  const before = await earlier(view, window, highest, { last: length, measures: measure });
   if (!isCurrent()) return;
   byId("highest-figure").textContent = heading(measure);
   const nameOf = (row) => zoneName(row, zone);
@@ -34,14 +33,27 @@ export async function showHighest({ view, measure, length }, { rows, window }, c
 
 const past = new Map();
 
+// What there was of these rows in the windows an hour and a week before.
+function earlier(view, window, rows, asked) {
+  const held = (name) => [...new Set(rows.map((row) => row.group[name]))].toSorted();
+  const groups = Object.fromEntries(view.groups.map(({ name }) => [name, held(name)]));
+  const wanted = { ...asked, limit: MOST_ROWS, ...groups };
+  return Promise.all(BEFORE_MS.map((by_ms) => (rows.length ? windowBefore(view, window, by_ms, wanted) : null)));
+}
+
 // An answer about a window that ended so much before, asked for once; null where there is none.
 function windowBefore(view, window, by_ms, asked) {
-  if (!Object.values(asked).at(-1).length) return null;
+  if (by_ms % milliseconds(view.window.pane)) return null;
   const parameters = { ...asked, to: instant(Date.parse(window.end) - by_ms) };
   const key = JSON.stringify([view.name, parameters]);
   if (past.size > KEPT) past.clear();
-  if (!past.has(key)) past.set(key, ask(rowsOf(view), parameters).catch(() => null));
+  if (!past.has(key)) past.set(key, ask(rowsOf(view), parameters).catch((error) => forget(key, error)));
   return past.get(key);
+}
+
+function forget(key, error) {
+  if (error.problem?.retryable ?? true) past.delete(key);
+  return null;
 }
 
 // Routes with the most rides in the window that the map shows, where there is a view of them.
@@ -50,10 +62,11 @@ export async function showRoutes(view, { length }, { window }, isCurrent) {
   const measure = view.measures[0].name;
   const asked = { last: length, to: window.end, top: HIGHEST, by: measure, measures: measure };
   const { data } = await ask(rowsOf(view), asked).catch(() => ({ data: [] }));
+  const before = await earlier(view, window, data, { last: length, measures: measure });
   if (!isCurrent()) return;
   byId("city-routes").hidden = data.length === 0;
   const nameOf = (row) => `${zoneName(row, from)} → ${zoneName(row, to)}`;
-  fillTable(byId("routes"), { view, measure, window, rows: data, before: [], nameOf });
+  fillTable(byId("routes"), { view, measure, window, rows: data, before, nameOf });
 }
 
 // One zone's windows, of full hours or days, up to the one in which the window ends that the map shows.
