@@ -1,4 +1,4 @@
-"""Which windows the city offers."""
+"""Which windows the city offers, and that an address names the one that is looked at by its instant."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from app.domain.windows.tumbling import Tumbling
 from app.rides.questions import ROUTES
 from app.rides.ride import RIDES as SOURCE
 from app.rides.views import ZONE_DEMAND
-from tests.support.http import NOON_US, PANE_US, server_of, url_of
+from tests.support.http import NOON_US, PANE_US, Serve, server_of, url_of
 from tests.support.material.stored.tables import ready_directory, task_of
-from tests.support.pages.city import HOUR_US, JFK, MIDTOWN, RIDES, counted, rides, zone
+from tests.support.pages.city import HOUR_US, JFK, MIDTOWN, RIDES, counted, opened, rides, task, zone
 
 WEEK_SECONDS = 604_800
 
@@ -59,6 +59,48 @@ async def test_a_view_of_any_pane_is_shown_over_lengths_that_it_has(
         await expect(page.locator("#city-status")).to_contain_text("Live")
         await expect(zone(page, JFK)).to_have_attribute("aria-label", "JFK Airport, Queens: 7")
         assert f"window={lengths[0]}" in page.url
+
+
+async def test_an_address_names_the_window_whatever_has_come_since(serve: Serve, browser: playwright.Browser) -> None:
+    page, directory, _ = await opened(serve, browser)
+    await page.locator("select[name=length]").select_option("1h")
+    await expect(page.locator("#city-window")).to_have_text("2024-01-31 11:00 – 12:00 UTC")
+    await page.get_by_label("windows back").fill("-1")
+    await expect(page.locator("#city-window")).to_have_text("2024-01-31 10:00 – 11:00 UTC")
+    directory.tasks[0] = task(RIDES, next_offset=101, watermark_us=NOON_US + HOUR_US)
+    sent = await browser.new_page()
+    await sent.goto(page.url)
+    await expect(sent.locator("#city-window")).to_have_text("2024-01-31 10:00 – 11:00 UTC")
+    await expect(sent.locator("#city-status")).to_contain_text("A window of the past")
+    await expect(sent.get_by_label("windows back")).to_have_value("-2")
+    await sent.get_by_label("windows back").fill("-1")
+    await expect(sent.locator("#city-window")).to_have_text("2024-01-31 11:00 – 12:00 UTC")
+    await sent.get_by_role("button", name="back to now").click()
+    await expect(sent.locator("#city-window")).to_have_text("2024-01-31 12:00 – 13:00 UTC")
+    assert "to=" not in sent.url
+
+
+async def test_a_window_that_an_address_names_too_early_is_not_called_past(
+    serve: Serve, browser: playwright.Browser
+) -> None:
+    _, _, client = await opened(serve, browser)
+    sent = await browser.new_page()
+    await sent.goto(f"{url_of(client)}/#window=1h&to=2024-01-31T12%3A30%3A00Z")
+    await expect(sent.locator("#city-status")).to_contain_text("A window that is not complete yet")
+
+
+async def test_an_address_that_names_no_instant_is_of_now(serve: Serve, browser: playwright.Browser) -> None:
+    _, _, client = await opened(serve, browser)
+    sent = await browser.new_page()
+    await sent.goto(f"{url_of(client)}/#window=5m&to=yesterday")
+    await expect(sent.locator("#city-status")).to_contain_text("Live")
+
+
+async def test_a_newest_window_in_which_nothing_was_counted_is_live(serve: Serve, browser: playwright.Browser) -> None:
+    page, directory, _ = await opened(serve, browser)
+    directory.tasks[0] = task(RIDES, next_offset=101, watermark_us=NOON_US + HOUR_US)
+    await expect(page.locator("#city-window")).to_have_text("2024-01-31 12:55 – 13:00 UTC")
+    await expect(page.locator("#city-status")).to_contain_text("Live")
 
 
 async def test_routes_stand_beside_what_they_were_an_hour_before(tmp_path: Path, browser: playwright.Browser) -> None:

@@ -39,7 +39,7 @@ async def test_the_page_shows_its_figures_within_the_screen(
     assert answer is not None
     assert answer.status == 200
     assert complaints == []
-    assert await page.get_by_text("JFK Airport").count() == 1
+    assert await page.locator("#tables").get_by_text("JFK Airport").count() == 1
     assert await page.get_by_text("5,432").count() == 4
     links = page.get_by_role("link", name="its records")
     assert f"/v1/views/zone_demand/evidence?zone=132&from={quote(to_iso(NOON_US))}" in [

@@ -1,7 +1,7 @@
 // What a worker answers: once, or as it changes.
 
 const SILENT_MS = 40000; // a stream says something every 15 s unless it is told otherwise
-const AGAIN_MS = 3000;
+export const AGAIN_MS = 3000;
 
 export class Refused extends Error {
   constructor(problem) {
@@ -25,8 +25,8 @@ export function withParameters(address, parameters) {
   return given.size ? `${address}?${given}` : address;
 }
 
-// Follows the rows of an address, until `stop`. `show({rows, window, meta})` gets all of them at each event, by their
-// group; `trouble(text)` says why what was shown last may not be of this moment.
+// Follows the rows of an address, until `stop`. `show({rows, meta})` gets all of them at each event; `trouble(text)`
+// says why what was shown last may not be of this moment.
 export class Follower {
   constructor(address, parameters, { show, trouble }) {
     this.address = withParameters(address, parameters);
@@ -66,8 +66,8 @@ export class Follower {
     });
   }
 
-  tell({ window = null, meta }) {
-    this.show({ rows: [...this.rows.values()], window, meta });
+  tell({ meta }) {
+    this.show({ rows: [...this.rows.values()], meta });
   }
 
   listen() {

@@ -1,9 +1,9 @@
 // The city on the first page, as it moves: asks for what is chosen, and shows what is answered.
 
-import { Follower, Refused, ask } from "/static/answers.js";
+import { AGAIN_MS, Follower, Refused, ask } from "/static/answers.js";
 import { Choice } from "/static/choice.js";
 import { CityMap } from "/static/city_map.js";
-import { figure, instant, milliseconds, minute, span } from "/static/figures.js";
+import { figure, minute, span } from "/static/figures.js";
 import { valueOf } from "/static/lists.js";
 import { byId, rowsOf, showHighest, showRoutes, showZone, zoneName } from "/static/panels.js";
 
@@ -19,7 +19,6 @@ class City {
     this.map = new CityMap(byId("city-map"), byId("city-legend"), zones, (zone) => this.choice.set({ zone }));
     this.routes = ofZones(2)[0];
     this.shown = null; // the rows on the page, their window and meta
-    this.newest = null; // the last window of the stream
     this.choice = new Choice(byId("city-controls"), byId("city-now"), ofZones(1), (change) => this.changed(change));
     this.choice.begin();
   }
@@ -29,8 +28,13 @@ class City {
       this.showZone();
       return;
     }
+    this.askAnew();
+  }
+
+  askAnew() {
     this.follower?.stop();
-    if (this.choice.back === 0 || this.newest === null) this.follow();
+    clearTimeout(this.again);
+    if (this.choice.end === null) this.follow();
     else this.askPast();
   }
 
@@ -44,31 +48,32 @@ class City {
   }
 
   async askPast() {
-    const { view, measure, length, back } = this.choice;
+    const { view, measure, length, end } = this.choice;
     const isCurrent = this.still();
-    const end_ms = Date.parse(this.newest.end) - back * milliseconds(length);
-    const window = { start: instant(end_ms - milliseconds(length)), end: instant(end_ms) };
-    const asked = { last: length, to: window.end, limit: MOST_ROWS, measures: measure };
+    const asked = { last: length, to: end, limit: MOST_ROWS, measures: measure };
     try {
       const { data, meta } = await ask(rowsOf(view), asked);
-      if (isCurrent()) this.show({ rows: data, window, meta });
+      if (isCurrent()) this.show({ rows: data, meta });
     } catch (error) {
-      if (isCurrent()) this.say(error instanceof Refused ? error.message : "The worker cannot be reached.");
+      if (!isCurrent()) return;
+      this.say(error instanceof Refused ? error.message : "The worker cannot be reached.");
+      if (error.problem?.retryable ?? true) this.again = setTimeout(() => this.askPast(), AGAIN_MS);
     }
   }
 
-  showNewest({ rows, window, meta }) {
-    if (window === null || meta.as_of === null) {
+  showNewest({ rows, meta }) {
+    if (meta.as_of === null) {
       this.say(["No window is complete yet", heldBack(meta)].filter(Boolean).join(": "));
       return;
     }
-    this.newest = window;
-    this.show({ rows, window, meta });
+    this.show({ rows, meta });
   }
 
-  show(told) {
+  show({ rows, meta }) {
     const { view, measure } = this.choice;
     const [{ name: zone }] = view.groups;
+    this.choice.place(meta.as_of);
+    const told = { rows, window: this.choice.window, meta };
     this.shown = told;
     byId("city-figures").hidden = false;
     this.map.paint(measure, new Map(told.rows.map((row) => [row.group[zone], valueOf(row, measure)])));
@@ -92,15 +97,15 @@ class City {
   // Whether what is chosen and shown is still what it is now: an answer that comes too late is dropped.
   still() {
     const { shown, choice } = this;
-    const before = JSON.stringify([choice.view.name, choice.measure, choice.length, choice.back, choice.zone]);
-    const now = () => JSON.stringify([choice.view.name, choice.measure, choice.length, choice.back, choice.zone]);
+    const before = JSON.stringify([choice.view.name, choice.measure, choice.length, choice.end, choice.zone]);
+    const now = () => JSON.stringify([choice.view.name, choice.measure, choice.length, choice.end, choice.zone]);
     return () => shown === this.shown && before === now();
   }
 
   // How current the figures are; with `why` what is amiss, which is said until it is over.
   say(why) {
     const until = this.shown === null ? "" : ` What is shown is of ${minute(this.shown.window.end)} UTC.`;
-    const told = why === null ? standing(this.choice, this.shown.meta) : `${why}${until}`;
+    const told = why === null ? standing(this.choice, this.shown) : `${why}${until}`;
     const wasStale = byId("city").classList.contains("stale");
     byId("city").classList.toggle("stale", why !== null);
     if (why !== null || wasStale) refresh(); // at each word of trouble: a worker that stops answers some requests yet
@@ -110,11 +115,12 @@ class City {
 
 const isZone = ({ column }) => ZONES.includes(column);
 
-function standing({ back }, meta) {
+function standing({ end }, { window, meta }) {
+  const isComplete = Date.parse(window.end) <= Date.parse(meta.as_of);
   const behind = Object.values(meta.lag_records).reduce((sum, records) => sum + (records ?? 0), 0);
   const told = [
-    back ? "A window of the past" : "Live",
-    meta.as_of === null ? null : `complete up to ${minute(meta.as_of)} UTC`,
+    end === null ? "Live" : `A window ${isComplete ? "of the past" : "that is not complete yet"}`,
+    meta.as_of !== null && (end === null || !isComplete) ? `complete up to ${minute(meta.as_of)} UTC` : null,
     behind ? `${behind.toLocaleString("en-US")} records behind` : null,
     meta.partial ? "some partitions are missing" : null,
     heldBack(meta),
