@@ -96,11 +96,23 @@ async def test_an_address_that_names_no_instant_is_of_now(serve: Serve, browser:
     await expect(sent.locator("#city-status")).to_contain_text("Live")
 
 
+async def test_a_window_in_which_nothing_was_counted_says_so(serve: Serve, browser: playwright.Browser) -> None:
+    page, *_ = await opened(serve, browser)
+    await expect(page.locator("#city-empty")).to_be_hidden()
+    await zone(page, 1).click()
+    await expect(page.locator("#zone-note")).to_contain_text("nothing was counted here")
+    await page.get_by_label("windows back").fill("-5")
+    await expect(page.locator("#city-empty")).to_have_text("Nothing was counted in this window, in any zone.")
+    await page.get_by_role("button", name="back to now").click()
+    await expect(page.locator("#city-empty")).to_be_hidden()
+
+
 async def test_a_newest_window_in_which_nothing_was_counted_is_live(serve: Serve, browser: playwright.Browser) -> None:
     page, directory, _ = await opened(serve, browser)
     directory.tasks[0] = task(RIDES, next_offset=101, watermark_us=NOON_US + HOUR_US)
     await expect(page.locator("#city-window")).to_have_text("2024-01-31 12:55 – 13:00 UTC")
     await expect(page.locator("#city-status")).to_contain_text("Live")
+    await expect(page.locator("#city-empty")).to_be_visible()
 
 
 async def test_routes_stand_beside_what_they_were_an_hour_before(tmp_path: Path, browser: playwright.Browser) -> None:

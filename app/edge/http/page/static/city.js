@@ -76,6 +76,7 @@ class City {
     const told = { rows, window: this.choice.window, meta };
     this.shown = told;
     byId("city-figures").hidden = false;
+    byId("city-empty").hidden = told.rows.length > 0;
     this.map.paint(measure, new Map(told.rows.map((row) => [row.group[zone], valueOf(row, measure)])));
     byId("city-window").textContent = `${span(told.window)} UTC`;
     const elsewhere = told.rows.filter((row) => !this.map.zones.has(row.group[zone]));

@@ -81,7 +81,8 @@ export async function showZone({ view, measure, length, zone }, { window }, name
     const { data: rows } = await ask(rowsOf(view), asked);
     if (!isCurrent()) return;
     drawBars(byId("zone-bars"), { view, measure, slots, rows });
-    note.textContent = `${heading(measure)}, the last ${BARS} × ${length}; each bar leads to its records`;
+    const said = rows.length ? "each bar leads to its records" : "nothing was counted here";
+    note.textContent = `${heading(measure)}, the last ${BARS} × ${length}; ${said}`;
   } catch (error) {
     if (isCurrent()) note.textContent = error instanceof Refused ? error.message : "The worker cannot be reached.";
   }
