@@ -115,6 +115,17 @@ async def test_a_newest_window_in_which_nothing_was_counted_is_live(serve: Serve
     await expect(page.locator("#city-empty")).to_be_visible()
 
 
+async def test_card_and_city_say_the_same_time_between_two_drawings_of_the_page(
+    serve: Serve, browser: playwright.Browser
+) -> None:
+    page, directory, client = await opened(serve, browser)
+    await expect(page.locator("#cards")).to_contain_text("2024-01-31 12:00:00")
+    await page.route(f"{url_of(client)}/", lambda route: route.abort())
+    directory.tasks[0] = task(RIDES, next_offset=101, watermark_us=NOON_US + HOUR_US)
+    await expect(page.locator("#city-status")).to_contain_text("complete up to 2024-01-31 13:00")
+    assert "2024-01-31 13:00:00" in await page.locator("#cards").inner_text()
+
+
 async def test_routes_stand_beside_what_they_were_an_hour_before(tmp_path: Path, browser: playwright.Browser) -> None:
     route, other = (JFK, MIDTOWN), (None, JFK)
     now, before = NOON_US - PANE_US, NOON_US - PANE_US - HOUR_US

@@ -3,7 +3,7 @@
 import { AGAIN_MS, Follower, Refused, ask } from "/static/answers.js";
 import { Choice } from "/static/choice.js";
 import { CityMap } from "/static/city_map.js";
-import { figure, minute, span } from "/static/figures.js";
+import { figure, minute, second, span } from "/static/figures.js";
 import { valueOf } from "/static/lists.js";
 import { byId, rowsOf, showHighest, showRoutes, showZone, zoneName } from "/static/panels.js";
 
@@ -11,6 +11,7 @@ const MOST_ROWS = 1000;
 const REFRESH_MS = 15e3;
 const ZONES = ["pickup_zone", "dropoff_zone"];
 
+let city = null;
 let refreshes = 0;
 
 class City {
@@ -19,6 +20,7 @@ class City {
     this.map = new CityMap(byId("city-map"), byId("city-legend"), zones, (zone) => this.choice.set({ zone }));
     this.routes = ofZones(2)[0];
     this.shown = null; // the rows on the page, their window and meta
+    this.live = null; // the meta of the stream's last event
     this.choice = new Choice(byId("city-controls"), byId("city-now"), ofZones(1), (change) => this.changed(change));
     this.choice.begin();
   }
@@ -34,6 +36,7 @@ class City {
   askAnew() {
     this.follower?.stop();
     clearTimeout(this.again);
+    this.live = null;
     if (this.choice.end === null) this.follow();
     else this.askPast();
   }
@@ -66,6 +69,7 @@ class City {
       this.say(["No window is complete yet", heldBack(meta)].filter(Boolean).join(": "));
       return;
     }
+    this.live = meta;
     this.show({ rows, meta });
   }
 
@@ -83,6 +87,7 @@ class City {
     const named = elsewhere.map((row) => `${zoneName(row, zone)} ${figure(measure, valueOf(row, measure))}`);
     byId("city-elsewhere").textContent = named.length ? `Not on the map: ${named.join(" · ")}` : "";
     this.say(null);
+    this.agreeWithCard();
     showHighest(this.choice, told, (row) => this.choice.set({ zone: row.group[zone] }), this.still());
     if (this.routes) showRoutes(this.routes, this.choice, told, this.still());
     this.showZone();
@@ -101,6 +106,13 @@ class City {
     const before = JSON.stringify([choice.view.name, choice.measure, choice.length, choice.end, choice.zone]);
     const now = () => JSON.stringify([choice.view.name, choice.measure, choice.length, choice.end, choice.zone]);
     return () => shown === this.shown && before === now();
+  }
+
+  // The cards are drawn seconds apart, the city moves on meanwhile: both tell the same time.
+  agreeWithCard() {
+    if (this.live === null || byId("city").classList.contains("stale")) return;
+    const told = byId("cards").querySelector(`[data-views~="${this.live.view}"]`);
+    if (told) told.textContent = second(this.live.as_of);
   }
 
   // How current the figures are; with `why` what is amiss, which is said until it is over.
@@ -144,6 +156,7 @@ async function refresh() {
     byId(id).classList.toggle("stale", page === null);
     if (page && !byId(id).contains(document.activeElement)) byId(id).replaceWith(page.getElementById(id));
   }
+  city?.agreeWithCard();
 }
 
 async function firstPage() {
@@ -159,4 +172,4 @@ const views = (await ask("/v1/views")).data.filter(({ window }) => window.kind =
 const zones = await ask("/v1/zones");
 byId("city").hidden = false;
 setInterval(refresh, REFRESH_MS);
-if (views.some(({ groups }) => groups.length === 1 && groups.every(isZone))) new City(views, zones);
+if (views.some(({ groups }) => groups.length === 1 && groups.every(isZone))) city = new City(views, zones);

@@ -34,6 +34,11 @@ export function minute(instant) {
   return new Date(instant).toISOString().slice(0, 16).replace("T", " ");
 }
 
+// "2024-01-31 08:05:10", as the worker writes a watermark.
+export function second(instant) {
+  return new Date(instant).toISOString().slice(0, 19).replace("T", " ");
+}
+
 // "2024-01-31 08:00 – 09:00" where both ends are of one day.
 export function span(window) {
   const from = minute(window.start);
