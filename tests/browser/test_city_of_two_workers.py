@@ -1,10 +1,11 @@
-"""The city on the page of one of two workers, through a rebalance and the other's death: never a figure that is wrong,
-and what is amiss is said."""
+"""The city on the page of one of two workers, through a rebalance and the other's death, and while it stands still:
+never a figure that is wrong, and what is amiss is said."""
 
 from __future__ import annotations
 
 import asyncio
 import os
+import signal
 from pathlib import Path
 from typing import Any
 
@@ -53,6 +54,11 @@ async def test_the_city_is_right_through_a_rebalance_and_a_death(
         await until(lambda: tasks_of(first) == ALL, "the first has all tasks", [first])
         await expect(status).to_contain_text("Live", timeout=WAIT_MS)
         await shows_what_is_so(page, first)
+        first.send(signal.SIGSTOP)
+        await expect(status).to_contain_text("The worker does not answer", timeout=WAIT_MS)
+        await expect(page.locator("#city.stale, #cards.stale, #tables.stale")).to_have_count(3)
+        first.send(signal.SIGCONT)
+        await expect(status).to_contain_text("Live", timeout=WAIT_MS)
         await page.emulate_media(color_scheme="dark")
         await page.set_viewport_size({"width": 390, "height": 860})
         await picture(page, "phone")

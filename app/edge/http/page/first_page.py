@@ -73,6 +73,7 @@ async def page(request: web.Request) -> web.Response:
         standing=edge.standing,
         why=WHY[edge.standing],
         panels=panels,
+        heartbeat_seconds=edge.limits.heartbeat_seconds,
         has_city=any(map(_is_of_zones, edge.views.values())),
         verdict=card(edge),
         none_yet=NONE_YET,

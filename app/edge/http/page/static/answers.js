@@ -1,7 +1,10 @@
-// What a worker answers: once, or as it changes.
+// What a worker answers: once, or as it changes; and whether it answers at all.
 
-const SILENT_MS = 40000; // a stream says something every 15 s unless it is told otherwise
 export const AGAIN_MS = 3000;
+const ANSWER_MS = 10e3; // a worker refuses itself what takes it longer
+const ALIVE_MS = 5000;
+const HEARTBEATS = 2.5; // a stream that says nothing for so many has broken off
+const UNREACHED = "The worker cannot be reached; asking again.";
 
 export class Refused extends Error {
   constructor(problem) {
@@ -10,8 +13,14 @@ export class Refused extends Error {
   }
 }
 
-export async function ask(address, parameters = {}) {
-  const answer = await fetch(withParameters(address, parameters), { headers: { Accept: "application/json" } });
+// Fails where the worker has not answered in time, as one that stands still does not.
+export function fetchInTime(address, within_ms = ANSWER_MS, options = {}) {
+  return fetch(address, { ...options, signal: AbortSignal.timeout(within_ms) });
+}
+
+export async function ask(address, parameters = {}, within_ms = ANSWER_MS) {
+  const asked = { headers: { Accept: "application/json" } };
+  const answer = await fetchInTime(withParameters(address, parameters), within_ms, asked);
   const told = await answer.json();
   if (!answer.ok) throw new Refused(told);
   return told;
@@ -26,10 +35,12 @@ export function withParameters(address, parameters) {
 }
 
 // Follows the rows of an address, until `stop`. `show({rows, meta})` gets all of them at each event; `trouble(text)`
-// says why what was shown last may not be of this moment.
+// says why what was shown last may not be of this moment. `heartbeat_seconds`: after so long without a change the
+// stream says that there was none.
 export class Follower {
-  constructor(address, parameters, { show, trouble }) {
+  constructor(address, parameters, heartbeat_seconds, { show, trouble }) {
     this.address = withParameters(address, parameters);
+    this.silent_ms = HEARTBEATS * heartbeat_seconds * 1e3;
     this.show = show;
     this.trouble = trouble;
     this.rows = new Map();
@@ -72,11 +83,16 @@ export class Follower {
 
   listen() {
     clearTimeout(this.silence);
-    this.silence = setTimeout(() => this.trouble("The worker has not been heard of for a while."), SILENT_MS);
+    this.silence = setTimeout(() => {
+      this.trouble("The worker has not been heard of for a while; asking again.");
+      this.source.close();
+      this.open();
+    }, this.silent_ms);
   }
 
   stop() {
     clearTimeout(this.silence);
+    this.silence = null;
     clearTimeout(this.again);
     this.source.close();
   }
@@ -85,12 +101,34 @@ export class Follower {
 // Why there is no stream, which an EventSource does not tell.
 async function whyNot(address) {
   try {
-    const answer = await fetch(address);
+    const answer = await fetchInTime(address);
     if (!answer.ok) return (await answer.json()).detail;
     answer.body.cancel();
     return "The stream broke off; taken up again.";
   } catch {
-    return "The worker cannot be reached; asking again.";
+    return UNREACHED;
+  }
+}
+
+// Asks again and again whether the worker answers: a stream does not end when its worker stands still. `lost(why)` is
+// called each time that it does not, `found()` once it does again.
+export async function watch({ lost, found }) {
+  for (let was = null; ; ) {
+    const why = await whySilent();
+    if (why !== null) lost(why);
+    else if (was !== null) found();
+    was = why;
+    await new Promise((later) => setTimeout(later, AGAIN_MS));
+  }
+}
+
+async function whySilent() {
+  try {
+    const answer = await fetchInTime("/livez", ALIVE_MS);
+    await answer.text();
+    return answer.headers.has("Flagfall-Worker") ? null : UNREACHED; // else a proxy speaks in its place
+  } catch (error) {
+    return error.name === "TimeoutError" ? "The worker does not answer; asking again." : UNREACHED;
   }
 }
 

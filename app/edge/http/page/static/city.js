@@ -1,6 +1,6 @@
 // The city on the first page, as it moves: asks for what is chosen, and shows what is answered.
 
-import { AGAIN_MS, Follower, Refused, ask } from "/static/answers.js";
+import { AGAIN_MS, Follower, Refused, ask, fetchInTime, watch } from "/static/answers.js";
 import { Choice } from "/static/choice.js";
 import { CityMap } from "/static/city_map.js";
 import { figure, minute, second, span } from "/static/figures.js";
@@ -10,6 +10,7 @@ import { byId, rowsOf, showHighest, showRoutes, showZone, zoneName } from "/stat
 const MOST_ROWS = 1000;
 const REFRESH_MS = 15e3;
 const ZONES = ["pickup_zone", "dropoff_zone"];
+const DRAWN = ["cards", "tables"]; // by the worker
 
 let city = null;
 let refreshes = 0;
@@ -21,6 +22,7 @@ class City {
     this.routes = ofZones(2)[0];
     this.shown = null; // the rows on the page, their window and meta
     this.live = null; // the meta of the stream's last event
+    this.heartbeat_seconds = Number(byId("city").dataset.heartbeatSeconds);
     this.choice = new Choice(byId("city-controls"), byId("city-now"), ofZones(1), (change) => this.changed(change));
     this.choice.begin();
   }
@@ -44,7 +46,7 @@ class City {
   follow() {
     const { view, measure, length } = this.choice;
     const asked = { last: length, limit: MOST_ROWS, measures: measure };
-    this.follower = new Follower(`/v1/views/${view.name}/changes`, asked, {
+    this.follower = new Follower(`/v1/views/${view.name}/changes`, asked, this.heartbeat_seconds, {
       show: (told) => this.showNewest(told),
       trouble: (why) => this.say(why),
     });
@@ -152,16 +154,20 @@ async function refresh() {
   const asked = (refreshes += 1);
   const page = await firstPage();
   if (asked !== refreshes) return;
-  for (const id of ["cards", "tables"]) {
-    byId(id).classList.toggle("stale", page === null);
-    if (page && !byId(id).contains(document.activeElement)) byId(id).replaceWith(page.getElementById(id));
-  }
+  dim(page === null);
+  if (page === null) return;
+  const unread = DRAWN.filter((id) => !byId(id).contains(document.activeElement));
+  for (const id of unread) byId(id).replaceWith(page.getElementById(id));
   city?.agreeWithCard();
+}
+
+function dim(isStale) {
+  for (const id of DRAWN) byId(id).classList.toggle("stale", isStale);
 }
 
 async function firstPage() {
   try {
-    const answer = await fetch("/");
+    const answer = await fetchInTime("/");
     return answer.ok ? new DOMParser().parseFromString(await answer.text(), "text/html") : null;
   } catch {
     return null;
@@ -173,3 +179,13 @@ const zones = await ask("/v1/zones");
 byId("city").hidden = false;
 setInterval(refresh, REFRESH_MS);
 if (views.some(({ groups }) => groups.length === 1 && groups.every(isZone))) city = new City(views, zones);
+watch({
+  lost(why) {
+    dim(true);
+    city?.say(why);
+  },
+  found() {
+    refresh();
+    city?.askAnew();
+  },
+});
