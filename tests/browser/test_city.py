@@ -32,6 +32,7 @@ async def test_zones_are_coloured_and_the_highest_listed_within_the_screen(
         "zone": [str(MIDTOWN)],
         "from": ["2024-01-31T11:55:00Z"],
         "to": ["2024-01-31T12:00:00Z"],
+        "limit": ["1000"],
     }
     assert await page.locator("#city-elsewhere").inner_text() == "Not on the map: no zone 2 · N/A 3"
     assert await page.evaluate("document.documentElement.scrollWidth") == width

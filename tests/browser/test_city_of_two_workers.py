@@ -1,5 +1,5 @@
 """The city on the page of one of two workers, through a rebalance and the other's death, and while it stands still:
-never a figure that is wrong, and what is amiss is said."""
+never a figure that is wrong, what is amiss is said, and a figure is a click away from its verdict."""
 
 from __future__ import annotations
 
@@ -48,6 +48,7 @@ async def test_the_city_is_right_through_a_rebalance_and_a_death(
             await expect(status).to_contain_text("Live", timeout=WAIT_MS)
             await shows_what_is_so(page, first)
             await picture(page, "live")
+            await gives_its_verdict(page)
             second.kill()
             await expect(status).to_contain_text("What is shown is of", timeout=WAIT_MS)
             await picture(page, "not-whole")
@@ -77,6 +78,15 @@ async def shows_what_is_so(page: playwright.Page, asked: Worker) -> None:
     (highest,) = answer["data"]
     shown = page.locator("#highest tr").first.locator("td").first
     await expect(shown).to_have_text(figure("rides", highest["measures"]["rides"]), timeout=WAIT_MS)
+
+
+async def gives_its_verdict(page: playwright.Page) -> None:
+    """On the highest zone's figure."""
+    await page.locator("#highest tr").first.locator("td").first.get_by_role("link").click()
+    verdict = page.get_by_role("dialog")
+    await expect(verdict).to_contain_text("They agree", timeout=WAIT_MS)
+    await picture(page, "verdict")
+    await verdict.get_by_role("button", name="close").click()
 
 
 async def picture(page: playwright.Page, state: str) -> None:

@@ -42,7 +42,7 @@ async def test_the_page_shows_its_figures_within_the_screen(
     assert await page.locator("#tables").get_by_text("JFK Airport").count() == 1
     assert await page.get_by_text("5,432").count() == 4
     links = page.get_by_role("link", name="its records")
-    assert f"/v1/views/zone_demand/evidence?zone=132&from={quote(to_iso(NOON_US))}" in [
+    assert f"/v1/views/zone_demand/evidence?zone=132&from={quote(to_iso(NOON_US))}&limit=1000" in [
         await link.get_attribute("href") for link in await links.all()
     ]
     assert await page.evaluate("document.documentElement.scrollWidth") == width

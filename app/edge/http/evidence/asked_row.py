@@ -30,10 +30,10 @@ OWN = (LIMIT, CURSOR)
 
 
 def evidence_address(view: View, row: Document) -> str:
-    """Where the records are told that are behind a row, as answers tell it."""
+    """Where the records are told that are behind a row, as answers tell it; as many at once as there may be."""
     told = {group.name: NULL if (held := row["group"][group.name]) is None else held for group in view.groups}
     windowed = {} if row["window"] is None else {"from": row["window"]["start"]}
-    return f"/v1/views/{view.name}/evidence?{urlencode(told | windowed)}"
+    return f"/v1/views/{view.name}/evidence?{urlencode(told | windowed | {LIMIT: MAX_RECORDS})}"
 
 
 class ToldRow(NamedTuple):

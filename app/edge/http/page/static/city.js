@@ -3,6 +3,7 @@
 import { AGAIN_MS, Follower, Refused, ask, fetchInTime, watch } from "/static/answers.js";
 import { Choice } from "/static/choice.js";
 import { CityMap } from "/static/city_map.js";
+import { openEvidence } from "/static/evidence.js";
 import { figure, minute, second, span } from "/static/figures.js";
 import { valueOf } from "/static/lists.js";
 import { byId, rowsOf, showHighest, showRoutes, showZone, zoneName } from "/static/panels.js";
@@ -177,6 +178,8 @@ async function firstPage() {
 const views = (await ask("/v1/views")).data.filter(({ window }) => window.kind === "tumbling");
 const zones = await ask("/v1/zones");
 byId("city").hidden = false;
+byId("evidence-close").addEventListener("click", () => byId("evidence").close());
+document.addEventListener("click", openEvidence);
 setInterval(refresh, REFRESH_MS);
 if (views.some(({ groups }) => groups.length === 1 && groups.every(isZone))) city = new City(views, zones);
 watch({

@@ -3,6 +3,7 @@
 import { svg } from "/static/city_map.js";
 import { ABSENT, figure, instant, milliseconds, span } from "/static/figures.js";
 
+const PAGE_RECORDS = 1000; // the most
 const BAR = { width: 12, gap: 2, height: 110 };
 
 export function element(name, attributes = {}, ...children) {
@@ -19,7 +20,7 @@ export function valueOf(row, measure) {
 // Where the records are that a row's figures are made of.
 function evidenceOf(view, row, window) {
   const named = view.groups.map(({ name }) => [name, row.group[name] ?? "null"]);
-  const told = new URLSearchParams([...named, ["from", window.start], ["to", window.end]]);
+  const told = new URLSearchParams([...named, ["from", window.start], ["to", window.end], ["limit", PAGE_RECORDS]]);
   return `/v1/views/${view.name}/evidence?${told}`;
 }
 
@@ -28,7 +29,7 @@ function evidenceOf(view, row, window) {
 export function fillTable(body, { view, measure, window, rows, before, nameOf, choose }) {
   const filled = rows.map((row) => {
     const evidence = element("a", { href: evidenceOf(view, row, window) }, figure(measure, valueOf(row, measure)));
-    evidence.title = "its records";
+    evidence.title = "its records, and whether they give it";
     const was = before.map((answer) => element("td", { class: "figure" }, earlier(view, answer, row, measure)));
     const name = choose ? button(nameOf(row), () => choose(row)) : nameOf(row);
     const figures = element("td", { class: "figure" }, evidence);

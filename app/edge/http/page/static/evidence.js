@@ -1,0 +1,66 @@
+// The verdict on a figure: its records are looked for page by page, until it is known whether they give it.
+
+import { Refused, ask } from "/static/answers.js";
+import { span } from "/static/figures.js";
+import { byId } from "/static/panels.js";
+
+const PAGE_MS = 30e3; // a page reads for five seconds, behind those that others ask for
+
+const number = (value) => value.toLocaleString("en-US");
+
+// Opens where a link to evidence is followed, but into a tab of its own.
+export function openEvidence(event) {
+  const link = event.target.closest('a[href*="/evidence?"]');
+  const elsewhere = event.ctrlKey || event.metaKey || event.shiftKey || event.altKey;
+  if (link === null || elsewhere || byId("evidence").contains(link)) return;
+  event.preventDefault();
+  byId("evidence-title").textContent = "Its records";
+  byId("evidence-raw").setAttribute("href", link.getAttribute("href"));
+  byId("evidence-raw").textContent = "its records as JSON";
+  byId("evidence").showModal();
+  look(new URL(link.getAttribute("href"), location));
+}
+
+let looks = 0; // the dialog tells of the last one
+
+async function look(address) {
+  const mine = (looks += 1);
+  const isCurrent = () => mine === looks && byId("evidence").open;
+  const asked = Object.fromEntries(address.searchParams);
+  say("Reading the topics again.");
+  try {
+    for (let cursor = {}; isCurrent(); ) {
+      const { meta } = await ask(address.pathname, { ...asked, ...cursor }, PAGE_MS);
+      if (!isCurrent()) return;
+      tell(meta, Number(asked.limit));
+      if (meta.next_cursor === null) return;
+      cursor = { cursor: meta.next_cursor };
+    }
+  } catch (error) {
+    if (isCurrent()) say(error instanceof Refused ? error.message : "The worker cannot be reached.");
+  }
+}
+
+function tell({ row, found, complete, agrees }, limit) {
+  byId("evidence-title").textContent = nameOf(row);
+  if (row.count > limit) byId("evidence-raw").textContent = `the first ${number(limit)} of its records as JSON`;
+  const of = `${number(found.count)} of ${number(row.count)} records`;
+  if (!complete) say(`Reading the topics again: ${of} found so far.`);
+  else if (agrees) say(`They agree: all ${number(found.count)} were found, and give this row, cell by cell.`, true);
+  else if (agrees === false) say(`They do not agree: ${of} were found, and they do not give this row.`, false);
+  else say(`The topics cannot tell any more: ${of} were found.`);
+}
+
+function say(text, agrees = null) {
+  byId("evidence-verdict").textContent = text;
+  byId("evidence-verdict").dataset.agrees = agrees;
+}
+
+// "JFK Airport, 2024-01-31 08:00 – 09:00 UTC"
+function nameOf({ group, window }) {
+  const beside = Object.keys(group).flatMap((name) => [`${name}_name`, `${name}_borough`]);
+  const names = Object.keys(group).filter((name) => !beside.includes(name));
+  const ofGroup = (name) => (group[name] === null ? `no ${name}` : `${name} ${group[name]}`);
+  const told = names.map((name) => group[`${name}_name`] ?? ofGroup(name));
+  return [...told, ...(window ? [`${span(window)} UTC`] : [])].join(", ");
+}
