@@ -28,7 +28,7 @@ from tests.support.material.stored.tables import cells_of, ready_directory, task
 async def test_the_page_shows_its_figures_within_the_screen(
     serve: Serve, browser: playwright.Browser, scheme: str, width: int
 ) -> None:
-    vendors = {RowKey(None, (1,)): cells_of(VENDOR_TRIPS, 4)}
+    vendors = {RowKey(None, ("1",)): cells_of(VENDOR_TRIPS, 4)}
     tables = {ZONE_DEMAND: zone_table((0, 132), (1, None)), VENDOR_TRIPS: vendors, BY_BASE: {}}
     client = await serve(ready_directory([task_of(0, tables, next_offset=5432)]))
     page = await browser.new_page(color_scheme=scheme, viewport={"width": width, "height": 800})

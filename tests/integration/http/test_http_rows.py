@@ -58,7 +58,7 @@ async def test_groups_are_filtered_by_value_by_null_and_by_text(serve: Serve) ->
     bases = {RowKey(NOON_US, (base, zone)): cells_of(BY_BASE, at) for at, (base, zone) in enumerate(
         (b, z) for b in (None, "B1", "Ω&=") for z in (None, 7)
     )}  # fmt: skip
-    vendors = {RowKey(None, (vendor,)): cells_of(VENDOR_TRIPS, vendor or 0) for vendor in (None, 1, 2)}
+    vendors = {RowKey(None, (vendor,)): cells_of(VENDOR_TRIPS, at) for at, vendor in enumerate((None, "1", "2"))}
     client = await serve(ready_directory([task_of(0, {BY_BASE: bases, VENDOR_TRIPS: vendors})]))
 
     async def groups(view: str, *asked: tuple[str, str]) -> list[dict[str, Any]]:
@@ -69,7 +69,7 @@ async def test_groups_are_filtered_by_value_by_null_and_by_text(serve: Serve) ->
     both = await groups("by_base", ("base", "null"), ("base", "B1"), ("zone", "7"))
     assert [(g["base"], g["zone_name"]) for g in both] == [(None, "Astoria"), ("B1", "Astoria")]
     assert await groups("vendor_trips", ("vendor", "null")) == [{"vendor": None}]
-    assert await groups("vendor_trips") == [{"vendor": None}, {"vendor": 1}, {"vendor": 2}]
+    assert await groups("vendor_trips") == [{"vendor": None}, {"vendor": "1"}, {"vendor": "2"}]
     assert await groups("by_base", ("base", "none such")) == []
 
 

@@ -52,7 +52,7 @@ def two_tasks() -> Directory:
     tables: list[Any] = [
         {
             ZONE_DEMAND: zone_table(*places),
-            VENDOR_TRIPS: {RowKey(None, (v,)): cells_of(VENDOR_TRIPS, v) for v in range(5)},
+            VENDOR_TRIPS: {RowKey(None, (str(v),)): cells_of(VENDOR_TRIPS, v) for v in range(5)},
             BY_BASE: {RowKey(NOON_US + at * PANE_US, (base, 1)): cells_of(BY_BASE, at) for at, base in enumerate("ab")},
         }
         for places in (PLACES[:13], PLACES[13:])

@@ -5,12 +5,14 @@ from __future__ import annotations
 from aiohttp import hdrs, web
 
 from app.edge.http.problems import Handler, Problem
+from app.edge.http.query.parameters import CURSOR
 
 INTERNAL = "/v1/internal/"
 MAX_ADDRESS_BYTES = 16_384
-"""Room for a position in each of 500 topic-partitions."""
+"""Room for a position in each of 500 topic-partitions. A cursor has as many for itself: the page that follows one of
+the longest address can be asked for."""
 MAX_PARAMETERS = 300
-MAX_LINE_BYTES = 65_536
+MAX_LINE_BYTES = 98_304
 """Of a request's first line, whoever asks. Workers tell each other what a caller asked with every byte escaped, and
 the partitions beside it: an address that a caller may send is not too long for them."""
 
@@ -47,13 +49,15 @@ async def secure_headers(request: web.Request, response: web.StreamResponse) -> 
 async def bounded_address(request: web.Request, handler: Handler) -> web.StreamResponse:
     """Refuse callers' long addresses, and more parameters than any query needs."""
     if not request.path.startswith(INTERNAL) and _too_long(request):
-        allowed = f"{MAX_ADDRESS_BYTES} bytes and {MAX_PARAMETERS} parameters"
+        allowed = f"{MAX_ADDRESS_BYTES} bytes beside its cursor, and {MAX_PARAMETERS} parameters"
         raise Problem("too-long", f"An address has at most {allowed}; ask in several requests.")
     return await handler(request)
 
 
 def _too_long(request: web.Request) -> bool:
-    return len(request.raw_path) > MAX_ADDRESS_BYTES or request.query_string.count("&") >= MAX_PARAMETERS
+    cursor_bytes = sum(len(f"&{CURSOR}={text}") for text in request.query.getall(CURSOR, []))
+    other_bytes = len(request.raw_path) - cursor_bytes
+    return max(other_bytes, cursor_bytes) > MAX_ADDRESS_BYTES or request.query_string.count("&") >= MAX_PARAMETERS
 
 
 @web.middleware

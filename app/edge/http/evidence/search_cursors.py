@@ -1,8 +1,9 @@
 """Cursors of evidence: how far the search has come, and the row that it is held against.
 
 The row of the first page stays the one that is looked into, whatever has become of it since. Where its records may
-stand follows from its position at any time, so a cursor holds the one place alone that is being read. It is sealed: one
-that somebody made up would give an answer, in the worker's name, about a row that he made up.
+stand follows from its position at any time, so a cursor holds the one place alone that is being read; and of a long
+text that the row is of, which the address names, only its place in the order of rows. It is sealed: one that somebody
+made up would give an answer, in the worker's name, about a row that he made up.
 """
 
 from __future__ import annotations
@@ -14,9 +15,12 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from app.domain.fingerprint import MAX_OFFSET, MAX_PARTITION
+from app.domain.records import Value
+from app.domain.rows import RowKey
 from app.domain.view import View
 from app.edge.http.problems import Problem
 from app.edge.http.query.seal import Seal
+from app.edge.http.query.text_places import place_of
 from app.engine.core.searching import Search, SearchSpan
 from app.engine.core.views.belonging import RowAsked
 
@@ -83,7 +87,8 @@ class SearchCursor(BaseModel):
 
 def encode(seal: Seal, cursor: SearchCursor) -> str:
     """As a client sees it: short, as addresses are bounded."""
-    return seal.sealed(zlib.compress(cursor.model_dump_json().encode(), 9))
+    short = cursor.model_copy(update={"group": _places(cursor.group)})
+    return seal.sealed(zlib.compress(short.model_dump_json().encode(), 9))
 
 
 def decode(seal: Seal, view: View, asked: RowAsked, text: str) -> SearchCursor:
@@ -91,18 +96,25 @@ def decode(seal: Seal, view: View, asked: RowAsked, text: str) -> SearchCursor:
     opened = seal.opened(text)
     try:
         cursor = SearchCursor.model_validate_json(zlib.decompressobj().decompress(opened, MOST_BYTES))
-    except (zlib.error, ValueError):
-        told_why = "This cursor is of another release; start again without a cursor."
+    except zlib.error:
+        told_why = "This is no cursor of evidence; take meta.next_cursor of the page before."
+        raise Problem("bad-cursor", told_why) from None
+    except ValueError:
+        told_why = "This cursor of evidence is of another release; start again without a cursor."
         raise Problem("bad-cursor", told_why) from None
     if not _belongs(cursor, view, asked):
         raise Problem("bad-cursor", "The cursor was made for another row or version; start again without a cursor.")
-    return cursor
+    return cursor.model_copy(update={"group": asked.group})
+
+
+def _places(group: tuple[Value, ...]) -> tuple[Value, ...]:
+    return place_of(RowKey(None, group)).group
 
 
 def _belongs(cursor: SearchCursor, view: View, asked: RowAsked) -> bool:
     of_row = (cursor.view, cursor.version, cursor.start_us, cursor.group)
     return (
-        of_row == (view.name, view.version, asked.start_us, asked.group)
+        of_row == (view.name, view.version, asked.start_us, _places(asked.group))
         and (asked.end_us is None or cursor.end_us == asked.end_us)
         and (cursor.end_us is not None) == view.window.ends
         and len(cursor.row) == len(cursor.found) == len(view.cells)

@@ -18,7 +18,7 @@ from app.domain.measures.parts import values_name
 from app.domain.view import View
 from app.edge.http.across_tasks import AcrossTasks
 from app.edge.http.context import WHY, Edge, ServedGroup, edge_of
-from app.edge.http.entry.security import SCRIPTED, policy
+from app.edge.http.entry.security import MAX_ADDRESS_BYTES, SCRIPTED, policy
 from app.edge.http.evidence.asked_row import evidence_address
 from app.edge.http.long_work import MANY_DOCUMENTS
 from app.edge.http.page import figures
@@ -134,12 +134,13 @@ def _row(view: View, told: dict[str, Any]) -> dict[str, Any]:
         (told["group"][g.name], told["group"].get(f"{g.name}_name"), told["group"].get(f"{g.name}_borough"))
         for g in view.groups
     ]
+    address = evidence_address(view, told)
     return {
         "window": told["window"],
         "groups": groups,
         "measures": measures,
         "state": told["state"],
-        "evidence": evidence_address(view, told),
+        "evidence": address if len(address) <= MAX_ADDRESS_BYTES else None,
     }
 
 

@@ -1,4 +1,4 @@
-"""Cursors of rows: the last key of a page, unknown to the server once it is sent.
+"""Cursors of rows: the place of a page's last key, unknown to the server once it is sent.
 
 A cursor holds no rows and no position: the next page is read from the state of its own time, and says so.
 It belongs to one view, version and set of filters, and is refused with any other. Clients hold it sealed; workers, who
@@ -15,8 +15,9 @@ from app.domain.rows import RowKey
 from app.domain.view import View
 from app.edge.http.problems import Problem
 from app.edge.http.query.instants import instant_range
+from app.edge.http.query.text_places import MOST_LETTERS
 
-LAYOUT = 1
+LAYOUT = 2
 _INT64 = range(-(1 << 63), 1 << 63)
 
 
@@ -28,18 +29,18 @@ class KeyShape(NamedTuple):
     texts: tuple[bool, ...]
 
 
-def encode(filters_hash: str, key: RowKey) -> str:
-    """The cursor after a key."""
-    return orjson.dumps([LAYOUT, filters_hash, key.window_start_us, list(key.group)]).decode()
+def encode(filters_hash: str, place: RowKey) -> str:
+    """The cursor after a place (`app.edge.http.query.text_places`)."""
+    return orjson.dumps([LAYOUT, filters_hash, place.window_start_us, list(place.group)]).decode()
 
 
 def decode(shape: KeyShape, filters_hash: str, cursor: str) -> RowKey:
-    """The key a cursor stands after; a problem if it is none of ours or was made for another request."""
+    """The place a cursor stands after; a problem if it is none of ours or was made for another request."""
     try:
         told: Any = orjson.loads(cursor)
         layout, made_for, window, group = told
     except (ValueError, TypeError):
-        raise Problem("bad-cursor", "This is no cursor; take meta.next_cursor of the page before.") from None
+        raise Problem("bad-cursor", "This is no cursor of rows; take meta.next_cursor of the page before.") from None
     if layout != LAYOUT or made_for != filters_hash:
         detail = "The cursor was made for another view, version, order or filter; start again without a cursor."
         raise Problem("bad-cursor", detail)
@@ -52,9 +53,13 @@ def _fits(shape: KeyShape, window: Any, group: Any) -> bool:
     if not _fits_window(shape, window) or not isinstance(group, list) or len(group) != len(shape.texts):
         return False
     return all(
-        value is None or (isinstance(value, str) if text else type(value) is int and value in _INT64)
+        value is None or (_is_text_place(value) if text else type(value) is int and value in _INT64)
         for value, text in zip(group, shape.texts, strict=True)
     )
+
+
+def _is_text_place(value: Any) -> bool:
+    return isinstance(value, str) and len(value) <= MOST_LETTERS
 
 
 def _fits_window(shape: KeyShape, window: Any) -> bool:

@@ -29,8 +29,8 @@ class RowsQuery:
     Windows start in `[from_us, until_us)`, None is open. `window_us` is a multiple of a tumbling view's pane; None
     where windows are as the view says. With `last_us` there is one window, of that length, which ends at `until_us`;
     None is the lowest watermark. `stored_from_us`: rows that are stored under earlier starts are left out, whatever
-    windows they are in. `after` is the last key of the page before this one, in the order asked for; of ranked
-    rows the key is what they are ranked among, and the rank. `max_staleness_us`: how old rows may
+    windows they are in. `after` is the place of the last key of the page before this one, in the order asked for; of
+    ranked rows the key is what they are ranked among, and the rank. `max_staleness_us`: how old rows may
     be of which nobody knows whether they have changed since.
     """
 
@@ -93,9 +93,9 @@ class RowsQuery:
         text = json.dumps([*told, sorted((n, sorted(map(repr, v))) for n, v in self.groups.items())])
         return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
 
-    def cursor_after(self, key: RowKey) -> str:
-        """The cursor of the page that follows a row."""
-        return cursors.encode(self.filters_hash, key)
+    def cursor_after(self, place: RowKey) -> str:
+        """The cursor of the page that follows a row, whose key has this place."""
+        return cursors.encode(self.filters_hash, place)
 
     def parameters(self) -> list[tuple[str, str]]:
         """The parameters from which `read_query` makes this query again; none is a limit that no table reaches."""

@@ -18,6 +18,7 @@ from app.edge.http.long_work import MANY_DOCUMENTS, MANY_ROWS
 from app.edge.http.owners import missing_facts
 from app.edge.http.query.instants import to_iso, watermark_text
 from app.edge.http.query.rows_query import RowsQuery
+from app.edge.http.query.text_places import place_of
 from app.edge.http.rows.answered import Answered
 from app.edge.http.rows.fold_rows import concatenated, key_at, merged, page
 from app.edge.http.rows.gather import Gathered
@@ -58,10 +59,10 @@ class Page(NamedTuple):
         return page_table(query, rows, gathered.closed_to_us, names, sources, ranks, meta)
 
     def key(self, query: RowsQuery, at: int) -> RowKey:
-        """The key that a cursor behind one of the rows holds."""
+        """What a cursor behind one of the rows holds."""
         key = key_at(self.rows, at)
         if self.ranks is None or query.arrangement.ranking is None:
-            return key
+            return place_of(key)
         return cursor_key(query.arrangement.ranking.among, key, self.ranks[at])
 
 

@@ -1,6 +1,6 @@
 """Rows of several tasks or panes as one: the fold that every query ends with.
 
-Order of rows: by window, then by group; null before any value, text by code point.
+Order of rows: by window, then by group; null before any value, text by its place (`app.edge.http.query.text_places`).
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from app.domain.measures.parts import Op
 from app.domain.records import Value
 from app.domain.rows import RowKey
 from app.domain.view import View
+from app.edge.http.query.text_places import place_of, text_place
 from app.edge.http.rows.mergers import MERGERS, Indices
 from app.engine.core.rows.state import Rows
 
@@ -60,12 +61,16 @@ def merged(view: View, rows: Rows, window_us: int | None, aligned_us: int = 0) -
 
 
 def page(rows: Rows, after: RowKey | None, limit: int, *, newest_first: bool) -> Rows:
-    """At most `limit` of the merged rows behind a key, in the order asked for."""
+    """At most `limit` of the merged rows behind a place, in the order asked for."""
     size = len(rows)
+
+    def rank_at(at: int) -> tuple[Any, ...]:
+        return _rank(place_of(key_at(rows, at)))
+
     if newest_first:
-        end = size if after is None else bisect_left(range(size), _rank(after), key=lambda i: _rank(key_at(rows, i)))
+        end = size if after is None else bisect_left(range(size), _rank(after), key=rank_at)
         return rows.at(np.arange(end - 1, max(end - limit, 0) - 1, -1))
-    start = 0 if after is None else bisect_right(range(size), _rank(after), key=lambda i: _rank(key_at(rows, i)))
+    start = 0 if after is None else bisect_right(range(size), _rank(after), key=rank_at)
     return rows.at(np.arange(start, min(start + limit, size)))
 
 
@@ -75,12 +80,12 @@ def key_at(rows: Rows, at: int) -> RowKey:
     return RowKey(window, tuple(value_of(held[at]) for held in rows.groups))
 
 
-def _rank(key: RowKey) -> tuple[Any, ...]:
-    return (key.window_start_us or 0, *group_rank(key.group))
+def _rank(place: RowKey) -> tuple[Any, ...]:
+    return (place.window_start_us or 0, *group_rank(place.group))
 
 
 def group_rank(group: Iterable[Value]) -> tuple[Any, ...]:
-    """By which groups are in order: null before any value."""
+    """By which groups are in order, of the places of their texts: null before any value."""
     return tuple((value is not None, value) for value in group)
 
 
@@ -88,7 +93,7 @@ def sortable(held: npt.NDArray[Any]) -> Int64s:
     """Integers that sort as the values do; NULL_INTEGER is the least integer already."""
     if held.dtype != object:
         return held
-    known = sorted({value for value in held if value is not None})
+    known = sorted({value for value in held if value is not None}, key=text_place)
     rank = {None: 0} | {value: at for at, value in enumerate(known, 1)}
     return np.fromiter((rank[value] for value in held), np.int64, len(held))
 

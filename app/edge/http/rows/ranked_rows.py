@@ -16,6 +16,7 @@ from app.domain.rows import COUNT_AT, RowKey
 from app.domain.view import View
 from app.edge.http.query.arrangement import Among, Ranking
 from app.edge.http.query.rows_query import RowsQuery
+from app.edge.http.query.text_places import place_of
 from app.edge.http.rows.fold_rows import group_rank, key_at, run_starts, sortable
 from app.engine.core.rows.state import Rows
 
@@ -45,7 +46,7 @@ def ranked(query: RowsQuery, ranking: Ranking, rows: Rows) -> tuple[Rows, list[i
 def cursor_key(among: Among, key: RowKey, rank: int) -> RowKey:
     """What a cursor behind a ranked row holds: what it was ranked among, and its rank."""
     window_start_us = key.window_start_us if among is Among.WINDOW else None
-    return RowKey(window_start_us, (*(key.group if among is Among.GROUP else ()), rank))
+    return RowKey(window_start_us, (*(place_of(key).group if among is Among.GROUP else ()), rank))
 
 
 def _ranked_together(query: RowsQuery, among: Among, rows: Rows) -> Iterator[Int64s]:
