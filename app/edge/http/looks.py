@@ -14,8 +14,8 @@ LONGEST_REST_SECONDS = 1.0
 class Looks:
     """Shared by all feeds of a worker. With many of them each is later, not the worker."""
 
-    def __init__(self) -> None:
-        self._turn = asyncio.Lock()
+    def __init__(self, longest_rest_seconds: float = LONGEST_REST_SECONDS) -> None:
+        self._turn, self._longest_rest_seconds = asyncio.Lock(), longest_rest_seconds
 
     @asynccontextmanager
     async def turn(self) -> AsyncIterator[None]:
@@ -24,4 +24,4 @@ class Looks:
         async with self._turn:
             began = loop.time()
             yield
-            await asyncio.sleep(min(LONGEST_REST_SECONDS, REST * (loop.time() - began)))
+            await asyncio.sleep(min(self._longest_rest_seconds, REST * (loop.time() - began)))

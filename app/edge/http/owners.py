@@ -65,10 +65,17 @@ class Question(Protocol[Gives_co]):
 
 async def of_all_tasks(edge: Edge, asked: Question[Given]) -> tuple[dict[int, Given], dict[int, str]]:
     """What can be had within two attempts, by partition, and why each of the others is missing."""
+    return await of_tasks(edge, asked, range(asked.directory.partitions))
+
+
+async def of_tasks(
+    edge: Edge, asked: Question[Given], partitions: Sequence[int]
+) -> tuple[dict[int, Given], dict[int, str]]:
+    """The same of some tasks."""
     given: dict[int, Given] = {}
     missing: dict[int, str] = {}
     for _ in range(ATTEMPTS):
-        wanted = [p for p in range(asked.directory.partitions) if p not in given]
+        wanted = [p for p in partitions if p not in given]
         given |= await asked.own(wanted)
         missing = {p: _why_not_here(asked.directory, p) for p in wanted if p not in given}
         away = _by_owner(asked.directory, missing)

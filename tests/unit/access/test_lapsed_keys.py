@@ -103,12 +103,12 @@ async def test_an_export_is_cut(worker: Worker, monkeypatch: pytest.MonkeyPatch)
 async def test_who_waits_for_a_position_waits_no_more(worker: Worker, monkeypatch: pytest.MonkeyPatch) -> None:
     asked = asyncio.Event()
 
-    async def hang(*_: object) -> None:
+    def hang(*_: object) -> asyncio.Future[None]:
         asked.set()
-        await asyncio.Event().wait()
+        return asyncio.get_running_loop().create_future()
 
     assert worker.client.app is not None
-    monkeypatch.setattr(worker.client.app[POSITIONS], "now", hang)
+    monkeypatch.setattr(worker.client.app[POSITIONS], "look", hang)
     async with worker.session() as session:
         answer = asyncio.create_task(session.get(ROWS, params={"min_position": "rides.yellow-0:999999"}))
         await asked.wait()

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+from collections import defaultdict
 from collections.abc import Mapping
+from typing import NamedTuple
 
 from aiohttp import web
 
@@ -14,44 +16,57 @@ from app.edge.http.looks import Looks
 from app.edge.http.query.rows_query import no_rows_query
 from app.edge.http.rows.gather import gather
 
-Standing = Mapping[TopicPartition, int]
-"""Next offsets; a task that cannot be had is left out."""
+LONGEST_REST_SECONDS = 0.2
+"""Who waits for the shortest time is told of a look that began within it, unless the owner is silent."""
+
+
+class Standing(NamedTuple):
+    """Next offsets of an owner's tasks, and why each of those that could not be had is missing."""
+
+    covered: Mapping[TopicPartition, int]
+    missing: Mapping[int, str]
 
 
 class PositionWatch:
-    """Those of one worker. However many wait, looks follow one another, with rests between."""
+    """Those of one worker. However many wait, looks at an owner's tasks follow one another, with rests between; no
+    owner is waited for by who asks about another's."""
 
     def __init__(self, edge: Edge) -> None:
-        self._edge, self._looks = edge, Looks()
-        self._awaited: dict[str, asyncio.Future[Standing]] = {}
+        self._edge = edge
+        self._looks: dict[str | None, Looks] = defaultdict(lambda: Looks(LONGEST_REST_SECONDS))
+        self._awaited: dict[tuple[str, str | None], asyncio.Future[Standing]] = {}
         self._looking: set[asyncio.Task[None]] = set()
 
-    async def now(self, view: View) -> Standing:
-        """By a look that began after it was asked for; whoever asks meanwhile shares it."""
-        awaited = self._awaited.get(view.name)
+    def look(self, view: View, owner: str | None) -> asyncio.Future[Standing]:
+        """At the tasks that one worker owns, None those that nobody does, by a look that begins after it was asked for;
+        whoever asks meanwhile shares it, so it is not to be cancelled."""
+        awaited = self._awaited.get((view.name, owner))
         if awaited is None:
-            awaited = self._awaited[view.name] = asyncio.get_running_loop().create_future()
-            looking = asyncio.create_task(self._look(view, awaited))
+            awaited = self._awaited[view.name, owner] = asyncio.get_running_loop().create_future()
+            looking = asyncio.create_task(self._look(view, owner, awaited))
             self._looking.add(looking)
             looking.add_done_callback(self._looking.discard)
-        return await asyncio.shield(awaited)
+        return awaited
 
-    async def _look(self, view: View, awaited: asyncio.Future[Standing]) -> None:
-        async with self._looks.turn():
-            del self._awaited[view.name]
+    async def _look(self, view: View, owner: str | None, awaited: asyncio.Future[Standing]) -> None:
+        async with self._looks[owner].turn():
+            del self._awaited[view.name, owner]
             try:
-                awaited.set_result(await self._covered(view))
+                awaited.set_result(await self._standing(view, owner))
             except Exception as error:
                 awaited.set_exception(error)
                 awaited.exception()  # they may all have left
 
-    async def _covered(self, view: View) -> Standing:
-        gathered = await gather(self._edge, no_rows_query(view, partial_allowed=True))
-        return {
+    async def _standing(self, view: View, owner: str | None) -> Standing:
+        directory = self._edge.directory(view)
+        partitions = [p for p in range(directory.partitions) if directory.owners.get(p) == owner]
+        gathered = await gather(self._edge, no_rows_query(view, partial_allowed=True), partitions=partitions)
+        covered = {
             TopicPartition(topic, partition): state.next_offset
             for partition, part in gathered.parts.items()
             for topic, state in part.inputs.items()
         }
+        return Standing(covered, gathered.missing)
 
 
 POSITIONS = web.AppKey("positions", PositionWatch)

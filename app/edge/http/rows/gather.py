@@ -12,7 +12,7 @@ from app.domain.event_time import NO_WATERMARK
 from app.domain.view import View
 from app.edge.http.across_tasks import AcrossTasks
 from app.edge.http.context import Edge
-from app.edge.http.owners import of_all_tasks, partitions_missing, unusable
+from app.edge.http.owners import of_tasks, partitions_missing, unusable
 from app.edge.http.problems import TYPES
 from app.edge.http.query.parameters import STORED_FROM
 from app.edge.http.query.rows_query import RowsQuery
@@ -86,13 +86,17 @@ class Gathered(AcrossTasks[TaskRows]):
         return NO_WATERMARK if self.missing or not closed else min(closed)
 
 
-async def gather(edge: Edge, query: RowsQuery, *, takes_partial: bool = True) -> Gathered:
-    """The parts of every partition of the source that can be had within two attempts.
+async def gather(
+    edge: Edge, query: RowsQuery, *, takes_partial: bool = True, partitions: Sequence[int] | None = None
+) -> Gathered:
+    """The parts of these partitions, or every one of the source, that can be had within two attempts.
 
     Raises the `partitions-missing` problem if some are missing and the query does not allow it, and `too-much` if a
     worker would have to fold more rows than it may, here or there. `takes_partial`: whether who asked could allow it.
     """
-    gathered = Gathered(*await of_all_tasks(edge, _AskedParts(edge, query)))
+    asked = _AskedParts(edge, query)
+    wanted = range(asked.directory.partitions) if partitions is None else partitions
+    gathered = Gathered(*await of_tasks(edge, asked, wanted))
     if gathered.is_partial and query.max_staleness_us is not None:
         gathered = gathered.with_parts(stale_parts(edge, query, gathered.missing))
     if gathered.is_partial and not query.partial_allowed:

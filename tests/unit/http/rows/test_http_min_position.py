@@ -7,8 +7,11 @@ from collections import Counter
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
+from aiohttp import web
+from aiohttp.test_utils import TestServer
 
 from app.base.setting_groups import HttpSettings
 from app.edge.http.context import Edge
@@ -99,14 +102,14 @@ async def test_a_mistake_is_told_before_anything_is_waited_for(serve: Serve) -> 
 async def test_all_who_wait_share_one_look_after_the_other(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
     looks, together = Counter[str](), 0
 
-    async def counted(edge: Edge, query: RowsQuery) -> Gathered:
+    async def counted(edge: Edge, query: RowsQuery, **which: Any) -> Gathered:
         nonlocal together
         together += 1
         looks["most together"] = max(looks["most together"], together)
         looks["all"] += 1
         await asyncio.sleep(0.01)
         together -= 1
-        return await gather(edge, query)
+        return await gather(edge, query, **which)
 
     monkeypatch.setattr(standing, "gather", counted)
     client = await serve(ready_directory([task_of(0, {ZONE_DEMAND: zone_table((0, 132))}, next_offset=100)]))
@@ -115,6 +118,61 @@ async def test_all_who_wait_share_one_look_after_the_other(serve: Serve, monkeyp
     assert {answer.status for answer in answers} == {503}
     assert looks["most together"] == 1
     assert looks["all"] < 60
+
+
+async def hang(_: web.Request) -> web.Response:
+    """What a stopped owner answers."""
+    await asyncio.get_running_loop().create_future()
+    return web.Response()
+
+
+def beside(owner: str) -> Directory:
+    """Of a worker that owns the first of two tasks."""
+    directory = ready_directory([task_of(0, {ZONE_DEMAND: zone_table((0, 132))}, next_offset=100)], partitions=2)
+    directory.owners[1] = owner
+    return directory
+
+
+async def test_an_owner_that_says_nothing_is_told_as_that_when_the_wait_is_over(serve: Serve) -> None:
+    """Not that its tables cover nothing; and no longer is waited for it than was asked."""
+    owner = web.Application()
+    owner.router.add_get("/{any:.*}", hang)
+    async with TestServer(owner) as server:
+        url = str(server.make_url("")).rstrip("/")
+        client = await serve(beside(url))
+        answer = await client.get(ROWS, params={"min_position": "rides.yellow-1:5", "wait": "1s"})
+        problem = await answer.json()
+    assert (answer.status, problem["type"]) == (503, "urn:flagfall:problem:partitions-missing")
+    why = f"nothing was heard of its owner {url} within 1 s"
+    assert problem["missing"] == [{"partition": 1, "owner": url, "why": why}]
+    assert why in problem["detail"]
+
+
+async def test_who_waits_for_one_task_does_not_wait_for_the_owner_of_another(serve: Serve) -> None:
+    owner, asked = web.Application(), {"partial": "allow", "wait": "1s"}
+    owner.router.add_get("/{any:.*}", hang)
+    async with TestServer(owner) as server:
+        directory = beside(str(server.make_url("")).rstrip("/"))
+        client = await serve(directory)
+        covered = await client.get(ROWS, params=asked | {"min_position": "rides.yellow-0:100"})
+        assert (covered.status, (await covered.json())["meta"]["position"]["rides.yellow-0"]) == (200, 100)
+        behind = await (await client.get(ROWS, params=asked | {"min_position": "rides.yellow-0:101"})).json()
+    assert (behind["type"], behind["position"]) == ("urn:flagfall:problem:not-reached", {"rides.yellow-0": 100})
+
+
+@pytest.mark.parametrize("owner", ["http://127.0.0.1:1", None])
+async def test_a_task_that_nobody_can_be_asked_for_is_told_with_the_reason(serve: Serve, owner: str | None) -> None:
+    directory = beside(owner or "")
+    if owner is None:
+        del directory.owners[1]
+    client = await serve(directory)
+    answer = await client.get(ROWS, params={"min_position": "rides.yellow-1:5,rides.yellow-0:900", "wait": "1s"})
+    problem = await answer.json()
+    assert (answer.status, problem["type"]) == (503, "urn:flagfall:problem:partitions-missing")
+    (missing,) = problem["missing"]
+    assert missing["partition"] == 1
+    assert ("cannot be reached" if owner else "no worker owns it") in missing["why"]
+    assert "partial=allow" not in problem["detail"]
 
 
 async def waiting(client: Client, many: int) -> None:
