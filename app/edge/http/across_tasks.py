@@ -43,8 +43,12 @@ class AcrossTasks(Generic[Given]):
     @property
     def lowest_watermark_us(self) -> int:
         """Up to where every input of every partition was seen; NO_WATERMARK if one is missing or empty."""
-        seen = self._watermarks.values()
-        return NO_WATERMARK if self.missing or not seen else min(seen)
+        return NO_WATERMARK if self.missing else self.lowest_there_us
+
+    @property
+    def lowest_there_us(self) -> int:
+        """The same of the partitions that are there; NO_WATERMARK if there are none."""
+        return min(self._watermarks.values(), default=NO_WATERMARK)
 
     @property
     def held_back_by(self) -> list[TopicPartition]:

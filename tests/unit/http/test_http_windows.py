@@ -166,6 +166,21 @@ async def test_the_last_quarter_of_an_hour_ends_at_the_last_pane_that_all_have_p
     assert first["data"] + (await second.json())["data"] == answer["data"]
 
 
+async def test_the_last_of_what_there_is_ends_where_those_tasks_are(serve: Serve) -> None:
+    """Who allows an answer without some tasks is not answered with nothing because of them."""
+    tables, marks_us = [zone_table((-1, 132), (0, 132)), zone_table((-1, 7))], (NOON_US + 1, NOON_US + 2 * PANE_US)
+    tasks = [task_of(p, {ZONE_DEMAND: t}, watermark_us=marks_us[p]) for p, t in enumerate(tables)]
+    client = await serve(ready_directory(tasks, partitions=3))
+    asked = {"last": "15m", "partial": "allow"}
+    answer = await (await client.get("/v1/views/zone_demand/rows", params=asked)).json()
+    assert (answer["meta"]["as_of"], answer["meta"]["partial"]) == (to_iso(marks_us[0]), True)
+    assert [missing["partition"] for missing in answer["meta"]["missing"]] == [2]
+    window = {"start": to_iso(NOON_US - 3 * PANE_US), "end": to_iso(NOON_US)}
+    told = [(row["group"]["zone"], row["window"], row["state"]) for row in answer["data"]]
+    assert told == [(7, window, "open"), (132, window, "open")]
+    assert (await client.get("/v1/views/zone_demand/rows", params={"last": "15m"})).status == 503
+
+
 async def test_without_a_common_watermark_the_last_of_it_is_nothing(serve: Serve) -> None:
     client = await serve(ready_directory([task_of(0, {ZONE_DEMAND: zone_table((0, 1))}, watermark_us=-(1 << 63))]))
     answer = await (await client.get("/v1/views/zone_demand/rows", params={"last": "15m"})).json()

@@ -38,7 +38,7 @@ class Answered(NamedTuple):
 
 async def answered(edge: Edge, query: RowsQuery, *, takes_partial: bool = True, with_past: bool = True) -> Answered:
     """What all tasks give; of the last panes those before the lowest watermark, which is asked of all tasks first, and
-    none while there is no watermark.
+    none while there is no watermark. Where the answer may be partial it is that of the tasks that are there.
 
     `with_past`: windows that the query names and that have left the tables are answered from the history; if that does
     not have them it is the `not-in-history` problem.
@@ -50,7 +50,7 @@ async def answered(edge: Edge, query: RowsQuery, *, takes_partial: bool = True, 
         query.view, partial_allowed=query.partial_allowed, max_staleness_us=query.max_staleness_us
     )
     standing = await gather(edge, any_of_it, takes_partial=takes_partial)
-    as_of_us = standing.lowest_watermark_us
+    as_of_us = standing.lowest_there_us
     if as_of_us == NO_WATERMARK:
         return Answered(replace(query, until_us=0), standing)
     query = query.until(as_of_us)
