@@ -17,6 +17,7 @@ from app.domain.oracle.view_fold import by_window, fold, together
 from app.domain.records import Place, Record, TopicPartition
 from app.domain.rows import Cells, RowKey, last_of
 from app.domain.view import View
+from app.edge.http.brokers import Brokers
 from app.edge.http.evidence.looking import Looking
 from app.edge.http.long_work import LongWork
 from app.engine.core.batch import Batch
@@ -147,7 +148,7 @@ async def look_for(view: View, asked: RowAsked, wanted: dict[int, int], logs: Lo
     spans = await searcher.spans(view, asked, rulings, wanted)
     search, work, records = Search(asked, tuple(spans), wanted, view.neutral), LongWork(), list[Record]()
     while search.next is not None:
-        looking = Looking(searcher, work, view, rulings, limit=rng.choice((1, 3, 1000)))
+        looking = Looking(searcher, Brokers(request_seconds=60), work, view, rulings, limit=rng.choice((1, 3, 1000)))
         search = await looking.go_on(search)
         records += looking.records
     work.close()

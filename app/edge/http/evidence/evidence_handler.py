@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Set
+from collections.abc import Sequence, Set
 from dataclasses import replace
 from typing import Any
 
@@ -13,6 +13,7 @@ from app.domain.records import Place, Record, TopicPartition
 from app.domain.rows import COUNT_AT, FINGERPRINT_AT, RowKey
 from app.domain.source import Kind
 from app.domain.view import View
+from app.edge.http.brokers import Brokers
 from app.edge.http.context import edge_of
 from app.edge.http.evidence.asked_row import DEFAULT_RECORDS, MAX_RECORDS, ToldRow, asked_row, told_row
 from app.edge.http.evidence.looking import Looking
@@ -29,13 +30,14 @@ from app.edge.http.rows.answers import row_document
 from app.edge.http.rows.gather import Gathered, gather
 from app.edge.http.rows.parts import InputState
 from app.edge.http.zone_names import Names
-from app.engine.core.searching import Search
-from app.engine.drive.kafka.row_search import CoveredInput, RowSearch, Rulings
+from app.engine.core.searching import Search, SearchSpan
+from app.engine.drive.kafka.row_search import CoveredInput
 
 
 async def show_evidence(request: web.Request) -> web.Response:
     """A page of the row's records, and what is known of all of them so far."""
     edge, seal = edge_of(request), request.app[SEAL]
+    brokers = Brokers(edge.limits.max_seconds)
     view = edge.view(request.match_info["view"])
     asked, query = asked_row(view, request.query)
     limit = whole_number(request.query, "limit", MAX_RECORDS) or DEFAULT_RECORDS
@@ -48,10 +50,13 @@ async def show_evidence(request: web.Request) -> web.Response:
         _require_whole(query, row.asked.start_us, gathered.left_below_us(view))
         cursor = _begun(view, row, gathered)
     searcher = edge.searcher(view)
-    rulings = await searcher.rulings(view, _covered(gathered, cursor))
-    looking = Looking(searcher, edge.long_work, view, rulings, limit=limit)
-    cursor = cursor.going_on(await _looked(looking, searcher, view, cursor, rulings))
-    told = await verdict(searcher, looking, view, cursor, rulings)
+    rulings = await brokers.answer(searcher.rulings(view, _covered(gathered, cursor)))
+    looking = Looking(searcher, brokers, edge.long_work, view, rulings, limit=limit)
+    spans = list[SearchSpan]()
+    if not cursor.is_adding:
+        spans = await brokers.answer(searcher.spans(view, cursor.asked, rulings, cursor.wanted))
+    cursor = cursor.going_on(await _looked(looking, cursor, spans))
+    told = await verdict(searcher, brokers, looking, view, cursor, rulings)
     names, closed_to_us = edge.names, gathered.closed_to_us
     return json_response(
         {
@@ -72,11 +77,11 @@ async def show_evidence(request: web.Request) -> web.Response:
     )
 
 
-async def _looked(looking: Looking, searcher: RowSearch, view: View, cursor: SearchCursor, rulings: Rulings) -> Search:
+async def _looked(looking: Looking, cursor: SearchCursor, spans: Sequence[SearchSpan]) -> Search:
     """Where the records should stand; then, while some are missing, where those stand that corrections brought in."""
     search = Search(cursor.asked, (), cursor.wanted, cursor.found)
     if not cursor.is_adding:
-        search = await looking.go_on(cursor.search_in(await searcher.spans(view, cursor.asked, rulings, cursor.wanted)))
+        search = await looking.go_on(cursor.search_in(spans))
         if search.next is not None or not search.is_short:
             return search
         cursor = cursor.going_on(search)

@@ -8,6 +8,7 @@ from app.domain.corrections.correction import Correction
 from app.domain.records import Place, Record, TopicPartition
 from app.domain.rows import RowKey
 from app.domain.view import View
+from app.edge.http.brokers import Brokers
 from app.edge.http.long_work import LongWork
 from app.engine.core.searching import Search, SearchSpan, take
 from app.engine.core.views.belonging import RowAsked
@@ -25,13 +26,15 @@ class Looking:
     def __init__(
         self,
         searcher: RowSearch,
+        brokers: Brokers,
         work: LongWork,
         view: View,
         rulings: Rulings,
         *,
         limit: int,
     ) -> None:
-        self._searcher, self._work, self._view, self._rulings = searcher, work, view, rulings
+        self._searcher, self._brokers, self._work = searcher, brokers, work
+        self._view, self._rulings = view, rulings
         self._limit, self._until_seconds = limit, time.monotonic() + MOST_SECONDS
         self.records: list[Record] = []
         self.added: set[Place] = set()
@@ -40,7 +43,7 @@ class Looking:
     async def go_on(self, search: Search) -> Search:
         """The search as far as the page reaches."""
         while (span := search.next) is not None and self._has_room:
-            read = await self._searcher.read(span)
+            read = await self._brokers.answer(self._searcher.read(span))
             if read is None:
                 search = search.without(span)
                 continue
@@ -59,7 +62,7 @@ class Looking:
 
     async def added_spans(self, search: Search) -> list[SearchSpan]:
         """Where the records stand that corrections have brought into the row."""
-        corrections = await self._searcher.corrections(self._view, sorted(search.wanted))
+        corrections = await self._brokers.answer(self._searcher.corrections(self._view, sorted(search.wanted)))
         mine = (one for one in corrections if _is_of(self._view, search.asked, one))
         places = dict.fromkeys(place for one in mine for place in one.adds)
         return [SearchSpan(p.topic, p.partition, p.offset, p.offset + 1, is_added=True) for p in places]

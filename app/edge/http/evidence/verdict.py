@@ -9,6 +9,7 @@ from app.domain.fingerprint import signed, unmix, unpack
 from app.domain.records import TopicPartition
 from app.domain.rows import COUNT_AT, FINGERPRINT_AT
 from app.domain.view import View
+from app.edge.http.brokers import Brokers
 from app.edge.http.evidence.looking import Looking
 from app.edge.http.evidence.search_cursors import SearchCursor
 from app.engine.core.searching import Search
@@ -24,14 +25,14 @@ class RowVerdict(NamedTuple):
 
 
 async def verdict(
-    searcher: RowSearch, looking: Looking, view: View, cursor: SearchCursor, rulings: Rulings
+    searcher: RowSearch, brokers: Brokers, looking: Looking, view: View, cursor: SearchCursor, rulings: Rulings
 ) -> RowVerdict:
     """A row is accused of nothing that truncated logs, or records that were mended before they were fed, explain."""
     if not cursor.is_complete:
         return RowVerdict()
     if cursor.found == cursor.row:
         return RowVerdict(agrees=True)
-    lost = await searcher.lost(view, cursor.asked, rulings, cursor.wanted, is_short=cursor.is_short)
+    lost = await brokers.answer(searcher.lost(view, cursor.asked, rulings, cursor.wanted, is_short=cursor.is_short))
     if lost or await _are_mended(looking, cursor):
         return RowVerdict(None, lost)
     return RowVerdict(agrees=False)

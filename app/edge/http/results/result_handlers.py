@@ -6,6 +6,7 @@ from typing import Any
 
 from aiohttp import web
 
+from app.edge.http.brokers import Brokers
 from app.edge.http.context import Edge, edge_of
 from app.edge.http.problems import Problem, bad_parameter
 from app.edge.http.query.instants import to_iso
@@ -37,12 +38,13 @@ async def show_results(request: web.Request) -> web.Response:
         if name not in PARAMETERS:
             raise bad_parameter(name, one(request.query, name) or "", f"unknown; there are {', '.join(PARAMETERS)}")
     limit = whole_number(request.query, LIMIT, MAX_RESULTS) or DEFAULT_RESULTS
-    starts, stable = await log.bounds(published.topic)
+    brokers = Brokers(edge.limits.max_seconds)
+    starts, stable = await brokers.answer(log.bounds(published.topic))
     chosen = _chosen(request.query.getall(PARTITION, []), len(stable))
     starts, stable = {p: starts[p] for p in chosen}, {p: stable[p] for p in chosen}
     given = one(request.query, CURSOR)
     ends = stable if given is None else result_cursors.decode(seal, published.topic, given, stable)
-    page = await newest(log.read, published.topic, starts, ends, limit)
+    page = await brokers.answer(newest(log.read, published.topic, starts, ends, limit))
     decoding = ResultReader(published, await log.schemas(page.records) if published.source else {})
     return json_response(
         {

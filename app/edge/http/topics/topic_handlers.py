@@ -6,9 +6,8 @@ from typing import Any
 
 from aiohttp import web
 
-from app.base.errors import KafkaUnavailable
-from app.base.kafka.cluster import ClusterError
 from app.base.kafka.topic import Topic
+from app.edge.http.brokers import Brokers
 from app.edge.http.context import Edge, ServedGroup, edge_of
 from app.edge.http.problems import Problem, bad_parameter
 from app.edge.http.query.parameters import one
@@ -36,10 +35,7 @@ async def show_topic(request: web.Request) -> web.Response:
     known = _known(edge)
     if name not in known.entries:
         raise Problem("unknown-topic", f"{name!r} is none of the application's; there are: {', '.join(known.entries)}.")
-    try:
-        now = await known.now(name, groups)
-    except (KafkaUnavailable, ClusterError) as error:
-        raise Problem("no-broker", f"{error}.") from error
+    now = await Brokers(edge.limits.max_seconds).answer(known.now(name, groups))
     if now is None:
         raise Problem("unknown-topic", f"{name} is not there: `flagfall topics create` makes it.")
     partitions = [
