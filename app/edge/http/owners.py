@@ -8,9 +8,19 @@ from __future__ import annotations
 import asyncio
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from os import strerror
 from typing import Protocol, TypeVar
 
-from aiohttp import ClientError, ClientResponse, ClientTimeout
+from aiohttp import (
+    ClientConnectorCertificateError,
+    ClientConnectorDNSError,
+    ClientError,
+    ClientPayloadError,
+    ClientResponse,
+    ClientSSLError,
+    ClientTimeout,
+    ServerDisconnectedError,
+)
 
 from app.base.setting_groups import variable
 from app.base.traces import HEADER, trace_now
@@ -38,6 +48,14 @@ _WHY = {
     404: _OTHER_RELEASE,
     421: _OTHER_HOST,
 }
+_IN_WORDS = (
+    (ClientConnectorCertificateError, "its certificate is not one that this worker trusts"),
+    (ClientSSLError, "it speaks no TLS that this worker takes"),
+    (ClientConnectorDNSError, "nobody knows the name of its machine"),
+    (ServerDisconnectedError, "it ended the connection"),
+    (ClientPayloadError, "its answer broke off"),
+)
+"""Of errors that hold no words of the system's."""
 
 Given = TypeVar("Given")
 Gives_co = TypeVar("Gives_co", covariant=True)
@@ -146,13 +164,24 @@ async def _ask(
     except TimeoutError:
         why = f"its owner {url} did not answer within {seconds:g} s"
     except (ClientError, OSError) as error:
-        why = f"its owner {url} cannot be reached ({type(error).__name__})"
+        why = f"its owner {url} {unreached(error)}"
     except (ValueError, KeyError, TypeError) as error:
         why = f"its owner {url} gave no usable answer ({error})"
     else:
         why = f"its owner {url} {asked.not_given}"
     wanted = {p: one for p, one in given.items() if p in partitions}
     return wanted, {p: why for p in partitions if p not in wanted}
+
+
+def unreached(error: Exception) -> str:
+    """What kept another worker from answering, for who asked this one."""
+    if isinstance(error, TimeoutError):
+        return "did not answer in time"
+    words = next((words for kind, words in _IN_WORDS if isinstance(error, kind)), None)
+    if words is None:
+        number = error.errno if isinstance(error, OSError) else None
+        words = "the connection failed" if not number else strerror(number).lower()
+    return f"cannot be reached: {words}"
 
 
 def unusable(status: int) -> ValueError:

@@ -16,7 +16,7 @@ from app.base.traces import HEADER, trace_now
 from app.edge.http.context import Edge, edge_of
 from app.edge.http.intake.brought import KEY, SentRecords, read_brought
 from app.edge.http.intake.lane_owners import lane_for, owner_of
-from app.edge.http.owners import NO_KEY_OF_OURS
+from app.edge.http.owners import NO_KEY_OF_OURS, unreached
 from app.edge.http.problems import MEDIA_TYPE as PROBLEM
 from app.edge.http.problems import TYPES, Problem, bad_parameter
 from app.edge.http.query.parameters import one
@@ -175,7 +175,7 @@ async def _sent_on(request: web.Request, owner: str, topic: str, brought: SentRe
             body = await answer.read()
             status, media_type, told = answer.status, answer.content_type, answer.headers
     except (ClientError, OSError, TimeoutError) as error:
-        why = f"its lane's owner {owner} cannot be reached ({type(error).__name__})"
+        why = f"its lane's owner {owner} {unreached(error)}"
         raise Problem("not-confirmed", f"It may have been written, or not: {why}.") from error
     if media_type == PROBLEM:
         document = orjson.loads(body)

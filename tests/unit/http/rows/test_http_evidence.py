@@ -11,12 +11,15 @@ from pydantic import SecretStr
 from yarl import URL
 
 from app.base.access_settings import AccessSettings
+from app.domain.rows import RowKey
 from app.domain.view import View
 from app.edge.http.evidence.asked_row import asked_row, evidence_address
 from app.edge.http.evidence.search_cursors import SearchCursor, decode, encode
 from app.edge.http.problems import Problem
 from app.edge.http.query.instants import to_iso
+from app.edge.http.query.read_query import read_query
 from app.edge.http.query.seal import Seal
+from app.edge.http.results import result_cursors
 from app.engine.core.searching import SearchSpan
 from app.engine.core.views.belonging import RowAsked
 from app.rides.views import VENDOR_TRIPS, ZONE_DEMAND
@@ -125,6 +128,17 @@ def test_a_cursor_of_something_else_is_refused(cursor: str) -> None:
     with pytest.raises(Problem) as refused:
         decode(SEAL, ZONE_DEMAND, RowAsked(NOON_US, NOON_US + PANE_US, (132,)), cursor)
     assert refused.value.slug == "bad-cursor"
+
+
+def test_a_cursor_of_other_answers_is_told_as_that() -> None:
+    of_rows = read_query(ZONE_DEMAND, MultiDict(limit="1")).cursor_after(RowKey(NOON_US, (132,)))
+    of_results = result_cursors.encode(SEAL, "windows.zone_demand", {0: 3})
+    for cursor in (SEAL.sealed(of_rows.encode()), of_results):
+        with pytest.raises(Problem, match="This is no cursor of evidence; take"):
+            decode(SEAL, ZONE_DEMAND, RowAsked(NOON_US, NOON_US + PANE_US, (132,)), cursor)
+    inside = SEAL.opened(encode(SEAL, cursor_of())).decode(errors="replace")
+    with pytest.raises(Problem, match="This is no cursor of rows; take"):
+        read_query(ZONE_DEMAND, MultiDict(cursor=inside))
 
 
 @pytest.mark.parametrize("secret", ["", "workers.another"])
