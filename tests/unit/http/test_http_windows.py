@@ -213,9 +213,13 @@ def test_a_query_over_the_last_panes_travels_between_workers(panes: int, at: int
     assert NOON_US + at - pane_us < query.until_us <= NOON_US + at
 
 
-async def test_an_end_before_the_beginning_is_refused_and_no_empty_answer(serve: Serve) -> None:
+@pytest.mark.parametrize("address", [f"/v1/views/{HOPPING.name}/rows", f"/v1/views/{HOPPING.name}/changes", "/v1/sql"])
+async def test_an_end_before_the_beginning_is_refused_and_no_empty_answer(serve: Serve, address: str) -> None:
     client = await serve(ready_directory([task_of(0, {HOPPING: {}})]))
     asked = {"from": to_iso(NOON_US), "to": to_iso(NOON_US - 1)}
-    answer = await client.get(f"/v1/views/{HOPPING.name}/rows", params=asked)
+    if address == "/v1/sql":
+        answer = await client.post(address, json={"sql": f"FROM {HOPPING.name}", **asked})
+    else:
+        answer = await client.get(address, params=asked)
     problem = await answer.json(content_type=None)
     assert (answer.status, problem["parameter"], problem["allowed"]) == (400, "to", f"not before from, {asked['from']}")

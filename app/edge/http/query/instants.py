@@ -17,7 +17,8 @@ _MICROSECOND = timedelta(microseconds=1)
 
 
 def to_us(text: str) -> int:
-    """Microseconds of an ISO 8601 instant; ValueError without an offset, since no zone would be a guess.
+    """Microseconds of an ISO 8601 instant; ValueError without an offset, since no zone would be a guess, and before the
+    year 1 or after 9999 in UTC, where it could not be told again.
 
     Python stops reading at a NUL, and takes any letter between day and time.
     """
@@ -27,7 +28,7 @@ def to_us(text: str) -> int:
     if instant.tzinfo is None:
         raise ValueError(f"{text!r} has no zone")
     try:
-        return (instant - EPOCH) // _MICROSECOND
+        return (instant.astimezone(UTC) - EPOCH) // _MICROSECOND
     except OverflowError as error:
         raise ValueError(str(error)) from error
 

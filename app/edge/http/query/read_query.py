@@ -72,6 +72,7 @@ def read_query(
         last_us=_last(view, parameters),
         arrangement=read_arrangement(view, parameters),
     )
+    require_in_order(query.from_us, query.until_us)
     cursor = one(parameters, CURSOR)
     if query.last_us is not None:
         if query.until_us is not None:
@@ -81,6 +82,12 @@ def read_query(
     if cursor is None:
         return query
     return replace(query, after=cursors.decode(query.key_shape, query.filters_hash, cursor))
+
+
+def require_in_order(from_us: int | None, until_us: int | None) -> None:
+    """A problem of a range that ends before it begins, which is a mistake; one that is empty is none."""
+    if from_us is not None and until_us is not None and from_us > until_us:
+        raise bad_parameter("to", to_iso(until_us), f"not before from, {to_iso(from_us)}")
 
 
 def read_partial(parameters: Parameters) -> bool:

@@ -14,7 +14,6 @@ from app.edge.http.context import Edge, edge_of
 from app.edge.http.kept import kept_response
 from app.edge.http.problems import bad_parameter
 from app.edge.http.query.answer_format import asked_format
-from app.edge.http.query.instants import to_iso
 from app.edge.http.query.parameters import (
     CURSOR,
     LIMIT,
@@ -81,8 +80,6 @@ def read_rows_request(request: web.Request) -> tuple[RowsQuery, Format]:
     query = replace(query, max_staleness_us=read_staleness(request.query))
     if query.max_staleness_us is not None and (at_least := request.query.get(MIN_POSITION)) is not None:
         raise bad_parameter(MIN_POSITION, at_least, f"not with {MAX_STALENESS}: what is stale may cover less")
-    if query.from_us is not None and query.until_us is not None and query.from_us > query.until_us:
-        raise bad_parameter("to", to_iso(query.until_us), f"not before from, {to_iso(query.from_us)}")
     return query, written
 
 

@@ -13,7 +13,7 @@ from app.edge.http.entry.bodies import read_body
 from app.edge.http.problems import Problem, bad_parameter
 from app.edge.http.query.answer_format import liked
 from app.edge.http.query.instants import INSTANT_EXAMPLE, to_us
-from app.edge.http.query.read_query import read_no_parameters
+from app.edge.http.query.read_query import read_no_parameters, require_in_order
 from app.edge.http.query.served_names import ZONES
 from app.edge.http.rows.answers import meta_document, whole_page
 from app.edge.http.sql.gather_tables import Range, TableRows, gather_tables
@@ -51,6 +51,7 @@ async def answer_statement(request: web.Request) -> web.Response:
         seconds=limits.statement_seconds,
     )
     range_us = _instant("from", body.from_), _instant("to", body.to)
+    require_in_order(*range_us)
     try:
         async with statement(asked) as process:
             answer = await _answered(edge, process, range_us)
