@@ -1,26 +1,36 @@
-"""Rows as comma-separated values, which spreadsheets and shells take; there is no place for what they rest on."""
+"""Rows as comma-separated values, which spreadsheets and shells take: the columns of Arrow and Parquet, as text.
+
+There is no place for what they rest on."""
 
 from __future__ import annotations
 
-import csv
-import io
-from collections.abc import Iterator
+import re
+from collections.abc import Callable, Iterable, Iterator
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from app.domain.fingerprint import as_hex
 from app.edge.formats.format import Document, Told
 
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
+QUOTED = re.compile(r'[",\r\n]|^$')
+"""What is put in quotes: the empty text too, as null is nothing at all."""
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def encode(told: Told) -> bytes:
     """A line of names and one for each row; nothing where there are no rows."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    for at, row in enumerate(map(flat, told.rows)):
-        if at == 0:
-            writer.writerow(row)
-        writer.writerow(map(unharmed, row.values()))
-    return text.getvalue().encode()
+    table = told.table()
+    if not len(table):
+        return b""
+    columns = (_texts(name, table[name]) for name in table.column_names)
+    return "".join(map(line, (table.column_names, *zip(*columns, strict=True)))).encode()
+
+
+def joined(pages: Iterator[bytes]) -> Iterator[bytes]:
+    """Below each other, named once."""
+    yield next(pages, b"")
+    yield from (page.partition(b"\n")[2] for page in pages)
 
 
 def schema(_row: Document, _meta: Document) -> Document:
@@ -28,23 +38,39 @@ def schema(_row: Document, _meta: Document) -> Document:
     return {"type": "string"}
 
 
-def flat(row: Document) -> Document:
-    """A row as one level of columns: rank, window, groups, measures, figures, state."""
-    window = {f"window_{end}": row["window"][end] for end in ("start", "end")} if row["window"] else {}
-    told = {**row["measures"], **row.get("figures", {})}
-    values = (value for name, held in told.items() for value in _flat(name, held))
-    rank = {"rank": row["rank"]} if "rank" in row else {}
-    return {**rank, **window, **row["group"], **dict(values), "state": row["state"], "fingerprint": row["fingerprint"]}
+def line(values: Iterable[Any]) -> str:
+    """Values as a line: null is nothing, text in quotes where it is empty or has what parts values."""
+    return ",".join(map(_field, values)) + "\n"
 
 
-def _flat(name: str, value: Any) -> Iterator[tuple[str, Any]]:
-    """A value as columns: a list in one, a bin in two."""
-    if isinstance(value, dict):
-        yield from ((f"{name}_{end}", limit) for end, limit in value.items())
-    else:
-        yield name, " ".join(map(str, value)) if isinstance(value, list) else value
+def _field(value: Any) -> str:
+    if isinstance(value, str):
+        text = f"'{value}" if value.startswith(FORMULA_STARTS) else value  # a spreadsheet would run it
+        return '"' + text.replace('"', '""') + '"' if QUOTED.search(text) else text
+    if value is None:
+        return ""
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def unharmed(value: Any) -> Any:
-    """Text that a spreadsheet would run as a formula gets an apostrophe before it."""
-    return f"'{value}" if isinstance(value, str) and value.startswith(FORMULA_STARTS) else value
+def _texts(name: str, column: Any) -> Iterable[Any]:
+    """A column's values; those that are no number and no text of their own as text."""
+    kind = str(column.type)
+    if kind.startswith("timestamp"):
+        column = column.cast("int64")  # instants that Arrow makes for Python would import pandas
+        return map(_known(_instant), column.to_pylist())
+    if name == "fingerprint":
+        return map(as_hex, column.to_pylist())
+    values: list[Any] = column.to_pylist()
+    return map(_known(_listed), values) if "list" in kind else values
+
+
+def _known(told: Callable[[Any], str]) -> Callable[[Any], str | None]:
+    return lambda value: None if value is None else told(value)
+
+
+def _instant(instant_us: int) -> str:
+    return (_EPOCH + timedelta(microseconds=instant_us)).isoformat().removesuffix("+00:00") + "Z"
+
+
+def _listed(values: Iterable[Any]) -> str:
+    return " ".join(map(str, values))

@@ -10,6 +10,7 @@ from aiohttp import web
 
 from app.edge.http.problems import Problem
 
+NEXT_CURSOR = "Flagfall-Next-Cursor"
 MOST_HEADER_BYTES = 8_000
 """Clients take a little more."""
 
@@ -20,15 +21,19 @@ def json_response(document: Any, *, status: int = 200) -> web.Response:
 
 
 def meta_headers(meta: Mapping[str, Any]) -> dict[str, str]:
-    """What rows rest on, for formats without a place for it; the position as `min_position` takes it."""
-    position = ",".join(f"{at}:{next_offset}" for at, next_offset in meta["position"].items())
-    if len(position) > MOST_HEADER_BYTES:
-        raise Problem("not-acceptable", f"The position, {len(position)} bytes, is too long for a header: ask for JSON.")
+    """What rows rest on, for formats without a place for it."""
+    token = meta["token"]
+    if len(token) > MOST_HEADER_BYTES:
+        raise Problem("not-acceptable", f"The position, {len(token)} bytes, is too long for a header: ask for JSON.")
     told = {
         "Flagfall-As-Of": meta["as_of"],
-        "Flagfall-Position": position,
+        "Flagfall-Position": token,
         "Flagfall-Partial": str(meta["partial"]).lower(),
         "Flagfall-Stale": ",".join(f"{one['partition']}:{one['seconds']}" for one in meta["stale"]) or None,
-        "Flagfall-Next-Cursor": meta["next_cursor"],
     }
-    return {name: value for name, value in told.items() if value is not None}
+    return {name: value for name, value in told.items() if value is not None} | cursor_header(meta)
+
+
+def cursor_header(meta: Mapping[str, Any]) -> dict[str, str]:
+    """By which the next page is asked for without reading this one; none on the last one."""
+    return {} if meta["next_cursor"] is None else {NEXT_CURSOR: meta["next_cursor"]}

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Collection
-from functools import partial
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
@@ -12,18 +11,19 @@ import click
 
 from app.base.printable import printable
 from app.edge.cli.common import Command, echo_json, tell
-from app.edge.cli.tables.asked import answer_of, document_of, door_of_worker
+from app.edge.cli.records.sending import progress
+from app.edge.cli.tables.asked import document_of, door_of_worker
+from app.edge.cli.tables.pages import PagedRows, next_cursor, pages
 from app.edge.cli.worker_url import worker_option
-from app.edge.formats.csv_rows import flat
-from app.edge.formats.format import Format
+from app.edge.formats.format import MOST_DOCUMENTS, Document
 from app.edge.formats.table import FORMATS
 
 if TYPE_CHECKING:
     from app.base.asking import Answer
     from app.base.terminal import Terminal
 
-FORMAT = "format"
-TIMEOUT_SECONDS = 10.0
+GROUP = "Only this group; repeatable. vendor=null: without one; vendor='\"null\"': of the text null."
+LIMIT = f"Rows to show, as many as there are if it is high; over {MOST_DOCUMENTS:,} by several requests. Default: 100."
 
 
 def _format_options(command: Command) -> Command:
@@ -38,7 +38,7 @@ def _format_options(command: Command) -> Command:
 @click.command()
 @click.argument("view")
 @click.option("--zone", "zones", multiple=True, help="A zone's number, or null; the same as --group zone=…")
-@click.option("--group", "groups", multiple=True, metavar="NAME=VALUE", help="Only this group; repeatable.")
+@click.option("--group", "groups", multiple=True, metavar="NAME=VALUE", help=GROUP)
 @click.option("--from", "from_", metavar="INSTANT", help="Windows from here on, as 2024-01-31T08:00:00Z.")
 @click.option("--to", metavar="INSTANT", help="Windows that start before this.")
 @click.option("--window", metavar="LENGTH", help="Fold the panes into longer windows, as 15m or 1h.")
@@ -48,7 +48,7 @@ def _format_options(command: Command) -> Command:
 @click.option("--by", metavar="NAME", help="With --top: the measure or figure that decides. Default: count.")
 @click.option("--among", metavar="window|group|all", help="With --top: the highest of each, or of all.")
 @click.option("--measure", "measures", multiple=True, metavar="NAME", help="Only this measure or figure; repeatable.")
-@click.option("--limit", type=int, help="Rows to show. Default: 100; 10,000 at most, as lines or files more.")
+@click.option("--limit", type=int, help=LIMIT)
 @click.option("--cursor", help="Go on where the answer before ended.")
 @click.option("--min-position", metavar="PLACE:OFFSET,…", help="Wait until this is covered: rides.yellow-0:51235.")
 @click.option("--newest", is_flag=True, help="Newest windows first.")
@@ -67,6 +67,7 @@ def command(
     newest: bool,
     is_partial: bool,
     worker_url: str | None,
+    limit: int | None,
     **asked: Any,
 ) -> None:
     """Ask a running worker for rows of VIEW.
@@ -76,6 +77,7 @@ def command(
     flagfall query zone_demand --last 15m --top 10 --by rides
     flagfall query zone_demand --window 1h --group-by none --measure tip_cents
     flagfall query vendor_trips --csv
+    flagfall query zone_demand --limit 1000000 --ndjson > rows.ndjson
     flagfall query zone_demand --limit 100000 --parquet > rows.parquet
     """
     formats = [written for written in FORMATS if asked.pop(f"as_{written.name}")]
@@ -92,15 +94,18 @@ def command(
     written = formats[0] if formats else FORMATS[0]
     if not written.is_text and sys.stdout.isatty():
         raise click.UsageError(f"--{written.name} is no text: send it to a file, as > rows.{written.name}")
+    question = PagedRows(f"/v1/views/{quote(view, safe='')}/rows", parameters, written, limit)
     worker = door_of_worker(worker_url)
-    url, asked_for = worker.url, [*parameters, (FORMAT, written.name)]
-    ask = partial(worker.get, f"/v1/views/{quote(view, safe='')}/rows", asked_for, timeout_seconds=TIMEOUT_SECONDS)
-    if written is not FORMATS[0]:
-        _print_written(written, answer_of(url, ask))
-    elif formats:
-        echo_json(document_of(url, ask))  # for eyes too: indented
+    with progress("rows", limit or 0, quiet=not question.is_long or sys.stdout.isatty()) as advanced:
+        answers = pages(worker, question, advanced)
+        if written is not FORMATS[0]:
+            _print_written(question, answers)
+            return
+        document = _document(worker.url, question, answers)
+    if formats:
+        echo_json(document)  # for eyes too: indented
     else:
-        _print_table(view, document_of(url, ask), measures)
+        _print_table(view, document, measures)
 
 
 def _pair(text: str) -> tuple[str, str]:
@@ -110,27 +115,52 @@ def _pair(text: str) -> tuple[str, str]:
     return name, value
 
 
-def _print_written(written: Format, answer: Answer) -> None:
+def _pieces(question: PagedRows, written: Iterator[bytes]) -> Iterable[bytes]:
+    joined = question.written.joined
+    return joined(written) if question.is_long and joined is not None else written
+
+
+def _document(url: str, question: PagedRows, answers: Iterator[Answer]) -> Document:
+    from app.base.asking import OK, Answer
+
+    content = b"".join(_pieces(question, (answer.content for answer in answers)))
+    return document_of(url, lambda: Answer(url, OK, content))
+
+
+def _print_written(question: PagedRows, answers: Iterator[Answer]) -> None:
     """As the worker wrote it; on a terminal without what would steer it. What has no place in it is told beside it."""
-    click.echo(printable(answer.text, lines=True) if sys.stdout.isatty() else answer.content, nl=False)
-    if answer.headers.get("flagfall-partial") == "true":
+    heard, is_terminal = list[Mapping[str, str]](), sys.stdout.isatty()
+
+    def contents() -> Iterator[bytes]:
+        for answer in answers:
+            heard.append(answer.headers)
+            yield answer.content
+
+    for piece in _pieces(question, contents()):
+        click.echo(printable(piece.decode(errors="replace"), lines=True) if is_terminal else piece, nl=False)
+    if any(headers.get("flagfall-partial") == "true" for headers in heard):
         tell("Some partitions are missing; without --csv they are named.")
-    if stale := answer.headers.get("flagfall-stale"):
-        tell(f"Something may have come since: PARTITION:SECONDS {stale}")
-    if not written.has_meta and (cursor := answer.headers.get("flagfall-next-cursor")):
+    for stale in dict.fromkeys(headers.get("flagfall-stale") for headers in heard):
+        if stale:
+            tell(f"Something may have come since: PARTITION:SECONDS {stale}")
+    if not question.written.has_meta and (cursor := next_cursor(heard[-1])) is not None:
         tell(f"There are more: --cursor {cursor}")
 
 
-def _seen(row: dict[str, Any], asked: Collection[str]) -> dict[str, Any]:
+def _seen(row: Document, asked: Collection[str]) -> Document:
     """What a table shows of a row; --json and --csv have the rest (fingerprint, histograms, counts of values that
     nobody asked for)."""
-    lists = {name for name, value in row["measures"].items() if isinstance(value, list)}
-    left_out = {"fingerprint", "window_end", *lists}
-    seen = {k: v for k, v in flat(row).items() if k not in left_out and (k in asked or not k.endswith("_values"))}
-    return {k: _short(v) for k, v in seen.items()}
+    window = {} if row["window"] is None else {"window_start": row["window"]["start"]}
+    told = {**row["measures"], **row.get("figures", {})}
+    values = {k: v for k, v in told.items() if not isinstance(v, list) and (k in asked or not k.endswith("_values"))}
+    rank = {"rank": row["rank"]} if "rank" in row else {}
+    seen = {**rank, **window, **row["group"], **values, "state": row["state"]}
+    return {name: _short(value) for name, value in seen.items()}
 
 
 def _short(value: Any) -> Any:
+    if isinstance(value, dict):  # a bin, open where it has no end
+        return " to ".join("…" if value[end] is None else str(value[end]) for end in ("from", "to"))
     if isinstance(value, float):
         return round(value, 4)
     return printable(value) if isinstance(value, str) else value

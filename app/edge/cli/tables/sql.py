@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import sys
 from collections.abc import Callable
@@ -14,7 +13,7 @@ import click
 from app.edge.cli.common import echo_json, echo_table, json_option, tell
 from app.edge.cli.tables.asked import QueryError, document_of, door_of_worker
 from app.edge.cli.worker_url import worker_option
-from app.edge.formats.csv_rows import unharmed
+from app.edge.formats.csv_rows import line
 from app.edge.formats.format import Document
 
 if TYPE_CHECKING:
@@ -79,9 +78,9 @@ def _converse(worker: WorkerDoor, answer: Callable[[str], None]) -> None:
 def _print_csv(answer: Document) -> None:
     if answer["meta"]["cut"]:
         raise QueryError(f"There are more rows than {len(answer['data']):,}, and lines of CSV would not tell: {MORE}")
-    writer = csv.writer(sys.stdout, lineterminator="\n")
-    writer.writerow(column["name"] for column in answer["columns"])
-    writer.writerows(map(unharmed, map(_cell, row)) for row in answer["data"])
+    names = [column["name"] for column in answer["columns"]]
+    for values in (names, *answer["data"]):
+        sys.stdout.write(line(map(_cell, values)))
 
 
 def _print_table(answer: Document) -> None:

@@ -104,6 +104,7 @@ _META: Schema = {
         "description": "Topic-partitions of the lowest watermark, or without one, while others are ahead; at most ten.",
     },
     "position": by_topic_partition(INTEGER),
+    "token": TEXT | {"description": "The position as the parameter min_position takes it."},
     "watermark": by_topic_partition(nullable(INSTANT)),
     "lag_records": by_topic_partition(nullable(INTEGER)),
     "left_before": nullable(INSTANT)

@@ -94,19 +94,22 @@ def _page(
 
 
 def meta_document(edge: Edge, view: View, gathered: Gathered) -> dict[str, Any]:
-    """What an answer rests on: positions (next offsets), watermarks and lags by topic-partition."""
+    """What an answer rests on: positions (next offsets), watermarks and lags by topic-partition;
+    `token` is the position as `min_position` takes it."""
     states = {
         f"{topic}-{partition}": state
         for partition, part in sorted(gathered.parts.items())
         for topic, state in sorted(part.inputs.items())
     }
+    position = {at: state.next_offset for at, state in states.items()}
     left_us, past = gathered.left_below_us(view), gathered.past
     return {
         "view": view.name,
         "version": view.version,
         "as_of": watermark_text(gathered.lowest_watermark_us),
         "held_back_by": [str(at) for at in gathered.held_back_by[:HELD_BACK_SHOWN]],
-        "position": {at: state.next_offset for at, state in states.items()},
+        "position": position,
+        "token": ",".join(f"{at}:{next_offset}" for at, next_offset in position.items()),
         "watermark": {at: watermark_text(state.watermark_us) for at, state in states.items()},
         "lag_records": {at: state.lag_records for at, state in states.items()},
         "left_before": None if left_us is None else to_iso(left_us),

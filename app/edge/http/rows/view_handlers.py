@@ -27,7 +27,7 @@ from app.edge.http.query.parameters import (
 from app.edge.http.query.read_query import read_no_parameters, read_partial, read_query, read_staleness
 from app.edge.http.query.rows_query import ALL_ROWS, RowsQuery, no_rows_query
 from app.edge.http.query.seal import SEAL, Seal
-from app.edge.http.responses import json_response, meta_headers
+from app.edge.http.responses import cursor_header, json_response, meta_headers
 from app.edge.http.rows.answered import answered
 from app.edge.http.rows.answers import rows_answer
 from app.edge.http.rows.gather import gather
@@ -65,10 +65,10 @@ async def show_rows(request: web.Request) -> web.Response:
 
 
 def _written(seal: Seal, written: Format, told: Told) -> tuple[bytes, dict[str, str]]:
-    """The answer, its cursor sealed, and headers with what it has no place for."""
+    """The answer, its cursor sealed, and headers with that and with what it has no place for."""
     if (cursor := told.meta["next_cursor"]) is not None:
         told.meta["next_cursor"] = seal.sealed(cursor.encode())
-    return written.encode(told), {} if written.has_meta else meta_headers(told.meta)
+    return written.encode(told), (cursor_header if written.has_meta else meta_headers)(told.meta)
 
 
 def read_rows_request(request: web.Request) -> tuple[RowsQuery, Format]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import io
 import json
 from collections.abc import AsyncIterator, Mapping
@@ -91,6 +92,17 @@ async def test_columns_say_what_documents_say(client: Client, view: View, asked:
     assert told["data"]
     assert table.to_pylist() == [in_columns(view, row) for row in told["data"]]
     assert json.loads(table.schema.metadata[b"flagfall-meta"]) == told["meta"]
+
+
+@pytest.mark.parametrize("view", VIEWS, ids=lambda view: view.name)
+async def test_text_has_the_same_columns(client: Client, view: View) -> None:
+    table = await as_table(client, view, "arrow", {})
+    text = await (await client.get(f"/v1/views/{view.name}/rows", params={"format": "csv"})).text()
+    names, *lines = csv.reader(io.StringIO(text))
+    assert names == table.column_names
+    for at, name in enumerate(names):
+        held = [value == "" for value in (line[at] for line in lines)]
+        assert held == [value is None for value in table[name].to_pylist()], name
 
 
 @pytest.mark.parametrize("written", ["arrow", "parquet"])

@@ -9,11 +9,13 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from types import MappingProxyType
 
+import pyarrow as pa
 import pytest
 
 from app.domain.rows import RowKey
 from app.edge.formats.csv_rows import encode as encode_csv
-from app.edge.formats.format import Document, Told
+from app.edge.formats.format import Told
+from app.edge.http.query.instants import to_iso
 from app.rides.views import ZONE_DEMAND
 from tests.support.http import BY_BASE, NOON_US, Client, Serve, server_of, zone_table
 from tests.support.material.stored.tables import cells_of, ready_directory, task_of
@@ -57,6 +59,7 @@ async def test_comma_separated_values_are_the_rows_and_are_no_formulas(client: C
     assert answer.content_type == "text/csv"
     assert (line["window_start"], line["base"], line["zone"]) == (row["window"]["start"], "'=1+1", "132")
     assert (line["rides"], line["fingerprint"]) == (str(row["measures"]["rides"]), row["fingerprint"])
+    assert (line["is_closed"], line["count"], line["source"]) == ("false", str(row["count"]), "live")
 
 
 async def test_headers_tell_what_comma_separated_values_rest_on(client: Client) -> None:
@@ -65,11 +68,12 @@ async def test_headers_tell_what_comma_separated_values_rest_on(client: Client) 
     told = {name: value for name, value in answer.headers.items() if name.startswith("Flagfall-")}
     assert told == {
         "Flagfall-As-Of": meta["as_of"],
-        "Flagfall-Position": ",".join(f"{at}:{offset}" for at, offset in meta["position"].items()),
+        "Flagfall-Position": meta["token"],
         "Flagfall-Partial": "false",
         "Flagfall-Worker": str(client.make_url("")).rstrip("/"),
         "Flagfall-Next-Cursor": meta["next_cursor"],
     }
+    assert meta["token"] == ",".join(f"{at}:{offset}" for at, offset in meta["position"].items())
     covered = {"min_position": told["Flagfall-Position"], "cursor": told["Flagfall-Next-Cursor"]}
     following = await (await client.get(ROWS, params=covered)).json()
     assert [row["group"]["zone"] for row in following["data"]] == [7]
@@ -96,16 +100,31 @@ async def test_a_position_that_no_header_holds_is_refused_where_it_would_stand_i
     assert (await client.get(ROWS)).status == 200
 
 
-def test_a_list_is_one_value() -> None:
-    row: Document = {
-        "window": None,
-        "group": {"base": "=1+1", "zone": 132},
-        "measures": {"rides": -3, "histogram": [1, 2]},
-        "state": "open",
-        "fingerprint": "00",
+async def test_every_format_names_the_next_page_in_a_header_and_its_position_in_meta(client: Client) -> None:
+    for written in ("json", "ndjson", "csv", "arrow", "parquet"):
+        answer = await client.get(ROWS, params={"format": written, "limit": "1"})
+        following = await client.get(ROWS, params={"cursor": answer.headers["Flagfall-Next-Cursor"]})
+        told = await following.json()
+        assert [row["group"]["zone"] for row in told["data"]] == [7]
+        assert (await client.get(ROWS, params={"min_position": told["meta"]["token"]})).status == 200
+        assert "Flagfall-Next-Cursor" not in following.headers
+
+
+def test_values_are_text_of_their_own_and_a_list_is_one_value() -> None:
+    columns = {
+        "window_start": pa.array([NOON_US], pa.int64()).cast(pa.timestamp("us", "UTC")),
+        "is_closed": [True],
+        "base": ["=1+1"],
+        "empty": [""],
+        "quoted": ['a,"b"\n'],
+        "none": pa.array([None], pa.int64()),
+        "rides": [-3],
+        "share": [0.5],
+        "histogram": [[1, 2]],
+        "fingerprint": pa.array([255], pa.uint64()),
     }
-    assert encode_csv(Told([row], {}, dict)).decode().splitlines() == [
-        "base,zone,rides,histogram,state,fingerprint",
-        "'=1+1,132,-3,1 2,open,00",
-    ]
-    assert encode_csv(Told([], {}, dict)) == b""
+    assert encode_csv(Told([], {}, lambda: pa.table(columns))).decode() == (
+        "window_start,is_closed,base,empty,quoted,none,rides,share,histogram,fingerprint\n"
+        f'{to_iso(NOON_US)},true,\'=1+1,"","a,""b""\n",,-3,0.5,1 2,00000000000000ff\n'
+    )
+    assert encode_csv(Told([], {}, lambda: pa.table(columns).slice(1))) == b""
