@@ -43,6 +43,14 @@ async def test_what_is_asked_for_by_name_is_shown(serve: Serve) -> None:
     assert "total_cents_values" not in (await run("zone_demand", "--worker", url)).output
 
 
+async def test_null_and_the_text_null_are_asked_for_each(serve: Serve) -> None:
+    bases = {RowKey(NOON_US, (base, 132)): cells_of(BY_BASE, at) for at, base in enumerate((None, "null"))}
+    url = url_of(await serve(ready_directory([task_of(0, {BY_BASE: bases})])))
+    for told, base in (("null", None), ('"null"', "null")):
+        answer = json.loads((await run("by_base", "--group", f"base={told}", "--json", "--worker", url)).output)
+        assert [row["group"]["base"] for row in answer["data"]] == [base]
+
+
 async def test_a_problem_is_told_in_its_own_words(serve: Serve) -> None:
     directory = ready_directory([task_of(0, {ZONE_DEMAND: {}})])
     url = url_of(await serve(directory))

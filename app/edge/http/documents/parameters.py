@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from app.base.names import LANES
-from app.domain.source import Kind
-from app.domain.view import Group, View
+from app.domain.source import Column
+from app.domain.view import View
 from app.domain.windows.durations import to_duration
 from app.edge.formats import table
 from app.edge.formats.format import MOST_DOCUMENTS, MOST_IN_COLUMNS
+from app.edge.http.documents.group_schema import value_help, value_schema
 from app.edge.http.evidence.asked_row import DEFAULT_RECORDS, MAX_RECORDS
 from app.edge.http.intake.brought import KEY, MOST_KEY_LETTERS
 from app.edge.http.intake.intake_handler import SERVICE
 from app.edge.http.query.arrangement import MAX_TOP, NO_GROUP, among_which, ranking_names, shown_names
 from app.edge.http.query.min_position import DEFAULT_WAIT_SECONDS, EXAMPLE
 from app.edge.http.query.parameters import FORMAT, MAX_STALENESS, MIN_POSITION, NOT_OF_CHANGES, WAIT
-from app.edge.http.query.read_query import MAX_STALENESS_US, integer_range
+from app.edge.http.query.read_query import MAX_STALENESS_US
 from app.edge.http.query.rows_query import DEFAULT_LIMIT
 from app.edge.http.results.result_handlers import DEFAULT_RESULTS, MAX_RESULTS
 from app.edge.http.route import ApiDocument
@@ -38,10 +39,10 @@ def of_changes(view: View | None) -> list[ApiDocument]:
 def of_evidence(view: View | None) -> list[ApiDocument]:
     if view is None:
         return []
-    bounds = [told for told in of_window(view) if told["name"] in _OF_ROW]
+    bounds, groups = [told for told in of_window(view) if told["name"] in _OF_ROW], _groups(view)
     limit = {"type": "integer", "minimum": 1, "maximum": MAX_RECORDS, "default": DEFAULT_RECORDS}
     return [
-        *(_parameter(group.name, _group(view, group)["schema"]["items"], _ONE) | _REQUIRED for group in view.groups),
+        *(_parameter(name, value_schema(c), f"As the row has it; {value_help(c)}") | _REQUIRED for name, c in groups),
         *(told | _OF_ROW[told["name"]] for told in bounds if told["name"] == "from" or not view.window.merges),
         _parameter("limit", limit, "Records of a page, at most."),
         _CURSOR,
@@ -127,18 +128,17 @@ def of_run(view: View | None) -> list[ApiDocument]:
 def _of_query(view: View | None, most_rows: int = MOST_DOCUMENTS) -> list[ApiDocument]:
     if view is None:
         return []
-    groups = [_group(view, group) for group in view.groups]
+    groups = [_filter(name, column) for name, column in _groups(view)]
     return [*groups, *of_window(view), *_of_arrangement(view), _limit(most_rows), *_COMMON]
 
 
-def _group(view: View, group: Group) -> ApiDocument:
-    column = view.source.by_name[group.column]
-    item: ApiDocument = {"type": "string"}
-    if column.kind is not Kind.TEXT:
-        low, high = integer_range(column)
-        item = {"oneOf": [{"type": "integer", "minimum": low, "maximum": high}, {"const": "null"}]}
-    told = f"{column.help or group.name}; repeatable; `null` for rows without one."
-    return _parameter(group.name, {"type": "array", "items": item}, told)
+def _filter(name: str, column: Column) -> ApiDocument:
+    told = f"{column.help or name}; repeatable; {value_help(column)}"
+    return _parameter(name, {"type": "array", "items": value_schema(column)}, told)
+
+
+def _groups(view: View) -> list[tuple[str, Column]]:
+    return [(group.name, view.source.by_name[group.column]) for group in view.groups]
 
 
 def of_window(view: View) -> list[ApiDocument]:
@@ -223,7 +223,6 @@ _PARTIAL = _parameter(
 )
 _CURSOR = _parameter("cursor", {"type": "string", "minLength": 1}, "meta.next_cursor of the page before.")
 _REQUIRED = {"required": True}
-_ONE = "As the row has it; `null` where it has none."
 _OF_ROW: dict[str, ApiDocument] = {
     "from": {"description": "Where the row's window begins: its window.start."} | _REQUIRED,
     "to": {"description": "Where it ends, if it is longer than a window of the view."},

@@ -13,10 +13,11 @@ from app.domain.rows import COUNT_AT, Cells, last_of, merge_rows
 from app.domain.view import View
 from app.edge.formats.format import Document
 from app.edge.http.problems import Problem, bad_parameter
+from app.edge.http.query.group_values import NULL, group_text
 from app.edge.http.query.instants import to_iso
 from app.edge.http.query.parameters import CURSOR, LIMIT, one
 from app.edge.http.query.read_query import read_query
-from app.edge.http.query.rows_query import ALL_ROWS, NULL, RowsQuery
+from app.edge.http.query.rows_query import ALL_ROWS, RowsQuery
 from app.edge.http.rows.answers import whole_page
 from app.edge.http.rows.fold_rows import concatenated
 from app.edge.http.rows.gather import Gathered
@@ -31,7 +32,7 @@ OWN = (LIMIT, CURSOR)
 
 def evidence_address(view: View, row: Document) -> str:
     """Where the records are told that are behind a row, as answers tell it; as many at once as there may be."""
-    told = {group.name: NULL if (held := row["group"][group.name]) is None else held for group in view.groups}
+    told = {group.name: group_text(row["group"][group.name]) for group in view.groups}
     windowed = {} if row["window"] is None else {"from": row["window"]["start"]}
     return f"/v1/views/{view.name}/evidence?{urlencode(told | windowed | {LIMIT: MAX_RECORDS})}"
 
@@ -99,7 +100,7 @@ def _require(condition: bool, name: str, instant_us: int | None, allowed: str) -
 def _value(query: RowsQuery, group: str) -> Value:
     values = query.groups.get(group, ())
     if len(values) != 1:
-        told = ", ".join(NULL if value is None else str(value) for value in values)
+        told = ", ".join(map(group_text, values))
         raise bad_parameter(group, told, f"one value, as the row has it; {NULL} where it has none")
     return values[0]
 

@@ -10,14 +10,14 @@ from dataclasses import replace
 from aiohttp import web
 
 from app.domain.records import Value
-from app.domain.source import Column, Kind
-from app.domain.view import Group, View
+from app.domain.view import View
 from app.domain.windows.durations import DURATION_EXAMPLE, duration_us, to_duration
 from app.domain.windows.panes import Panes
 from app.edge.formats.format import MOST_DOCUMENTS
 from app.edge.http.problems import bad_parameter
 from app.edge.http.query import cursors
 from app.edge.http.query.arrangement import read_arrangement
+from app.edge.http.query.group_values import group_value
 from app.edge.http.query.instants import INSTANT_EXAMPLE, MAX_WINDOW_US, instant_range, to_iso, to_us
 from app.edge.http.query.parameters import (
     ARRANGED,
@@ -31,7 +31,7 @@ from app.edge.http.query.parameters import (
     one,
     whole_number,
 )
-from app.edge.http.query.rows_query import DEFAULT_LIMIT, NULL, RowsQuery
+from app.edge.http.query.rows_query import DEFAULT_LIMIT, RowsQuery
 
 MAX_STALENESS_US = 86_400_000_000
 
@@ -165,20 +165,4 @@ def _panes(panes: Panes, name: str, text: str) -> int:
 
 def _groups(view: View, parameters: Parameters) -> dict[str, tuple[Value, ...]]:
     asked = {group: parameters.getall(group.name, []) for group in view.groups}
-    return {g.name: tuple(_group_value(view, g, text) for text in texts) for g, texts in asked.items() if texts}
-
-
-def _group_value(view: View, group: Group, text: str) -> Value:
-    column = view.source.by_name[group.column]
-    if text == NULL or column.kind is Kind.TEXT:
-        return None if text == NULL else text
-    low, high = integer_range(column)
-    if text.removeprefix("-").isdecimal() and text.isascii() and len(text) < 20 and low <= int(text) <= high:
-        return int(text)
-    raise bad_parameter(group.name, text, f"a whole number from {low} to {high}, or {NULL}")
-
-
-def integer_range(column: Column) -> tuple[int, int]:
-    """Values that a group over the column can have; the least 64-bit number stands for null inside."""
-    low = 1 - (1 << 63) if column.low is None else column.low
-    return low, (1 << 63) - 1 if column.high is None else column.high
+    return {g.name: tuple(group_value(view, g, text) for text in texts) for g, texts in asked.items() if texts}

@@ -13,13 +13,13 @@ from app.domain.view import View
 from app.domain.windows.durations import to_duration
 from app.edge.http.query import cursors
 from app.edge.http.query.arrangement import AS_STORED, Among, Arrangement
+from app.edge.http.query.group_values import group_text
 from app.edge.http.query.instants import to_iso
 from app.edge.http.query.parameters import CURSOR, MAX_STALENESS
 
 DEFAULT_LIMIT = 100
 ALL_ROWS = 1 << 40
 """A limit that no table reaches."""
-NULL = "null"
 
 
 @dataclass(frozen=True)
@@ -99,7 +99,7 @@ class RowsQuery:
 
     def parameters(self) -> list[tuple[str, str]]:
         """The parameters from which `read_query` makes this query again; none is a limit that no table reaches."""
-        told = [(name, NULL if v is None else str(v)) for name, values in self.groups.items() for v in values]
+        told = [(name, group_text(v)) for name, values in self.groups.items() for v in values]
         if self.from_us is not None and self.last_us is None:
             told.append(("from", to_iso(self.from_us)))
         if self.until_us is not None:

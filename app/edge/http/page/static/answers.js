@@ -29,14 +29,19 @@ export async function ask(address, parameters = {}, within_ms = ANSWER_MS) {
 export function withParameters(address, parameters) {
   const given = new URLSearchParams();
   for (const [name, value] of Object.entries(parameters)) {
-    for (const one of Array.isArray(value) ? value : [value]) given.append(name, one === null ? "null" : one);
+    for (const one of Array.isArray(value) ? value : [value]) given.append(name, one);
   }
   return given.size ? `${address}?${given}` : address;
 }
 
-// Follows the rows of an address, until `stop`. `show({rows, meta})` gets all of them at each event; `trouble(text)`
-// says why what was shown last may not be of this moment. `heartbeat_seconds`: after so long without a change the
-// stream says that there was none.
+// A group's value as questions name it: in quotes what would be taken for null, or for quoted.
+export function groupText(value) {
+  return typeof value === "string" && (value === "null" || value.startsWith('"')) ? JSON.stringify(value) : String(value);
+}
+
+// Follows the rows of an address, until `stop`. `show({rows, window, meta})` gets all of them at each event, by their
+// group; `trouble(text)` says why what was shown last may not be of this moment. `heartbeat_seconds`: after so long
+// without a change the stream says that there was none.
 export class Follower {
   constructor(address, parameters, heartbeat_seconds, { show, trouble }) {
     this.address = withParameters(address, parameters);

@@ -1,5 +1,6 @@
 // Rows as lists: of the highest figures with what they were before, and of one zone's windows as bars.
 
+import { groupText } from "/static/answers.js";
 import { svg } from "/static/city_map.js";
 import { ABSENT, figure, instant, milliseconds, span } from "/static/figures.js";
 
@@ -19,7 +20,7 @@ export function valueOf(row, measure) {
 
 // Where the records are that a row's figures are made of.
 function evidenceOf(view, row, window) {
-  const named = view.groups.map(({ name }) => [name, row.group[name] ?? "null"]);
+  const named = view.groups.map(({ name }) => [name, groupText(row.group[name])]);
   const told = new URLSearchParams([...named, ["from", window.start], ["to", window.end], ["limit", PAGE_RECORDS]]);
   return `/v1/views/${view.name}/evidence?${told}`;
 }

@@ -1,6 +1,6 @@
 // What stands beside the map: the highest zones, the busiest routes, one zone's last windows.
 
-import { Refused, ask } from "/static/answers.js";
+import { Refused, ask, groupText } from "/static/answers.js";
 import { heading, instant, milliseconds } from "/static/figures.js";
 import { drawBars, fillTable, slotsUntil, valueOf } from "/static/lists.js";
 
@@ -35,7 +35,7 @@ const past = new Map();
 
 // What there was of these rows in the windows an hour and a week before.
 function earlier(view, window, rows, asked) {
-  const held = (name) => [...new Set(rows.map((row) => row.group[name]))].toSorted();
+  const held = (name) => [...new Set(rows.map((row) => groupText(row.group[name])))].toSorted();
   const groups = Object.fromEntries(view.groups.map(({ name }) => [name, held(name)]));
   const wanted = { ...asked, limit: MOST_ROWS, ...groups };
   return Promise.all(BEFORE_MS.map((by_ms) => (rows.length ? windowBefore(view, window, by_ms, wanted) : null)));
@@ -74,7 +74,7 @@ export async function showZone({ view, measure, length, zone }, { window }, name
   const slots = slotsUntil(window.end, length, view.window.offset ?? "0s", BARS);
   const [{ name: group }] = view.groups;
   const note = byId("zone-note");
-  const asked = { window: length, from: slots[0].start, to: slots.at(-1).end, [group]: zone, measures: measure };
+  const asked = { window: length, from: slots[0].start, to: slots.at(-1).end, [group]: groupText(zone), measures: measure };
   byId("city-zone").hidden = false;
   byId("zone-name").textContent = name;
   try {
