@@ -10,9 +10,9 @@ from __future__ import annotations
 import os
 import resource
 import sys
-from pathlib import Path
 from typing import BinaryIO
 
+import psutil
 import pyarrow as pa
 
 from app.edge.sql.database import Database, RejectedStatement
@@ -56,7 +56,7 @@ def _say(heard: BinaryIO, frame: Frame) -> None:
 
 def _bound(memory_mb: int, seconds: float) -> None:
     """From here on: memory beyond what is held already, processor time, and no file."""
-    held = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+    held = psutil.Process().memory_info().vms
     for what, most in (
         (resource.RLIMIT_AS, held + (memory_mb + ROOM_MB) * MB),
         (resource.RLIMIT_CPU, int(seconds) + 2),

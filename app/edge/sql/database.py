@@ -22,11 +22,15 @@ CLOSED: dict[str, str | bool | int | float | list[str]] = {
 }
 """No extension, no Python variable; what does not fit into memory fails. Files and network are closed last."""
 BATCH_ROWS = 2_048
-OWN_SCHEMAS = ("", "main")
+OWN_CATALOGS, OWN_SCHEMAS = ("", "temp"), ("", "main")
 LISTING = ("SHOW", "SHOW_SPECIAL")
 ADVICE = re.compile(r"\b(SET|INSTALL|LOAD|PRAGMA) \w")
 SENTENCES = re.compile(r"(?<=\n)|(?<=\.)(?=\s)")
 """Of what DuckDB says."""
+FIRST_WORD = re.compile(r"(?:\s|--[^\n]*\n|/\*.*?\*/)*+(\w+)", re.DOTALL)
+"""Of a statement, behind comments."""
+NO_WORDS, PIVOT = ("LOAD", "MULTI"), "PIVOT"
+"""Kinds of statements that nobody writes so: INSTALL is a LOAD to DuckDB, and PIVOT several."""
 WRONG_IN_ARROW = re.compile(r"\b(UHUGEINT|TIME WITH TIME ZONE|BIT|BIGNUM)\b")
 """Types of whose values Arrow gets something else."""
 
@@ -60,16 +64,17 @@ class Database:
             raise RejectedStatement(f"one statement is answered at a time, these are {len(statements)}")
         tree = self._parsed(text)
         if tree["error"]:
-            raise RejectedStatement(f"only SELECT is answered; this is {statements[0].type.name}")
+            raise RejectedStatement(f"only SELECT is answered; this is {_kind(text, statements[0].type.name)}")
         every = f"every view is a table: {', '.join(known)}"
         if any(node.get("show_type") in LISTING for node in _nodes(tree)):
             raise RejectedStatement(f"SHOW and a bare DESCRIBE know no views. DESCRIBE one for its columns; {every}")
         named, own = _tables_in(tree)
-        for schema, name in sorted(named):
-            if schema not in OWN_SCHEMAS or name not in own | {name.lower() for name in known}:
-                told = f"{schema}.{name}" if schema else name
+        for catalog, schema, name in sorted(named):
+            is_own = catalog in OWN_CATALOGS and schema in OWN_SCHEMAS
+            if not is_own or name not in own | {name.lower() for name in known}:
+                told = ".".join(part for part in (catalog, schema, name) if part)
                 raise RejectedStatement(f"no table is called {told!r}{did_you_mean(name, known)}; {every}")
-        names = {name for _, name in named}
+        names = {name for *_, name in named}
         read = {name for name in known if name.lower() in names}
         if len(read) > len({name.lower() for name in read}):
             raise RejectedStatement(f"{', '.join(sorted(read))}: to SQL, which knows no case, two of these are one")
@@ -112,12 +117,22 @@ class Database:
         return Fetched(found.slice(0, most_rows), found.num_rows > most_rows)
 
 
-def _tables_in(tree: Any) -> tuple[set[tuple[str, str]], set[str]]:
-    """Schemas and names of tables that a statement reads, and names that it gives to queries of its own."""
+def _kind(text: str, kind: str) -> str:
+    """What a statement is called that is no SELECT: by its first word where nobody writes DuckDB's."""
+    begun = FIRST_WORD.match(text)
+    if begun is None or kind not in NO_WORDS:
+        return kind
+    word = begun[1].upper()
+    return f"{word}, which is one where it says for which values: {word} … ON column IN (…)" if word == PIVOT else word
+
+
+def _tables_in(tree: Any) -> tuple[set[tuple[str, str, str]], set[str]]:
+    """Catalogs, schemas and names of tables that a statement reads, and names that it gives to queries of its own."""
     nodes = list(_nodes(tree))
-    named = [(node["schema_name"], node["table_name"]) for node in nodes if node.get("type") == "BASE_TABLE"]
+    tables = (node for node in nodes if node.get("type") == "BASE_TABLE")
+    named = {tuple(node[f"{part}_name"].lower() for part in ("catalog", "schema", "table")) for node in tables}
     own = {query["key"] for node in nodes for query in node.get("cte_map", {}).get("map", ())}
-    return {(schema.lower(), name.lower()) for schema, name in named}, {name.lower() for name in own}
+    return named, {name.lower() for name in own}
 
 
 def _nodes(tree: Any) -> Iterator[dict[str, Any]]:

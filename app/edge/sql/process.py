@@ -25,6 +25,10 @@ SECONDS, MEMORY = variable("http_statement_seconds"), variable("http_statement_m
 """Settings that bound a statement."""
 
 
+FROM_OUTSIDE = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+"""Signals that no process gives itself by what it does."""
+
+
 class StatementRefused(Exception):
     """What a statement's process says against it."""
 
@@ -87,8 +91,11 @@ class Statement:
             raise RuntimeError(f"the process of a statement ended with {code}: {said.decode(errors='replace')}")
         if code == -signal.SIGXCPU:
             return f"it took more than {self._asked.seconds:g} s of a processor ({SECONDS})"
+        name = signal.Signals(-code).name
+        if -code in FROM_OUTSIDE:
+            return f"its process was ended by {name}, from outside: by hand, or where the machine has no memory left"
         room = f"{self._asked.memory_mb} MB of memory ({MEMORY})"
-        return f"it ended its process ({code}), as one does that takes more than {room}"
+        return f"it ended its process ({name}), as one does that takes more than {room}"
 
 
 @asynccontextmanager

@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 from app.codecs.stored.arrow_columns import arrow_stream, with_meta
 
 JSON, ARROW = "json", "arrow"
+DECIMAL = "decimal"
 
 
 class Unwritable(Exception):
@@ -36,7 +37,19 @@ def as_arrow(rows: pa.Table, meta: dict[str, Any]) -> bytes:
     """An IPC stream; `meta` as JSON in the metadata of its schema, where nobody would look for `cut`."""
     if meta["cut"]:
         raise Unwritable(f"it has more than {meta['rows']:,} rows, of which a stream would lack the others")
+    for field, values in zip(rows.schema, rows.columns, strict=True):
+        if DECIMAL in str(field.type):
+            _require_held(field, values)
     return arrow_stream(with_meta(rows, meta))
+
+
+def _require_held(field: pa.Field[Any], values: pa.ChunkedArray[Any]) -> None:
+    """That its decimals are none of more digits than their type has: DuckDB gives a HUGEINT, of 39, as one of 38."""
+    try:
+        values.validate(full=True)
+    except pa.ArrowInvalid:
+        why = f"column {field.name!r} is HUGEINT, and holds more than the 38 digits of Arrow's {field.type}"
+        raise Unwritable(f"{why}; cast it to VARCHAR") from None
 
 
 WRITTEN = {JSON: as_json, ARROW: as_arrow}

@@ -42,7 +42,12 @@ def test_a_statement_ends_with_a_semicolon_and_is_asked_then(typed: str, stateme
 
 @pytest.mark.parametrize(
     ("typed", "offered"),
-    [("FROM zone_d", ["zone_demand"]), ("select RI", ["rides"]), ("SELECT window_", ["window_end", "window_start"])],
+    [
+        ("FROM zone_d", ["zone_demand"]),
+        ("FROM zones", ["zones"]),
+        ("select RI", ["rides"]),
+        ("SELECT window_", ["window_end", "window_start"]),
+    ],
 )
 def test_names_of_tables_and_columns_are_offered(typed: str, offered: list[str]) -> None:
     completions = SqlPrompt(VIEWS, print).completer.get_completions(Document(typed), CompleteEvent())
@@ -53,6 +58,7 @@ def test_tables_are_listed_and_what_is_no_command_is_told(capsys: pytest.Capture
     asked(".tables\r.table\r" + CTRL_D)
     printed = capsys.readouterr()
     assert "zone_demand  Rides by zone." in printed.out
+    assert "zones        Zones by number" in printed.out
     assert printed.err.count("Ctrl-D leaves") == 2
 
 

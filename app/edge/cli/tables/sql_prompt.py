@@ -18,6 +18,8 @@ from app.edge.cli.common import echo_table, tell
 HELP = "A statement ends with `;`. `.tables` lists the tables, `DESCRIBE zone_demand;` columns; Ctrl-D leaves."
 KEYWORDS = ("SELECT", "FROM", "WHERE", "GROUP BY", "ORDER BY", "LIMIT", "HAVING", "JOIN", "USING", "DESCRIBE", "DESC")
 OWN_COLUMNS = ("window_start", "window_end", "is_closed", "count", "fingerprint")
+ZONES, ZONE_COLUMNS = "zones", ("zone", "name", "borough")
+"""The table beside those of views."""
 LEAVING = (".quit", ".exit", "quit", "exit")
 
 
@@ -56,7 +58,8 @@ class SqlPrompt:
             case "":
                 pass
             case ".tables":
-                echo_table(["table", "help"], [[view["name"], view["help"]] for view in self._views])
+                views = ([view["name"], view["help"]] for view in self._views)
+                echo_table(["table", "help"], [*views, [ZONES, "Zones by number, with their names."]])
             case _ if text.startswith("."):
                 tell(HELP)
             case _:
@@ -69,7 +72,7 @@ class SqlPrompt:
 
     def _words(self) -> list[str]:
         names = [told["name"] for view in self._views for told in (view, *view["groups"], *view["measures"])]
-        return sorted({*names, *OWN_COLUMNS, *KEYWORDS})
+        return sorted({*names, ZONES, *ZONE_COLUMNS, *OWN_COLUMNS, *KEYWORDS})
 
 
 def is_whole(text: str) -> bool:

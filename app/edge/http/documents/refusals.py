@@ -26,14 +26,18 @@ NO_FORMAT = {"406": problem("There is no format that Accept names.")}
 NO_ROW = {"404": problem("There is no such view, or no such row.")}
 NO_TOPIC = {"404": problem("There is no such topic here.")}
 NO_RUN = {"404": problem("There is no such run, or its files are gone.")}
+TOO_LARGE = {"413": problem("It is longer than a request may be.")}
 TOO_MUCH = {"422": problem("A worker would have to fold more rows than one request may.")}
 MANY_STREAMS = {"429": problem("The worker has as many open streams as it may.")}
-NOT_TAKEN = NOT_NOW | {
-    "404": problem("The topic takes no records."),
-    "413": problem("It is longer than a request may be."),
-    "422": problem("No record can be taken, and why; or the key stands for another request."),
-    "429": problem("The worker has as many records in hand as it may; or the caller asks more often than it may."),
-}
+NOT_TAKEN = (
+    NOT_NOW
+    | TOO_LARGE
+    | {
+        "404": problem("The topic takes no records."),
+        "422": problem("No record can be taken, and why; or the key stands for another request."),
+        "429": problem("The worker has as many records in hand as it may; or the caller asks more often than it may."),
+    }
+)
 ELSEWHERE: dict[str, ApiDocument] = {
     "429": problem("The worker gives as many exports as it may."),
     "307": {

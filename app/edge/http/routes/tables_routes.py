@@ -14,6 +14,7 @@ from app.edge.http.documents.refusals import (
     NO_ROWS,
     NO_TOPIC,
     NOT_NOW,
+    TOO_LARGE,
     TOO_MUCH,
 )
 from app.edge.http.evidence import evidence_handler
@@ -131,7 +132,7 @@ TABLES_ROUTES = (
         "sql",
         "Rows of a SELECT over the views.",
         gate=STATEMENTS,
-        refuses=NOT_NOW | NO_FORMAT | TOO_MUCH,
+        refuses=NOT_NOW | NO_FORMAT | TOO_LARGE | TOO_MUCH,
         method="POST",
         also=(sql_handler.MEDIA_TYPES["arrow"],),
         body=sql_handler.StatementBody.model_json_schema(),

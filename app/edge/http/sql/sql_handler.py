@@ -92,7 +92,7 @@ async def _read(request: web.Request) -> StatementBody:
     read_no_parameters(request)
     if request.content_type != "application/json":  # which no page of another origin can send unasked
         raise Problem("bad-request", f"Send JSON, with {hdrs.CONTENT_TYPE}: application/json.")
-    too_long = Problem("bad-request", f"A statement has at most {MOST_BODY_BYTES:,} bytes.")
+    too_long = Problem("too-large", f"A statement has at most {MOST_BODY_BYTES:,} bytes.")
     try:
         return StatementBody.model_validate_json(await read_body(request, MOST_BODY_BYTES, too_long))
     except ValidationError as error:

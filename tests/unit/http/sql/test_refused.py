@@ -21,6 +21,7 @@ from tests.support.material.stored.tables import ready_directory, task_of
 LIMITS = HttpSettings(statement_rows=3, statement_seconds=600, statement_memory_mb=64, max_waiting_requests=0)
 """Seconds that no machine is too slow for: what is refused in words is refused by its words."""
 HURRIED = LIMITS.model_copy(update={"statement_seconds": 2.0})
+HUGEST = 170141183460469231731687303715884105727
 ENDLESS = "SELECT count(*) FROM range(1_000_000_000_000)"
 FILE = str(Path(__file__))
 
@@ -76,7 +77,10 @@ async def refused(client: Client, sql: str) -> dict[str, Any]:
         ("SELECT DATE '290000-01-01'", "cast it to VARCHAR"),
         ("SELECT " + "+".join(["1"] * 1_100), "expression depth limit of 1000 exceeded."),
         ("PRAGMA database_list", "this is PRAGMA"),
-        ("INSTALL httpfs", "this is LOAD"),
+        ("INSTALL httpfs", "this is INSTALL"),
+        ("/* a */ -- b\n INSTALL httpfs", "this is INSTALL"),
+        ("PIVOT zone_demand ON zone USING sum(rides)", "this is PIVOT, which is one where it says for which values"),
+        ('FROM memory.main."zone_demand"', "no table is called 'memory.main.zone_demand'; did you mean 'zone_demand'?"),
         ("LOAD httpfs", "this is LOAD"),
         ("ATTACH 'a.db'", "this is ATTACH"),
         (f"COPY (SELECT 1) TO '{FILE}'", "this is COPY"),
@@ -134,8 +138,6 @@ async def test_more_rows_than_are_told_are_cut_and_meta_says_so(client: Client) 
         (b'{"sql": "SELECT 1", "limit": 3}', "limit: Extra inputs"),
         (b'{"sql": "SELECT 1", "format": "csv"}', "format: Input should be 'json' or 'arrow'"),
         (b'{"sql": "SELECT 1", "from": "today"}', "from=today"),
-        (b'{"sql": "' + b" " * 100_000 + b'"}', "at most 100,000 bytes"),
-        (b'{"sql": "' + b" " * 5_000_000 + b'"}', "at most 100,000 bytes"),
     ],
 )
 async def test_a_body_that_is_no_statement_is_refused(client: Client, body: bytes, why: str) -> None:
@@ -193,12 +195,32 @@ async def test_a_body_in_pieces_or_compressed_is_bounded_as_any_other(client: Cl
             yield b" " * 50_000
 
     sent: list[tuple[Any, dict[str, str], str]] = [
+        (b'{"sql": "' + b" " * 100_000 + b'"}', {}, "at most 100,000 bytes"),
+        (b'{"sql": "' + b" " * 5_000_000 + b'"}', {}, "at most 100,000 bytes"),
         (pieces(3), {}, "at most 100,000 bytes"),
         (pieces(200), {}, "at most 100,000 bytes"),
         (gzip.compress(b" " * 50_000_000), {"Content-Encoding": "gzip"}, "at most 100,000 bytes"),
-        (b'{"sql": "SELECT 1"}', {"Content-Encoding": "gzip"}, "cannot be read"),
     ]
     for body, headers, why in sent:
         json = {"Content-Type": "application/json"} | headers
         async with client.post("/v1/sql", data=body, headers=json) as response:
-            assert (response.status, why in (await response.json(content_type=None))["detail"]) == (400, True)
+            problem = await response.json(content_type=None)
+        assert (response.status, problem["type"]) == (413, "urn:flagfall:problem:too-large")
+        assert why in problem["detail"]
+
+
+async def test_a_body_that_is_not_compressed_as_it_says_is_refused(client: Client) -> None:
+    headers = {"Content-Type": "application/json", "Content-Encoding": "gzip"}
+    async with client.post("/v1/sql", data=b'{"sql": "SELECT 1"}', headers=headers) as response:
+        assert (response.status, "cannot be read" in (await response.json())["detail"]) == (400, True)
+
+
+@pytest.mark.parametrize("value", ["{0}", "[{0}]", "{{'a': {0}}}"])
+async def test_a_number_that_a_column_of_arrow_does_not_hold_is_refused(client: Client, value: str) -> None:
+    for number, status in ((HUGEST, 400), (HUGEST // 10, 200)):
+        sql = f"SELECT {value.format(f'{number}::HUGEINT')} AS a"
+        async with client.post("/v1/sql", json={"sql": sql, "format": "arrow"}) as response:
+            assert response.status == status
+            if status == 400:
+                detail = (await response.json(content_type=None))["detail"]
+                assert "column 'a' is HUGEINT, and holds more than the 38 digits" in detail
