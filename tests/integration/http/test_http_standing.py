@@ -146,6 +146,21 @@ async def test_a_request_that_is_no_http_is_a_line_in_the_log_without_a_trace(
     assert told == [("WARNING", None, "a request could not be read")]
 
 
+async def test_a_body_that_cannot_be_read_is_a_line_in_the_log_without_a_trace(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    app = create_app([ServedGroup("rides", one_task(), VIEWS, (RIDES,))], verdicts_in(tmp_path))
+    async with listening(app, LOOPBACK, 0) as port, ClientSession(f"http://{LOOPBACK}:{port}") as session:
+        sent = {"data": b"abc", "headers": {"Content-Encoding": "gzip"}}
+        async with session.post("/v1/sql", **sent) as answer:
+            assert (answer.status, (await answer.json(content_type=None))["type"]) == (
+                400,
+                "urn:flagfall:problem:bad-request",
+            )
+    told = [(record.levelname, record.exc_info, record.getMessage().partition(":")[0]) for record in caplog.records]
+    assert told == [("WARNING", None, "a request could not be read")]
+
+
 async def test_a_statement_ends_when_its_client_has_left(tmp_path: Path) -> None:
     patient = HttpSettings(statement_seconds=3_600, statement_memory_mb=64)
     served = [ServedGroup("rides", one_task(), VIEWS, (RIDES,))]
