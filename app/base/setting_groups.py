@@ -176,6 +176,8 @@ class HttpSettings(SettingsGroup):
     """Connections open at once; another one takes the place of the one that has been quiet for the longest."""
     quiet_seconds: WaitSeconds = 60.0
     """A connection that asks for nothing, or of which the client does not take its answer, is closed after so long."""
+    max_unread_mb: int = Field(default=256, ge=1, le=100_000)
+    """Memory for answers that clients have yet to take; where it is full, those who take nothing are closed."""
     max_requests: int = Field(default=32, ge=1)
     """Queries answered at once; the loop answers one after another, so more would only wait inside. As many again are
     answered for other workers."""

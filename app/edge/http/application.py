@@ -23,6 +23,7 @@ from app.edge.http.documents.openapi import DOCUMENT, api_document
 from app.edge.http.entry.access import ACCESS, Access, keys_watched, known_caller
 from app.edge.http.entry.admission import ADMISSION, Admission, admitted
 from app.edge.http.entry.connections import CONNECTIONS, CallersConnections, known_connection
+from app.edge.http.entry.given import given_in_pieces
 from app.edge.http.entry.nowhere import add_nowhere
 from app.edge.http.entry.security import bounded_address, readable_head, secure_headers, unread_body
 from app.edge.http.operation.metrics import add_metrics, timed
@@ -39,7 +40,16 @@ from app.engine.drive.questions import AskAwaited
 from app.engine.drive.watch.liveness import Liveness
 from app.rides.zone_map import ZoneMap
 
-ENTRY = (known_connection, timed, problem_middleware, readable_head, known_caller, bounded_address, admitted)
+ENTRY = (
+    known_connection,
+    timed,
+    problem_middleware,
+    given_in_pieces,
+    readable_head,
+    known_caller,
+    bounded_address,
+    admitted,
+)
 """What each request passes, from the outside."""
 
 
@@ -85,8 +95,10 @@ def create_app(
     registry = registry or CollectorRegistry()
     registry.register(admission)
     registry.register(app[ACCESS])
-    connections = app[CONNECTIONS] = CallersConnections(edge.limits.max_connections, edge.limits.quiet_seconds)
-    registry.register(connections)
+    app[CONNECTIONS] = CallersConnections(
+        edge.limits.max_connections, edge.limits.quiet_seconds, edge.limits.max_unread_mb * 1_000_000
+    )
+    registry.register(app[CONNECTIONS])
     add_metrics(app, edge, registry)
     app.on_response_prepare.extend((secure_headers, _named_worker))
     app.cleanup_ctx.extend((partial(_session, access), keys_watched))

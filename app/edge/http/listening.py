@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import resource
+import socket
 import ssl
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
@@ -13,6 +14,7 @@ from aiohttp.log import server_logger
 
 from app.edge.http.entry.connections import CONNECTIONS
 from app.edge.http.entry.security import MAX_LINE_BYTES
+from app.edge.http.entry.unread import PIECE_BYTES
 from app.edge.http.entry.unreadable import BRIEF_OF_CALLERS
 
 SHUTDOWN_SECONDS = 2.0
@@ -54,6 +56,10 @@ async def _accepting(runner: web.AppRunner, host: str, port: int, tls: ssl.SSLCo
     server = await asyncio.get_running_loop().create_server(
         connections.of(made), host, port, ssl=tls, ssl_handshake_timeout=handshake_seconds, backlog=BACKLOG
     )
+    for listener in server.sockets:
+        listener.setsockopt(
+            socket.IPPROTO_TCP, socket.TCP_NOTSENT_LOWAT, PIECE_BYTES
+        )  # whoever comes has it from there
     watch = asyncio.create_task(connections.watch())
     try:
         yield server.sockets[0].getsockname()[1]

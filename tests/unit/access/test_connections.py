@@ -16,7 +16,7 @@ from app.edge.http.entry import connections
 from app.edge.http.entry.connections import CONNECTIONS, TOO_MANY, TOO_QUIET, CallersConnections, known_connection
 from app.edge.http.listening import listening
 
-QUIET_SECONDS = 60.0
+QUIET_SECONDS, UNREAD_BYTES = 60.0, 256_000_000
 LARGE = bytes(1 << 26)
 ASKED = b"GET /small HTTP/1.1\r\nHost: x\r\n\r\n"
 
@@ -33,7 +33,7 @@ class Served:
 
     def __init__(self, most: int) -> None:
         self.clock, self.begun, self.may_end = Clock(), asyncio.Event(), asyncio.Event()
-        self.connections = CallersConnections(most, QUIET_SECONDS, self.clock)
+        self.connections = CallersConnections(most, QUIET_SECONDS, UNREAD_BYTES, self.clock)
         self.app = web.Application(middlewares=[known_connection])
         self.app[CONNECTIONS] = self.connections
         self.app.router.add_get("/small", self.small)

@@ -6,14 +6,13 @@ nothing waits for it in memory, and nothing is lost.
 
 from __future__ import annotations
 
-import asyncio
-
 from aiohttp import hdrs, web
 
 from app.edge.http.changes.events import Events
 from app.edge.http.changes.feeds import FEEDS
 from app.edge.http.context import edge_of
 from app.edge.http.entry.callers import caller_of
+from app.edge.http.entry.given import give
 from app.edge.http.problems import Problem, bad_parameter
 from app.edge.http.query.answer_format import require_accepted
 from app.edge.http.query.parameters import NOT_OF_CHANGES
@@ -52,11 +51,9 @@ async def _tell(request: web.Request, response: web.StreamResponse, events: Even
     try:
         async with caller_of(request).counting():
             async for event in events.as_they_come(limits.heartbeat_seconds):
-                async with asyncio.timeout(limits.export_idle_seconds):
-                    await response.write(event)
+                await give(request, response, event, limits.export_idle_seconds)
     except Problem as lapsed:
-        async with asyncio.timeout(limits.export_idle_seconds):
-            await response.write(events.problem(lapsed))
+        await give(request, response, events.problem(lapsed), limits.export_idle_seconds)
 
 
 def _read(request: web.Request) -> RowsQuery:

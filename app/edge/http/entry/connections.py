@@ -15,10 +15,11 @@ from aiohttp.web_protocol import RequestHandler
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
+from app.edge.http.entry.unread import UnreadAnswers, Write, pieces
 from app.edge.http.problems import Handler
 
 LOOK_SECONDS = 1.0
-TOO_MANY, TOO_QUIET = "too-many", "too-quiet"
+TOO_MANY, TOO_QUIET, TOO_MUCH = "too-many", "too-quiet", "too-much-unread"
 """Why a connection was closed."""
 
 
@@ -26,12 +27,15 @@ class CallersConnections(Collector):
     """Of one worker. Each is in the hands of a handler, or quiet: before its request is whole, between two, or while
     its client takes an answer. It counts from the end of its TLS handshake on."""
 
-    def __init__(self, most: int, quiet_seconds: float, now: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self, most: int, quiet_seconds: float, most_unread_bytes: int, now: Callable[[], float] = time.monotonic
+    ) -> None:
         self._most, self._quiet_seconds, self._now = most, quiet_seconds, now
+        self._unread = UnreadAnswers(most_unread_bytes, now)
         self._server: web.Server | None = None
         self._quiet: dict[RequestHandler, float] = {}  # since when, the first one for the longest
         self._answered: set[RequestHandler] = set()
-        self.closed = dict.fromkeys((TOO_MANY, TOO_QUIET), 0)
+        self.closed = dict.fromkeys((TOO_MANY, TOO_QUIET, TOO_MUCH), 0)
 
     def of(self, server: web.Server) -> Callable[[], RequestHandler]:
         """What the event loop asks for the protocol of a connection that comes."""
@@ -60,11 +64,25 @@ class CallersConnections(Collector):
         if protocol.transport is not None:
             self._quiet[protocol] = self._now()
 
+    async def write(self, protocol: RequestHandler, body: bytes, write: Write) -> None:
+        """Give it to its client as that takes it; ConnectionError where it is in the way of others meanwhile."""
+        with self._unread.held(protocol, len(body)):
+            self.close_unread()
+            for piece in pieces(body):
+                await write(piece)
+                self._took(protocol)
+
+    def has_room(self, size_bytes: int) -> bool:
+        """For an answer of so many bytes, once who takes nothing is closed."""
+        self.close_unread(size_bytes)
+        return self._unread.has_room(size_bytes)
+
     async def watch(self) -> None:
-        """Close those that are quiet for too long, until cancelled."""
+        """Close those that are quiet for too long, or take nothing of too much, until cancelled."""
         while True:
             await asyncio.sleep(LOOK_SECONDS)
             self.close_quiet()
+            self.close_unread()
 
     def close_quiet(self) -> None:
         """Close those that are quiet for too long."""
@@ -73,9 +91,16 @@ class CallersConnections(Collector):
         for protocol in [protocol for protocol, since in self._quiet.items() if since <= before]:
             self._close(protocol, TOO_QUIET)
 
+    def close_unread(self, size_bytes: int = 0) -> None:
+        """Close those that take nothing, as far as it takes to have room for so many bytes more."""
+        for protocol in self._unread.in_the_way(size_bytes):
+            self._close(protocol, TOO_MUCH)
+
     def collect(self) -> Iterable[Metric]:
-        """How many there are, and how many were closed and why."""
+        """How many there are, what they have yet to take, and how many were closed and why."""
         yield GaugeMetricFamily("flagfall_http_connections", "Open connections of callers.", len(self))
+        unread = "Bytes of answers that clients have yet to take."
+        yield GaugeMetricFamily("flagfall_http_unread_bytes", unread, self._unread.size_bytes)
         closed = CounterMetricFamily(
             "flagfall_http_connections_closed",
             "Connections that asked for nothing, or took nothing.",
@@ -97,8 +122,13 @@ class CallersConnections(Collector):
             if protocol not in self._answered:
                 self._quiet.setdefault(protocol, now)
 
+    def _took(self, protocol: RequestHandler) -> None:
+        self._unread.took(protocol)
+        if self._quiet.pop(protocol, None) is not None:
+            self._quiet[protocol] = self._now()
+
     def _close(self, protocol: RequestHandler, reason: str) -> None:
-        del self._quiet[protocol]
+        self._quiet.pop(protocol, None)
         self.closed[reason] += 1
         transport = protocol.transport
         protocol.force_close()

@@ -20,6 +20,7 @@ from app.codecs.stored.export import (
 )
 from app.domain.view import View
 from app.edge.http.context import Edge, edge_of
+from app.edge.http.entry.given import give
 from app.edge.http.problems import Problem, bad_parameter
 from app.edge.http.rows.own_parts import serves
 from app.edge.http.rows.view_handlers import read_partition
@@ -51,8 +52,7 @@ async def export(request: web.Request) -> web.StreamResponse:
         writer = ExportWriter(view, metadata)
         encoded = edge.long_work.in_steps(writer.rows(*piece) for piece in slices(rows))
         async for some in encoded:
-            async with asyncio.timeout(edge.limits.export_idle_seconds):
-                await response.write(some)
+            await give(request, response, some, edge.limits.export_idle_seconds)
         async with asyncio.timeout(edge.limits.export_idle_seconds):
             await response.write_eof(writer.end())
     return response

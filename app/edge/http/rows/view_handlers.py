@@ -11,6 +11,7 @@ from multidict import MultiDict, MultiMapping
 
 from app.edge.formats.format import MOST_IN_COLUMNS, Format, Told
 from app.edge.http.context import Edge, edge_of
+from app.edge.http.entry.given import give
 from app.edge.http.kept import kept_response
 from app.edge.http.problems import bad_parameter
 from app.edge.http.query.answer_format import asked_format
@@ -118,7 +119,7 @@ async def give_parts(request: web.Request) -> web.StreamResponse:
         body = encode_parts(parts)
         if not begun.prepared:
             return web.Response(body=body, content_type="application/json")
-        await begun.write(body)
+        await give(request, begun, body)
         await begun.write_eof()
     return begun
 

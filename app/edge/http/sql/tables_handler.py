@@ -7,6 +7,7 @@ from functools import partial
 from aiohttp import hdrs, web
 
 from app.edge.http.context import edge_of
+from app.edge.http.entry.given import give
 from app.edge.http.problems import bad_parameter
 from app.edge.http.query.instants import INSTANT_EXAMPLE, to_us
 from app.edge.http.query.parameters import one
@@ -34,7 +35,7 @@ async def give_tables(request: web.Request) -> web.StreamResponse:
     begun = web.StreamResponse(headers={hdrs.CONTENT_TYPE: "application/json"})
     with cut_on_failure(request, begun):
         tables = await own_tables(edge, queries, partitions, partial(begun.prepare, request))
-        await begun.write(await edge.long_work.run(True, encode_tables, tables))
+        await give(request, begun, await edge.long_work.run(True, encode_tables, tables))
         await begun.write_eof()
     return begun
 
