@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Generic, Protocol, TypeVar
 
 from app.domain.event_time import NO_WATERMARK
@@ -29,7 +30,7 @@ class Stands(Protocol):
 Given = TypeVar("Given", bound=Stands)
 
 
-@dataclass
+@dataclass(frozen=True)
 class AcrossTasks(Generic[Given]):
     """What was given by partition, and why each of the other partitions is missing."""
 
@@ -40,7 +41,7 @@ class AcrossTasks(Generic[Given]):
     def is_partial(self) -> bool:
         return bool(self.missing)
 
-    @property
+    @cached_property
     def lowest_watermark_us(self) -> int:
         """Up to where every input of every partition was seen; NO_WATERMARK if one is missing or empty."""
         return NO_WATERMARK if self.missing else self.lowest_there_us
@@ -66,7 +67,7 @@ class AcrossTasks(Generic[Given]):
     def _is_unread(self, at: TopicPartition) -> bool:
         return self.parts[at.partition].inputs[at.topic].next_offset == 0
 
-    @property
+    @cached_property
     def _watermarks(self) -> dict[TopicPartition, int]:
         return {
             TopicPartition(topic, partition): state.watermark_us

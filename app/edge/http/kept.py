@@ -20,10 +20,8 @@ def kept_response(
 ) -> web.Response:
     """The answer, named by what it and its headers say; without a body (304) where the client has it."""
     name = hashlib.blake2b(body + repr(headers).encode(), digest_size=DIGEST_BYTES).hexdigest()
-    headers = {**headers, hdrs.CACHE_CONTROL: CLOSED if is_closed else ASK_AGAIN, hdrs.VARY: hdrs.ACCEPT}
+    cache = CLOSED if is_closed else ASK_AGAIN
+    headers = {**headers, hdrs.CACHE_CONTROL: cache, hdrs.VARY: hdrs.ACCEPT, hdrs.ETAG: f'"{name}"'}
     if any(known.value in (name, ETAG_ANY) for known in request.if_none_match or ()):
-        response = web.Response(status=304, headers=headers)
-    else:
-        response = web.Response(body=body, content_type=media_type, headers=headers)
-    response.etag = name
-    return response
+        return web.Response(status=304, headers=headers)
+    return web.Response(body=body, content_type=media_type, headers=headers)

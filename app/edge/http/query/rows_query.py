@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 from app.domain.records import Value
 from app.domain.rows import RowKey
@@ -14,7 +15,7 @@ from app.domain.windows.durations import to_duration
 from app.edge.http.query import cursors
 from app.edge.http.query.arrangement import AS_STORED, Among, Arrangement
 from app.edge.http.query.group_values import group_text
-from app.edge.http.query.instants import to_iso
+from app.edge.http.query.instants import later, to_iso
 from app.edge.http.query.parameters import CURSOR, MAX_STALENESS
 
 DEFAULT_LIMIT = 100
@@ -48,18 +49,35 @@ class RowsQuery:
     stored_from_us: int | None = None
     max_staleness_us: int | None = None
 
-    @property
+    @cached_property
     def is_folded(self) -> bool:
         """Whether windows are made of several panes when they are asked for."""
         panes = self.view.window.panes
         return panes is not None and (self.last_us is not None or self.window_us != panes.size_us)
 
-    @property
+    @cached_property
     def aligned_us(self) -> int:
         """Where some window of `window_us` begins."""
         if self.last_us is not None:
             return self.until_us or 0
         return panes.offset_us if (panes := self.view.window.panes) else 0
+
+    @cached_property
+    def stored_bounds_us(self) -> tuple[int | None, int | None]:
+        """Which panes to read: windows that start in `[from, to)`, whole, not before the cursor's, and of what is
+        stored from some start on that."""
+        size, from_us, until_us, at = self.window_us, self.from_us, self.until_us, self.aligned_us
+        if size is None:
+            size = 1  # windows are what is stored: any that starts in between
+        from_us = None if from_us is None else -(-(from_us - at) // size) * size + at
+        until_us = None if until_us is None else -(-(until_us - at) // size) * size + at
+        if self.after is not None and self.after.window_start_us is not None:
+            if self.newest_first:
+                last = self.after.window_start_us + size
+                until_us = last if until_us is None else min(until_us, last)
+            else:
+                from_us = later(self.after.window_start_us, from_us)
+        return later(self.stored_from_us, from_us), until_us
 
     def until(self, watermark_us: int) -> RowsQuery:
         """The query over the last panes that end by a watermark, in one window."""

@@ -16,7 +16,7 @@ from app.edge.http.query.instants import to_iso
 from app.edge.http.query.rows_query import RowsQuery, no_rows_query
 from app.edge.http.rows.gather import Gathered, PastRows, gather
 from app.edge.http.rows.own_parts import too_much
-from app.edge.http.rows.page_rows import bounds_us, folded_page
+from app.edge.http.rows.page_rows import folded_page
 from app.engine.core.rows.state import ViewState
 
 
@@ -30,7 +30,7 @@ class Answered(NamedTuple):
     @property
     def is_closed(self) -> bool:
         """Whether the query names its windows, and none of them takes a record any more."""
-        _, until_us = bounds_us(self.query)
+        _, until_us = self.query.stored_bounds_us
         if self.query.view.window.panes is None or until_us is None:
             return False
         return until_us <= self.gathered.closed_to_us
@@ -101,7 +101,7 @@ def _whole(query: RowsQuery, left_us: int) -> int:
 def _reaches_below(query: RowsQuery, left_us: int) -> bool:
     """Whether the query names windows that begin before it. One that is open towards the past asks for what the tables
     hold."""
-    from_us, until_us = bounds_us(query)
+    from_us, until_us = query.stored_bounds_us
     if query.from_us is None or from_us is None:
         return False
     return from_us < left_us and (until_us is None or until_us > from_us)
@@ -121,7 +121,7 @@ def _past(edge: Edge, query: RowsQuery, left_us: int) -> PastRows:
 
 def _of_gold(edge: Edge, history: Path, query: RowsQuery, left_us: int) -> PastRows:
     view = query.view
-    from_us, until_us = bounds_us(query)
+    from_us, until_us = query.stored_bounds_us
     until_us = left_us if until_us is None else min(until_us, left_us)
     gold = GoldFiles.of(history, view)
     held_us = None if gold is None else view.window.ended_below(gold.final_to_us)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from app.domain.event_time import NO_WATERMARK
 from app.domain.view import View
@@ -35,7 +36,7 @@ class PastRows:
     final_to_us: int
 
 
-@dataclass
+@dataclass(frozen=True)
 class Gathered(AcrossTasks[TaskRows]):
     """Parts by partition, and why each of the other partitions is missing; `past`, if the answer reaches there."""
 
@@ -79,7 +80,7 @@ class Gathered(AcrossTasks[TaskRows]):
             return None if expired_to_us is None else expired_to_us + 1
         return view.window.ended_below(expired_to_us)
 
-    @property
+    @cached_property
     def closed_to_us(self) -> int:
         """Windows that end at or before it take no more records anywhere; NO_WATERMARK if one partition is missing."""
         closed = [state.closed_to_us for part in self.parts.values() for state in part.inputs.values()]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Sequence
-from dataclasses import replace
 from typing import Any
 
 import orjson
@@ -59,7 +58,7 @@ def stale_parts(edge: Edge, query: RowsQuery, partitions: Iterable[int]) -> list
     if within_budget(edge, query, readings) > MANY_ROWS:
         return []
     return [
-        replace(part_of(directory, one.state, query, reading), stale_seconds=round(one.age_seconds, 3))
+        part_of(directory, one.state, query, reading)._replace(stale_seconds=round(one.age_seconds, 3))
         for one, reading in zip(young, readings, strict=True)
     ]
 
@@ -78,7 +77,7 @@ async def _part_beside(edge: Edge, query: RowsQuery, partition: int) -> TaskRows
         copy = await edge.long_work.copied(state, reading.slots)
         rows = await edge.long_work.run(True, reading.fold, copy)
         more *= 4
-    return replace(standing, rows=rows)
+    return standing._replace(rows=rows)
 
 
 def _served(edge: Edge, view: View, partition: int) -> TaskState | None:

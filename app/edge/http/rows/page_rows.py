@@ -46,12 +46,14 @@ def folded_page(query: RowsQuery, rows: Rows) -> Rows:
 
 
 def _page_slots(query: RowsQuery, state: ViewState) -> Int64s:
-    from_us, until_us = bounds_us(query)
+    from_us, until_us = query.stored_bounds_us
     if query.arrangement.takes_all:
         return state.find(from_us=from_us, until_us=until_us, groups=query.groups)
     if not query.groups:
         from_us, until_us = _narrowed(query, state, from_us, until_us)
     slots = state.find(from_us=from_us, until_us=until_us, groups=query.groups)
+    if len(slots) <= _panes(query):
+        return slots
     windows = state.windows_at(slots)
     return _page_groups(query, state, slots) if windows is None else slots[page_panes(query, windows)]
 
@@ -73,23 +75,6 @@ def _page_groups(query: RowsQuery, state: ViewState, slots: Int64s) -> Int64s:
     bound = np.partition(numbers, last)[last]
     wanted: npt.NDArray[np.bool_] = numbers >= bound if query.newest_first else numbers <= bound
     return slots[wanted]
-
-
-def bounds_us(query: RowsQuery) -> tuple[int | None, int | None]:
-    """Which panes to read: windows that start in `[from, to)`, whole, not before the cursor's, and of what is stored
-    from some start on that."""
-    size, from_us, until_us, at = query.window_us, query.from_us, query.until_us, query.aligned_us
-    if size is None:
-        size = 1  # windows are what is stored: any that starts in between
-    from_us = None if from_us is None else -(-(from_us - at) // size) * size + at
-    until_us = None if until_us is None else -(-(until_us - at) // size) * size + at
-    if query.after is not None and query.after.window_start_us is not None:
-        if query.newest_first:
-            last = query.after.window_start_us + size
-            until_us = last if until_us is None else min(until_us, last)
-        else:
-            from_us = later(query.after.window_start_us, from_us)
-    return later(query.stored_from_us, from_us), until_us
 
 
 def _narrowed(

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import orjson
@@ -21,8 +20,7 @@ from app.engine.core.task_state import TaskState
 from app.engine.drive.ownership.directory import Directory
 
 
-@dataclass(frozen=True, slots=True)
-class InputState:
+class InputState(NamedTuple):
     """How far a task had read one topic. `lag_records` is None where the log's end is not known.
 
     `closed_to_us`: up to where the view's windows take no more records of it. `skews` and `graces`: by which rules its
@@ -37,8 +35,7 @@ class InputState:
     graces: tuple[GraceEpoch, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class TaskRows:
+class TaskRows(NamedTuple):
     """Rows of one task, merged and cut to the query's page, with the position they belong to. Windows that ended by
     `expired_to_us` have left its table. `stale_seconds`: what came since may be so old; None where nothing has come."""
 
@@ -117,7 +114,7 @@ def _told(part: TaskRows) -> dict[str, Any]:
         "sequence": part.sequence,
         "changelog_offset": part.changelog_offset,
         "row_count": part.row_count,
-        "inputs": part.inputs,
+        "inputs": {topic: state._asdict() for topic, state in part.inputs.items()},
         "expired_to_us": part.expired_to_us,
         "stale_seconds": part.stale_seconds,
         "windows": rows.windows,

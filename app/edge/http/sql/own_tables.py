@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import replace
 
 import orjson
 
@@ -69,7 +68,7 @@ async def _of_task(edge: Edge, queries: Sequence[RowsQuery], task: TaskState) ->
     for query, part, reading, snapshot in zip(queries, standing, readings, snapshots, strict=True):
         rows = await edge.long_work.run(True, reading.fold, snapshot.rows())
         assert rows is not None  # all rows of the range are read, so it never takes more of them
-        tables[query.view.name] = replace(part, rows=rows)
+        tables[query.view.name] = part._replace(rows=rows)
     return tables
 
 

@@ -23,8 +23,10 @@ def window_starts(view: View, from_us: int, until_us: int) -> Int64s | None:
 
 
 def keys_of(columns: Sequence[Int64s]) -> Int64s | None:
-    """Every key made of one value of each column, as a (keys, columns) array; None if they are many."""
-    columns = [column if len(column) < 2 else np.unique(column) for column in columns]
+    """Every key made of one value of each column, as a (keys, columns) array; None if they are many.
+
+    No column names a value twice.
+    """
     count = prod(len(column) for column in columns)
     if not columns or count > MOST_KEYS:
         return None

@@ -204,11 +204,13 @@ class ViewState:
         return keys
 
     def _asked(self, group: int, values: Sequence[Value]) -> Int64s:
-        """Values of a group as its key column holds them; a text that no row has as a code that none has."""
+        """Values of a group as its key column holds them, each once; a text that no row has as a code that none has."""
         codes = self._texts[group]
-        if codes is not None:
-            return codes.find([None if v is None else str(v) for v in values])
-        return np.array([NULL_INTEGER if v is None else int(v) for v in values], np.int64)
+        if codes is None:
+            asked = np.array([NULL_INTEGER if v is None else int(v) for v in values], np.int64)
+        else:
+            asked = codes.find([None if v is None else str(v) for v in values])
+        return asked if len(asked) < 2 else np.unique(asked)
 
     def _keys_asked(
         self, from_us: int | None, until_us: int | None, groups: Mapping[str, Sequence[Value]] | None
