@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from contextlib import suppress
 from typing import Any
 
@@ -72,6 +72,15 @@ class ColumnarConsumerThread(stock.AIOKafkaConsumerThread):
         """Ask the coordinator now whether this member of this generation is still accepted."""
         accepted: bool = await self.call_thread(self._consumer._coordinator._do_heartbeat)
         return accepted
+
+    async def seek_to_committed(self, known: Collection[TP] = ()) -> Mapping[TP, int]:
+        """All but those whose place is known: offsets are asked for one after the other, and there for nothing."""
+        committed: Mapping[TP, int] = await self.call_thread(self._seek_all_but, frozenset(known))
+        return committed
+
+    async def _seek_all_but(self, known: frozenset[TP]) -> Mapping[TP, int]:
+        others = self._consumer.assignment() - known
+        return await self._consumer.seek_to_committed(*others) if others else {}
 
     def _noting(self, heartbeat: Any) -> Any:
         async def noting() -> bool:
@@ -201,6 +210,11 @@ class ColumnarConsumer(stock.Consumer):
         """The last commit; none after a crash, for its thread ends by itself, maybe before it could answer."""
         if not self.crashed:
             await super().commit_and_end_transactions()
+
+    async def seek_to_committed(self) -> Mapping[TP, int]:
+        """What no table reads."""
+        committed: Mapping[TP, int] = await self._thread.seek_to_committed(self.app.groups.positions())
+        return committed
 
     async def perform_seek(self) -> None:
         """Seek to where the states end; topics that no table reads go to their committed offsets."""

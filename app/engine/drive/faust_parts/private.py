@@ -123,6 +123,8 @@ METHODS = (
     Method(f"{_DRIVER}.Consumer", "verify_event_path", ("now", "tp"), "no false alarms about slow streams"),
     Method(_BASE_CONSUMER, "on_partitions_revoked", ("revoked",), "quiesces tasks first"),
     Method(_BASE_CONSUMER, "commit_and_end_transactions", (), "not after a crash"),
+    Method(f"{_DRIVER}.AIOKafkaConsumerThread", "seek_to_committed", (), "not where markers tell the place"),
+    Method(f"{_DRIVER}.Consumer", "seek_to_committed", (), "not where markers tell the place"),
     Method(_BASE_CONSUMER, "perform_seek", (), "positions come from markers"),
     Method(_RECOVERY, "_build_highwaters", ("consumer", "tps", "destination", "title"), "where tasks are taken over"),
     Method(_RECOVERY, "_build_offsets", ("consumer", "tps", "destination", "title"), "nothing to be replayed"),
