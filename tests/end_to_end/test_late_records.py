@@ -110,11 +110,14 @@ def assert_evidence(world: Settings, started: Worker, mended: Path) -> None:
     (by_hand,) = ((one["window_start_us"], *one["group"]) for one in corrections if place in one["adds"])
     rows = started.get(f"/v1/views/{ZONE_DEMAND.name}/rows", limit=10_000).json()["data"]
     mended = [row for row in rows if (to_us(row["window"]["start"]), row["group"]["zone"]) in keys]
+    assert [row for row in rows if row["state"] == "corrected"] == mended
+    assert not any(row["final"] for row in mended)
     mended.sort(key=lambda row: (to_us(row["window"]["start"]), row["group"]["zone"]) != by_hand)
     seen = set[tuple[Any, ...]]()
     for row in (*mended[:10], *rows[:: len(rows) // 10]):
         found = evidence_of(started, ZONE_DEMAND, row)
         assert (found.meta["agrees"], found.meta["missing"]) == (True, None), found.meta
+        assert found.meta["row"]["state"] == row["state"]
         assert len(found.records) == found.meta["found"]["count"] == row["count"]
         assert found.meta["found"]["fingerprint"] == row["fingerprint"]
         for record in found.records:

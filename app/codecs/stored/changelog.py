@@ -4,7 +4,7 @@ Keys begin with layout and kind. Numbers in keys are big-endian, so keys of one 
 cells in values are little-endian, as numpy holds them.
 
     row    key   01 01 | view u16 | version 4 bytes | window kind u8 [| start i64] | groups
-           value 01 | flags u8 | cells i64...
+           value 01 | flags u8 (bit 0: set by a correction) | cells i64...
     marker key   01 02 | source u16
            value JSON (app.codecs.stored.marker)
     block  key   01 03 | view u16 | version 4 bytes | topic number u8 | block u32
@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from app.codecs.arrays import Int64s
+from app.codecs.arrays import Int64s, Mask
 from app.domain.errors import LayoutError
 
 LAYOUT = 1
@@ -45,6 +45,7 @@ ROW_HEAD = struct.Struct(">BBH4s")
 _BLOCK_KEY = struct.Struct(">BBH4sBI")
 _BLOCK_VALUE = struct.Struct("<Bqq")
 _VALUE_HEAD = bytes((LAYOUT, 0))
+_FLAGS_AT, _CORRECTED = 1, 1
 
 
 class BlockKey(NamedTuple):
@@ -85,16 +86,18 @@ def marker_key(source_number: int) -> bytes:
     return struct.pack(">BBH", LAYOUT, MARKER, source_number)
 
 
-def encode_rows(cells: Int64s) -> list[bytes]:
-    """Values of many rows, from a (rows, cells) array."""
-    return as_bytes(row_matrix(cells))
+def encode_rows(cells: Int64s, corrected: Mask | None = None) -> list[bytes]:
+    """Values of many rows, from a (rows, cells) array; `corrected` are those that a correction has set."""
+    return as_bytes(row_matrix(cells, corrected))
 
 
-def row_matrix(cells: Int64s) -> npt.NDArray[np.uint8]:
+def row_matrix(cells: Int64s, corrected: Mask | None = None) -> npt.NDArray[np.uint8]:
     """As `encode_rows`, as a (rows, `row_width`) array of bytes."""
     width = row_width(cells.shape[1])
     rows = np.empty((len(cells), width), np.uint8)
     rows[:, : len(_VALUE_HEAD)] = np.frombuffer(_VALUE_HEAD, np.uint8)
+    if corrected is not None:
+        rows[:, _FLAGS_AT] = corrected * _CORRECTED
     rows[:, len(_VALUE_HEAD) :] = np.ascontiguousarray(cells, dtype="<i8").view(np.uint8)
     return rows
 
@@ -122,17 +125,23 @@ def decode_rows(values: Sequence[bytes], cell_count: int) -> Int64s:
 def decode_row_matrix(values: npt.NDArray[np.uint8]) -> Int64s:
     """As `decode_rows`, of a (rows, `row_width`) array of bytes."""
     head = len(_VALUE_HEAD)
-    odd = (values[:, :head] != np.frombuffer(_VALUE_HEAD, np.uint8)).any(axis=1)
+    odd = (values[:, 0] != LAYOUT) | (values[:, _FLAGS_AT] > _CORRECTED)
     if odd.any():
         raise odd_row(values[odd][0].tobytes(), (values.shape[1] - head) // 8)
     return np.ascontiguousarray(values[:, head:]).view("<i8").astype(np.int64, copy=False)
+
+
+def corrected_of(values: npt.NDArray[np.uint8]) -> Mask | None:
+    """Which of the rows of a (rows, `row_width`) array of bytes a correction has set; None where none."""
+    corrected: Mask = values[:, _FLAGS_AT] == _CORRECTED
+    return corrected if corrected.any() else None
 
 
 def odd_row(value: bytes, cell_count: int) -> LayoutError:
     """In words, what is wrong with a value that is no row of so many cells."""
     return LayoutError(
         f"row value of {len(value)} bytes, layout and flags {value[:2].hex()}: "
-        f"this version reads {row_width(cell_count)} bytes, {_VALUE_HEAD.hex()}"
+        f"this version reads {row_width(cell_count)} bytes, {_VALUE_HEAD.hex()} or {bytes((LAYOUT, _CORRECTED)).hex()}"
     )
 
 

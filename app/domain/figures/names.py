@@ -11,7 +11,8 @@ OURS = frozenset(
     {
         *("view", "version", "revision", "cells", "positions"),  # of finals
         *("window_start_us", "window_end_us", "window_day"),
-        *("window", "window_start", "window_end", "is_closed", "rank", "fingerprint", "state", "final", "source"),
+        *("window", "window_start", "window_end", "is_closed", "is_corrected"),
+        *("rank", "fingerprint", "state", "final", "source"),
         *("group", "measures", "figures"),
     }
 )

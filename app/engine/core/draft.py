@@ -47,7 +47,7 @@ class Draft:
         self._single.append((key, value))
 
     def keep_rows(self, view: View, rows: Rows) -> None:
-        self._keep_all(Changes(_keys(view, rows), Blobs.of_rows(row_matrix(rows.cells))))
+        self._keep_all(Changes(_keys(view, rows), Blobs.of_rows(row_matrix(rows.cells, rows.corrected))))
 
     def drop_rows(self, view: View, rows: Rows) -> None:
         self._keep_all(Changes(_keys(view, rows), Blobs.nulls(len(rows))))

@@ -213,15 +213,27 @@ def test_a_text_group_that_is_no_utf_8_is_refused() -> None:
         row_keys.decode_key(PINNED_TOTAL, row_keys.row_prefix(PINNED_TOTAL) + b"\x02\x00\x01\xff")
 
 
+def test_rows_that_a_correction_has_set_say_so() -> None:
+    cells, corrected = np.array([[1, 2], [3, 4]]), np.array([False, True])
+    stored = codec.encode_rows(cells, corrected)
+    assert [value[:2] for value in stored] == [b"\x01\x00", b"\x01\x01"]
+    matrix = np.frombuffer(b"".join(stored), np.uint8).reshape(2, -1)
+    assert codec.decode_row_matrix(matrix).tolist() == cells.tolist()
+    found = codec.corrected_of(matrix)
+    assert found is not None
+    assert found.tolist() == corrected.tolist()
+    assert codec.corrected_of(matrix[:1]) is None
+
+
 @pytest.mark.parametrize(
     "value",
-    [b"", b"\x01\x00" + bytes(23), b"\x01\x00" + bytes(25), b"\x02\x00" + bytes(24), b"\x01\x01" + bytes(24)],
+    [b"", b"\x01\x00" + bytes(23), b"\x01\x00" + bytes(25), b"\x02\x00" + bytes(24), b"\x01\x02" + bytes(24)],
     ids=["nothing", "short", "long", "layout 2", "flags"],
 )
 def test_a_row_value_of_another_layout_or_width_is_refused_among_good_ones(value: bytes) -> None:
-    """Layout 1 knows no flags: what a later one means by them must not be passed over."""
+    """Layout 1 knows one flag: what a later one means by others must not be passed over."""
     (good,) = codec.encode_rows(np.zeros((1, 3), np.int64))
-    with pytest.raises(LayoutError, match="reads 26 bytes, 0100"):
+    with pytest.raises(LayoutError, match="reads 26 bytes, 0100 or 0101"):
         codec.decode_rows([good, value, good], 3)
 
 

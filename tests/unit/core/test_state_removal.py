@@ -14,7 +14,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from app.domain.errors import StateError
 from app.domain.rows import Cells, RowKey
 from app.engine.core.rows import slot_index, table
-from app.engine.core.rows.columns import ViewChange
+from app.engine.core.rows.columns import Rows, ViewChange
 from app.engine.core.rows.snapshot import Snapshot
 from app.engine.core.rows.state import ViewState
 from tests.support.material.stored.tables import rows_of_table
@@ -38,6 +38,11 @@ def small_steps() -> Iterator[None]:
         yield
 
 
+def marked_keys(rows: Rows) -> set[RowKey]:
+    """Those that corrections have set."""
+    return set() if rows.corrected is None else set(as_table(VIEW, rows.at(rows.corrected)))
+
+
 def slots_of(state: ViewState, keys: list[RowKey]) -> np.ndarray:
     return state.find_slots(rows_of_table(VIEW, dict.fromkeys(keys, (0, 0))))
 
@@ -49,11 +54,16 @@ class StateAndDict(RuleBasedStateMachine):
         super().__init__()
         self._steps = small_steps()
         self._steps.__enter__()
-        self.state, self.model = ViewState(VIEW), Table()
-        self.running: list[tuple[object, Snapshot, Iterator[None], Table]] = []
+        self.state, self.model, self.marked = ViewState(VIEW), Table(), set[RowKey]()
+        self.running: list[tuple[object, Snapshot, Iterator[None], Table, set[RowKey]]] = []
 
-    @rule(come=st.dictionaries(st.sampled_from(KEYS), CELLS, max_size=20), go=SOME_KEYS, again=st.booleans())
-    def batch(self, come: Table, go: set[RowKey], again: bool) -> None:
+    @rule(
+        come=st.dictionaries(st.sampled_from(KEYS), CELLS, max_size=20),
+        go=SOME_KEYS,
+        again=st.booleans(),
+        marks=st.just(set()) | SOME_KEYS,
+    )
+    def batch(self, come: Table, go: set[RowKey], again: bool, marks: set[RowKey]) -> None:
         """Rows that go may come again in the same batch, as new ones; a transaction's changes are built all at once."""
         go = {key for key in go if key in self.model and (again or key not in come)}
         changed = {key: cells for key, cells in come.items() if key in self.model and key not in go}
@@ -65,37 +75,42 @@ class StateAndDict(RuleBasedStateMachine):
         assert (removed >= 0).all()
         none = rows_of_table(VIEW, {})
         self.state.swap_in(ViewChange(slots, cells, none, removed[:1]))
-        self.state.swap_in(ViewChange(slots, cells, rows_of_table(VIEW, new), removed[1:]))
+        rows = rows_of_table(VIEW, new)
+        rows = rows.marked(np.array([key in marks for key in new], bool)) if marks else rows
+        self.state.swap_in(ViewChange(slots, cells, rows, removed[1:]))
         self.state.pack()
         self.model = {key: cells for key, cells in self.model.items() if key not in go} | come
+        self.marked = self.marked - go | marks & set(new)
 
     @rule()
     def all_go(self) -> None:
-        self.batch({}, set(self.model), again=False)
+        self.batch({}, set(self.model), again=False, marks=set())
 
     @rule(step=st.integers(1, 5))
     def begin_snapshot(self, step: int) -> None:
         if len(self.running) < 3:
             held = self.state.snapshot()
             snapshot = held.__enter__()
-            self.running.append((held, snapshot, snapshot.copy(step), dict(self.model)))
+            self.running.append((held, snapshot, snapshot.copy(step), dict(self.model), set(self.marked)))
 
     @rule(data=st.data())
     def copy_some(self, data: st.DataObject) -> None:
         if not self.running:
             return
         at = data.draw(st.integers(0, len(self.running) - 1))
-        held, snapshot, copying, then = self.running[at]
+        held, snapshot, copying, then, marked_then = self.running[at]
         for _ in copying:
             return
         held.__exit__(None, None, None)  # type: ignore[attr-defined]
         assert as_table(VIEW, snapshot.rows()) == then
+        assert marked_keys(snapshot.rows()) == marked_then
         del self.running[at]
 
     @invariant()
     def the_state_is_the_dict(self) -> None:
         assert len(self.state) == len(self.model)
         assert as_table(VIEW, self.state.select()) == self.model
+        assert marked_keys(self.state.select()) == self.marked
         slots = slots_of(self.state, KEYS)
         assert {key for key, slot in zip(KEYS, slots, strict=True) if slot >= 0} == set(self.model)
         assert as_table(VIEW, self.state.rows_at(slots[slots >= 0])) == self.model

@@ -39,14 +39,17 @@ VIEWS = pytest.mark.parametrize(
 def test_the_last_record_of_a_key_is_its_row_and_a_tombstone_removes_it(
     view: View, keys: list[RowKey], data: st.DataObject
 ) -> None:
-    """Wherever the log is cut; tombstones of rows that are not there change nothing."""
+    """Wherever the log is cut; tombstones of rows that are not there change nothing. Marks of corrections are kept."""
     values = st.one_of(st.none(), st.tuples(st.integers(1, 9), st.integers(-9, 9)))
-    records = data.draw(st.lists(st.tuples(st.sampled_from(keys), values), max_size=40))
+    records = data.draw(st.lists(st.tuples(st.sampled_from(keys), values, st.booleans()), max_size=40))
     state, expected = ViewState(view), dict[bytes, bytes]()
     while records:
         size = data.draw(st.integers(1, len(records)))
         piece, records = records[:size], records[size:]
-        stored = [(encode_key(view, key), row and encode_rows(np.array([row]))[0]) for key, row in piece]
+        stored = [
+            (encode_key(view, key), row and encode_rows(np.array([row]), np.array([corrected]))[0])
+            for key, row, corrected in piece
+        ]
         take_rows(state, Blobs.of(key for key, _ in stored), Blobs.of(value or None for _, value in stored))
         for key, value in stored:
             if value is None:

@@ -17,7 +17,7 @@ from app.edge.cli.common import echo_table, tell
 
 HELP = "A statement ends with `;`. `.tables` lists the tables, `DESCRIBE zone_demand;` columns; Ctrl-D leaves."
 KEYWORDS = ("SELECT", "FROM", "WHERE", "GROUP BY", "ORDER BY", "LIMIT", "HAVING", "JOIN", "USING", "DESCRIBE", "DESC")
-OWN_COLUMNS = ("window_start", "window_end", "is_closed", "count", "fingerprint")
+OWN_COLUMNS = ("window_start", "window_end", "is_closed", "is_corrected", "count", "fingerprint")
 ZONES, ZONE_COLUMNS = "zones", ("zone", "name", "borough")
 """The table beside those of views."""
 LEAVING = (".quit", ".exit", "quit", "exit")

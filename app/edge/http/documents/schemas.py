@@ -10,7 +10,7 @@ from app.domain.measures.contract import Shown
 from app.domain.source import Kind
 from app.domain.view import View
 from app.edge.http.problems import TYPES
-from app.edge.http.rows.answers import SOURCES
+from app.edge.http.rows.answers import SOURCES, STATES
 from app.rides.zones import ZONE_COLUMNS
 
 Schema = dict[str, Any]
@@ -43,10 +43,10 @@ def row(view: View) -> Schema:
             "figures": _some({figure.name: _figure(figure) for figure in view.figures}, WANTED),
             "count": INTEGER | {"description": "Records applied."},
             "fingerprint": {"type": "string", "pattern": "^[0-9a-f]{16}$"},
-            "state": {"enum": ["open", "closed"]},
+            "state": {"enum": list(STATES)},
             "final": {
                 "type": "boolean",
-                "description": "Closed, and stored as it is shown: never of folded panes or merged groups.",
+                "description": "Closed, stored as it is shown, not corrected: never of folded panes or merged groups.",
             },
             "source": {
                 "enum": list(SOURCES),
@@ -94,6 +94,14 @@ def by_topic_partition(schema: Schema) -> Schema:
 NAMES = record({"topic": TEXT, "next_offset": nullable(INTEGER), "why": nullable(TEXT)})
 """Which state of their topic the names of zones are of."""
 
+_RECONCILED = record(
+    {
+        "run": TEXT,
+        "verdict": {"enum": [one.value for one in Verdict]},
+        "final_to": nullable(INSTANT),
+        "windows": nullable(record({"from": nullable(INSTANT), "to": nullable(INSTANT)})),
+    }
+)
 _META: Schema = {
     "view": TEXT,
     "version": TEXT,
@@ -114,12 +122,11 @@ _META: Schema = {
         "description": "Where windows that begin before `left_before` were answered from, and by which reconciliation "
         "they were found right; null if the answer has none of them."
     },
-    "reconciled": nullable(
-        record({"run": TEXT, "verdict": {"enum": [one.value for one in Verdict]}, "final_to": nullable(INSTANT)})
-    )
+    "reconciled": nullable(_RECONCILED)
     | {
         "description": "What the last reconciliation found of the view; windows that end by `final_to` were closed at "
-        "its cut. Null if this worker knows of none that compared the view as it is now."
+        "its cut. `windows`: the only ones that were compared, null for all. Null if this worker knows of none that "
+        "compared the view as it is now."
     },
     "stale": {
         "type": "array",

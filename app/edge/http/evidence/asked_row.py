@@ -38,11 +38,15 @@ def evidence_address(view: View, row: Document) -> str:
 
 
 class ToldRow(NamedTuple):
-    """A row as all tasks told it. `wanted`: by task, how many of its records each has."""
+    """A row as all tasks told it. `wanted`: by task, how many of its records each has.
+
+    `corrected`: whether a correction has set some of it.
+    """
 
     asked: RowAsked
     cells: Cells
     wanted: dict[int, int]
+    corrected: bool
 
 
 def asked_row(view: View, parameters: MultiMapping[str]) -> tuple[RowAsked, RowsQuery]:
@@ -69,8 +73,9 @@ def told_row(view: View, asked: RowAsked, query: RowsQuery, gathered: Gathered) 
     counts = {partition: int(rows.cells[:, COUNT_AT].sum()) for partition, rows in parts.items() if len(rows)}
     if not counts:
         raise _unknown(view)
-    cells = merge_rows(view, concatenated([parts[partition] for partition in counts]).cells.tolist())
-    return ToldRow(asked, cells, counts)
+    rows = concatenated([parts[partition] for partition in counts])
+    corrected = rows.corrected is not None and bool(rows.corrected.any())
+    return ToldRow(asked, merge_rows(view, rows.cells.tolist()), counts, corrected)
 
 
 def _window(view: View, query: RowsQuery) -> tuple[int | None, int | None]:

@@ -103,6 +103,7 @@ def _begun(view: View, row: ToldRow, gathered: Gathered) -> SearchCursor:
         end_us=row.asked.end_us,
         group=row.asked.group,
         row=row.cells,
+        corrected=row.corrected,
         position=tuple(state.next_offset for _, state in _inputs(gathered)),
         wanted=row.wanted,
         found=view.neutral,
@@ -133,7 +134,8 @@ def _row(view: View, query: RowsQuery, cursor: SearchCursor, closed_to_us: int, 
     if view.window.panes is not None and cursor.start_us is not None and cursor.end_us is not None:
         window_us = cursor.end_us - cursor.start_us
     key = RowKey(cursor.start_us, cursor.group)
-    return row_document(replace(query, window_us=window_us), key, list(cursor.row), closed_to_us, names)
+    shown = replace(query, window_us=window_us)
+    return row_document(shown, key, list(cursor.row), closed_to_us, names, corrected=cursor.corrected)
 
 
 def record_document(view: View, record: Record, added: Set[Place]) -> dict[str, Any]:

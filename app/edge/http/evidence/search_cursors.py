@@ -45,6 +45,7 @@ class SearchCursor(BaseModel):
     end_us: Cell | None
     group: tuple[Cell | str | None, ...]
     row: tuple[Cell, ...]
+    corrected: bool = False
     position: tuple[Offset, ...]
     wanted: dict[Partition, Offset]
     found: tuple[Cell, ...]

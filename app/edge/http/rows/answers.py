@@ -35,6 +35,8 @@ HELD_BACK_SHOWN = 10
 """As `watermark` tells all of them."""
 LIVE, BATCH, MIXED = SOURCES = ("live", "batch", "mixed")
 """The tables; what a reconciliation has found right and kept; both."""
+OPEN, CLOSED, CORRECTED = STATES = ("open", "closed", "corrected")
+"""A closed row that a correction has set is no longer what was published of its window."""
 Encoded = TypeVar("Encoded")
 Encode = Callable[[Told], Encoded]
 
@@ -48,7 +50,8 @@ class Page(NamedTuple):
     def document(self, query: RowsQuery, at: int, gathered: Gathered, names: Names) -> dict[str, Any]:
         """One of the rows as users read it."""
         key, cells = key_at(self.rows, at), self.rows.cells[at].tolist()
-        told = row_document(query, key, cells, gathered.closed_to_us, names, gathered.past_below_us)
+        corrected = self.rows.corrected is not None and bool(self.rows.corrected[at])
+        told = row_document(query, key, cells, gathered.closed_to_us, names, gathered.past_below_us, corrected)
         return told if self.ranks is None else {"rank": self.ranks[at], **told}
 
     def table(self, query: RowsQuery, shown: int, gathered: Gathered, names: Names, meta: Document) -> Any:
@@ -123,22 +126,28 @@ def meta_document(edge: Edge, view: View, gathered: Gathered) -> dict[str, Any]:
 
 
 def row_document(
-    query: RowsQuery, key: RowKey, cells: list[int], closed_to_us: int, names: Names, left_below_us: int | None = None
+    query: RowsQuery,
+    key: RowKey,
+    cells: list[int],
+    closed_to_us: int,
+    names: Names,
+    left_below_us: int | None = None,
+    corrected: bool = False,
 ) -> dict[str, Any]:
     """One row. It is closed when no partition of the view takes records for its window any more. What is stored under
     starts below `left_below_us` is from the history."""
     view = query.view
     stored = dict(zip(view.cells, cells, strict=True))
     end_us = _end_us(query, key, cells)
-    closed = end_us is not None and end_us <= closed_to_us
+    state = OPEN if end_us is None or end_us > closed_to_us else CORRECTED if corrected else CLOSED
     return {
         "window": _window_document(key.window_start_us, end_us),
         "group": group_document(query.arrangement.groups_of(view), key, names),
         **_shown(query, cells),
         "count": stored["count"],
         "fingerprint": as_hex(stored["fingerprint"]),
-        "state": "closed" if closed else "open",
-        "final": closed and not query.is_folded and query.arrangement.kept is None,
+        "state": state,
+        "final": state == CLOSED and not query.is_folded and query.arrangement.kept is None,
         "source": _source(query, key.window_start_us, end_us, left_below_us),
     }
 

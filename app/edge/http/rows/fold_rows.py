@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from app.codecs.arrays import Int64s
+from app.codecs.arrays import Int64s, Mask
 from app.codecs.stored.changelog import value_of
 from app.domain.measures.parts import Op
 from app.domain.records import Value
@@ -31,12 +31,19 @@ def concatenated(pieces: Sequence[Rows]) -> Rows:
         np.concatenate(windows) if windows else None,
         [np.concatenate(held) for held in zip(*(piece.groups for piece in pieces), strict=True)],
         np.concatenate([piece.cells for piece in pieces]),
+        _all_corrected(pieces),
     )
+
+
+def _all_corrected(pieces: Sequence[Rows]) -> Mask | None:
+    if all(piece.corrected is None for piece in pieces):
+        return None
+    return np.concatenate([np.zeros(len(p), bool) if p.corrected is None else p.corrected for p in pieces])
 
 
 def regrouped(rows: Rows, places: Sequence[int]) -> Rows:
     """The rows without all groups but these: several may have one key now."""
-    return Rows(rows.windows, [rows.groups[at] for at in places], rows.cells)
+    return Rows(rows.windows, [rows.groups[at] for at in places], rows.cells, rows.corrected)
 
 
 def merged(view: View, rows: Rows, window_us: int | None, aligned_us: int = 0) -> Rows:
@@ -57,6 +64,7 @@ def merged(view: View, rows: Rows, window_us: int | None, aligned_us: int = 0) -
         None if windows is None else windows[first],
         [held[first] for held in rows.groups],
         cells_of_runs(view, rows.cells[order], starts),
+        corrected_of_runs(rows, order, starts),
     )
 
 
@@ -116,6 +124,14 @@ def cells_of_runs(view: View, cells: Int64s, starts: Indices) -> Int64s:
         out[:, columns] = MERGERS[op](cells[:, columns], starts)
         at = columns.stop
     return out
+
+
+def corrected_of_runs(rows: Rows, order: Int64s, starts: Indices) -> Mask | None:
+    """Of which runs of the rows, in that order, one was set by a correction."""
+    if rows.corrected is None:
+        return None
+    corrected: Mask = np.logical_or.reduceat(rows.corrected[order], starts)
+    return corrected
 
 
 @cache

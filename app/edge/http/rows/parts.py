@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import orjson
 
+from app.codecs.arrays import Mask
 from app.codecs.stored.marker import read_skew
 from app.domain.event_time import NO_WATERMARK
 from app.domain.rules.epochs import GraceEpoch, SkewEpoch
@@ -120,6 +121,7 @@ def _told(part: TaskRows) -> dict[str, Any]:
         "windows": rows.windows,
         "groups": [held.tolist() for held in rows.groups],
         "cells": np.ascontiguousarray(rows.cells),
+        "corrected": None if rows.corrected is None else rows.corrected.tolist(),
     }
 
 
@@ -136,10 +138,15 @@ def _read(query: RowsQuery, told: dict[str, Any]) -> TaskRows:
         changelog_offset=told["changelog_offset"],
         row_count=told["row_count"],
         inputs={topic: _read_input(**state) for topic, state in told["inputs"].items()},
-        rows=Rows(windows, list(groups), cells),
+        rows=Rows(windows, list(groups), cells, _marks(told.get("corrected"), len(cells))),
         expired_to_us=told.get("expired_to_us"),
         stale_seconds=told.get("stale_seconds"),
     )
+
+
+def _marks(told: list[bool] | None, count: int) -> Mask | None:
+    """Another worker of the release before tells of none."""
+    return None if told is None else np.array(told, bool).reshape(count)
 
 
 def _read_input(skews: list[dict[str, Any]], graces: list[dict[str, int]], **told: Any) -> InputState:

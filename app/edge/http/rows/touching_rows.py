@@ -7,7 +7,7 @@ import numpy as np
 from app.codecs.arrays import Int64s
 from app.domain.view import View
 from app.edge.http.query.rows_query import RowsQuery
-from app.edge.http.rows.fold_rows import cells_of_runs, run_starts, sortable
+from app.edge.http.rows.fold_rows import cells_of_runs, corrected_of_runs, run_starts, sortable
 from app.engine.core.kinds.kernels import kernel_of
 from app.engine.core.rows.state import Rows, ViewState
 
@@ -38,6 +38,7 @@ def together(view: View, rows: Rows) -> Rows:
         rows.windows[first],
         [held[first] for held in rows.groups],
         cells_of_runs(view, rows.cells[order], starts),
+        corrected_of_runs(rows, order, starts),
     )
     assert merged.windows is not None
     return merged.at(np.lexsort([*reversed([group[first] for group in groups]), merged.windows]))

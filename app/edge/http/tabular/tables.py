@@ -26,14 +26,16 @@ INSTANT = pa.timestamp("us", "UTC")
 
 
 def table_of(query: RowsQuery, rows: Rows, closed_to_us: int, names: Names) -> pa.Table:
-    """Window and whether it is closed, groups that are kept, measures that are asked for, count and fingerprint of each
-    row."""
+    """Window, whether it is closed and a correction has set some of it since, groups that are kept, measures that are
+    asked for, count and fingerprint of each row."""
     view, columns = query.view, dict[str, Any]()
     if rows.windows is not None:
         ends = window_ends(query, rows.windows, rows.cells)
         columns["window_start"] = integer_column(rows.windows).cast(INSTANT)
         columns["window_end"] = integer_column(ends).cast(INSTANT)
         columns["is_closed"] = boolean_column(ends <= closed_to_us)
+        none = np.zeros(len(rows), bool)
+        columns["is_corrected"] = boolean_column(none if rows.corrected is None else rows.corrected)
     for group, held in zip(query.arrangement.groups_of(view), rows.groups, strict=True):
         is_text = view.source.by_name[group.column].kind is Kind.TEXT
         columns[group.name] = text_column(held) if is_text else integer_column(held, nullable=True)

@@ -89,7 +89,8 @@ def _spread(view: View, step_us: int, panes: Rows, first: Int64s, last: Int64s) 
     numbers = np.empty(len(of), np.int64)
     at = number_groups(keys, np.zeros(len(of), np.int8), numbers)
     cells = merge_groups(view, panes.cells[of], numbers, len(at))
-    return Rows(windows[at], [windows[at], *(held[at] for held in groups)], cells)
+    corrected = None if panes.corrected is None else np.bincount(numbers, panes.corrected[of], len(at)) > 0
+    return Rows(windows[at], [windows[at], *(held[at] for held in groups)], cells, corrected)
 
 
 def _codes(held: npt.NDArray[Any]) -> Int64s:

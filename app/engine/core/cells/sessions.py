@@ -88,5 +88,5 @@ def _merged(view: View, rows: Rows, numbers: Int64s) -> Rows:
     assert rows.windows is not None
     order = np.lexsort((rows.windows, numbers))
     first = np.flatnonzero(np.diff(numbers[order], prepend=-1))
-    windows, groups, _ = rows.at(order[first])
-    return Rows(windows, groups, merge_groups(view, rows.cells, numbers, len(first)))
+    firsts = rows.at(order[first])
+    return Rows(firsts.windows, firsts.groups, merge_groups(view, rows.cells, numbers, len(first)))

@@ -133,8 +133,9 @@ def _set(draft: Draft, view: View, key: RowKey, row: Cells | None) -> None:
         draft.drop_rows(view, rows)
         change = ViewChange(slots[:0], nothing.cells, nothing, slots[known])
     else:
+        rows = rows.marked(np.ones(1, bool))
         draft.keep_rows(view, rows)
-        change = ViewChange(slots[known], rows.cells[known], rows.at(~known))
+        change = ViewChange(slots[:0], nothing.cells, rows, slots[known])
     draft.effects.append(RowsChanged(view.name, change))
     kernel_of(view).replaced(draft, gone=old, came=nothing if row is None else rows)
 

@@ -8,26 +8,35 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from app.codecs.arrays import Int64s
+from app.codecs.arrays import Int64s, Mask
 
 GroupColumns = list[npt.NDArray[Any]]
 """One array per group column: int64 with NULL_INTEGER for null, or objects (str, None) for text."""
 
 
 class Rows(NamedTuple):
-    """Some rows of a view: `windows` is None for all-time views; `cells` is (rows, cells) int64."""
+    """Some rows of a view: `windows` is None for all-time views; `cells` is (rows, cells) int64.
+
+    `corrected`: which of them were set by a correction; None where none of them was.
+    """
 
     windows: Int64s | None
     groups: GroupColumns
     cells: Int64s
+    corrected: Mask | None = None
 
     def __len__(self) -> int:  # rows, not fields
         return len(self.cells)
 
+    def marked(self, corrected: Mask) -> Rows:
+        """The same rows, these of them set by a correction."""
+        return Rows(self.windows, self.groups, self.cells, corrected)
+
     def at(self, which: npt.NDArray[Any]) -> Rows:
         """A copy of some of them, by number or by mask."""
         windows = None if self.windows is None else self.windows[which]
-        return Rows(windows, [held[which] for held in self.groups], self.cells[which])
+        corrected = None if self.corrected is None else self.corrected[which]
+        return Rows(windows, [held[which] for held in self.groups], self.cells[which], corrected)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,8 +13,8 @@ from app.engine.core.rows.columns import GroupColumns, Rows
 class Snapshot:
     """Rows of one moment, copied in steps between which the state may change.
 
-    As long as it is held no slot is used again or moved, so keys stay, of removed rows too, and only cells change.
-    Before a change reaches slots that are not copied yet, their cells are kept aside.
+    As long as it is held no slot is used again or moved, so keys stay, of removed rows too, and only cells and marks
+    change. Before a change reaches slots that are not copied yet, these are kept aside.
     """
 
     def __init__(self, wanted: Mask, empty: Callable[[int], Rows], rows_at: Callable[[Int64s], Rows]) -> None:
@@ -24,14 +24,14 @@ class Snapshot:
         self._rows = empty(self._count)
         self._slots = np.empty(0 if self._whole else self._count, np.int32)
         self._seen = self._copied = 0
-        self._kept: list[tuple[Int64s, Int64s]] = []
+        self._kept: list[tuple[Int64s, Int64s, Mask | None]] = []
 
-    def keep(self, slots: Int64s, cells_at: Callable[[Int64s], Int64s]) -> None:
-        """Called before the cells of some rows change."""
+    def keep(self, slots: Int64s, changing: Callable[[Int64s], tuple[Int64s, Mask | None]]) -> None:
+        """Called before the cells of some rows change, or whether they are `corrected`."""
         later = slots[(slots >= self._seen) & (slots < len(self._wanted))]
         later = later[self._wanted[later]]
         if len(later):
-            self._kept.append((later, cells_at(later)))
+            self._kept.append((later, *changing(later)))
 
     def copy(self, step_rows: int) -> Iterator[None]:
         """Copies that many rows at a time and yields in between."""
@@ -41,8 +41,10 @@ class Snapshot:
             self._seen = until
             yield
         while self._kept:  # the last change first, so that the oldest cells stay
-            slots, cells = self._kept.pop()
-            self._rows.cells[slots if self._whole else np.searchsorted(self._slots, slots)] = cells
+            slots, cells, corrected = self._kept.pop()
+            at = slots if self._whole else np.searchsorted(self._slots, slots)
+            self._rows.cells[at] = cells
+            self._mark(at, corrected)
             yield
 
     def rows(self) -> Rows:
@@ -57,9 +59,16 @@ class Snapshot:
         for held, group in zip(self._rows.groups, copied.groups, strict=True):
             held[at] = group
         self._rows.cells[at] = copied.cells
+        self._mark(at, copied.corrected)
         if not self._whole:
             self._slots[at] = slots
         self._copied = at.stop
+
+    def _mark(self, at: Int64s | slice, corrected: Mask | None) -> None:
+        if self._rows.corrected is None and corrected is not None:
+            self._rows = self._rows.marked(np.zeros(self._count, bool))
+        if self._rows.corrected is not None:
+            self._rows.corrected[at] = False if corrected is None else corrected
 
 
 def empty_rows(count: int, *, windowed: bool, texts: list[bool], cells: int) -> Rows:

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 
 import numpy as np
 
-from app.codecs.arrays import Int64s
+from app.codecs.arrays import Int64s, Mask
 from app.codecs.stored.changelog import NULL_INTEGER, encode_rows
 from app.codecs.stored.row_keys import encode_keys
 from app.domain.records import Value
@@ -51,7 +51,7 @@ class ViewState:
     def swap_in(self, change: ViewChange) -> None:
         """Make a committed change visible."""
         for snapshot in self._snapshots:
-            snapshot.keep(change.slots, self._table.cells)
+            snapshot.keep(change.slots, self._changing)
         self._table.set(change.slots, change.cells)
         self._remove(change.removed)
         self.append(change.new_rows)
@@ -65,16 +65,16 @@ class ViewState:
         """Add rows whose keys are distinct and not there yet."""
         if len(rows):
             keys = self._coded(rows, give=True)
-            self._table.add(keys, rows.cells, reuse=not self._snapshots)
+            self._table.add(keys, rows.cells, rows.corrected, reuse=not self._snapshots)
             self._hold_texts(keys)
 
     def put(self, rows: Rows) -> None:
         """Rows as a log holds them, known or new; of those with the same key the last one counts."""
         for snapshot in self._snapshots:
             slots = self.find_slots(rows)
-            snapshot.keep(slots[slots >= 0], self._table.cells)
+            snapshot.keep(slots[slots >= 0], self._changing)
         keys = self._coded(rows, give=True)
-        self._hold_texts(self._table.keys(self._table.put(keys, rows.cells)))
+        self._hold_texts(self._table.keys(self._table.put(keys, rows.cells, rows.corrected)))
 
     def find_slots(self, rows: Rows) -> Int64s:
         """The slot of each row's key, -1 where there is none. The cells do not matter."""
@@ -140,7 +140,7 @@ class ViewState:
             held = np.ascontiguousarray(keys[:, at])
             groups.append(held if codes is None else codes.texts(held))
         windows = np.ascontiguousarray(keys[:, 0]) if self._windowed else None
-        return Rows(windows, groups, self._table.cells(slots))
+        return Rows(windows, groups, *self._changing(slots))
 
     def windows_at(self, slots: Int64s) -> Int64s | None:
         """A copy of the window starts of some slots; None for all-time views."""
@@ -171,7 +171,11 @@ class ViewState:
     def stored(self) -> tuple[list[bytes], list[bytes]]:
         """Keys and values of all rows as the changelog holds them."""
         rows = self.select()
-        return encode_keys(self.view, rows.windows, rows.groups, len(rows)), encode_rows(rows.cells)
+        return encode_keys(self.view, rows.windows, rows.groups, len(rows)), encode_rows(rows.cells, rows.corrected)
+
+    def _changing(self, slots: Int64s) -> tuple[Int64s, Mask | None]:
+        """A copy of what changes of rows while their keys stay."""
+        return self._table.cells(slots), self._table.corrected(slots)
 
     def _remove(self, slots: Int64s) -> None:
         if len(slots):

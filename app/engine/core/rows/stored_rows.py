@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from app.codecs.arrays import Int64s
+from app.codecs.arrays import Int64s, Mask
 from app.codecs.blobs import NULL, Blobs
-from app.codecs.stored.changelog import decode_row_matrix, odd_row, row_width
+from app.codecs.stored.changelog import corrected_of, decode_row_matrix, odd_row, row_width
 from app.codecs.stored.row_keys import decode_key_matrix, decode_keys, key_width, row_prefix
 from app.domain.view import View
 from app.engine.core.rows.columns import GroupColumns, Rows, ViewChange
@@ -38,12 +38,15 @@ def take_rows(state: ViewState, keys: Blobs, values: Blobs, spans: Spans | None 
     view = state.view
     windows, groups = _keys(view, keys)
     stored = values.lengths != NULL
-    cells = _cells(view, values if stored.all() else values.at(stored))
+    cells, corrected = _cells(view, values if stored.all() else values.at(stored))
     if len(cells) == len(keys) and spans is None:
-        state.put(Rows(windows, groups, cells))
+        state.put(Rows(windows, groups, cells, corrected))
         return
-    rows = Rows(windows, groups, np.zeros((len(keys), cells.shape[1]), np.int64))
+    marks = None if corrected is None else np.zeros(len(keys), bool)
+    rows = Rows(windows, groups, np.zeros((len(keys), cells.shape[1]), np.int64), marks)
     rows.cells[stored] = cells
+    if marks is not None:
+        marks[stored] = corrected
     last = _last_of_each_key(keys, rows)
     rows, stored = rows.at(last), stored[last]
     slots = state.find_slots(rows)
@@ -63,11 +66,12 @@ def _keys(view: View, keys: Blobs) -> tuple[Int64s | None, GroupColumns]:
     return decode_keys(view, [prefix + key[len(prefix) :] for key in keys if key is not None])
 
 
-def _cells(view: View, values: Blobs) -> Int64s:
+def _cells(view: View, values: Blobs) -> tuple[Int64s, Mask | None]:
     width = row_width(len(view.cells))
     for value in values.at(values.lengths != width):
         raise odd_row(value or b"", len(view.cells))
-    return decode_row_matrix(values.matrix(width))
+    matrix = values.matrix(width)
+    return decode_row_matrix(matrix), corrected_of(matrix)
 
 
 def _last_of_each_key(keys: Blobs, rows: Rows) -> Int64s:

@@ -31,6 +31,8 @@ class Table:
         self._keys: Int64s = np.empty((_FIRST_CAPACITY, key_columns), np.int64)
         self._cells: Int64s = np.empty((_FIRST_CAPACITY, cells), np.int64)
         self._alive: Mask = np.zeros(_FIRST_CAPACITY, bool)
+        self._corrected: Mask = np.zeros(_FIRST_CAPACITY, bool)
+        self._has_corrected = False
         self._index = SlotIndex()
         self._end = 0
         self._lowest_free = 0
@@ -41,7 +43,8 @@ class Table:
     @property
     def nbytes(self) -> int:
         """Memory of all arrays, room to grow included."""
-        return self._keys.nbytes + self._cells.nbytes + self._alive.nbytes + self._index.nbytes
+        arrays = self._keys, self._cells, self._alive, self._corrected
+        return sum(held.nbytes for held in arrays) + self._index.nbytes
 
     def find(self, keys: Int64s) -> Int64s:
         """The slot of each key, -1 where there is none."""
@@ -64,6 +67,10 @@ class Table:
         """A copy of one cell of some slots."""
         column_of: Int64s = self._cells[slots, column]
         return column_of
+
+    def corrected(self, slots: Int64s) -> Mask | None:
+        """Which of some rows were set by a correction; None where no row has been."""
+        return self._corrected[slots] if self._has_corrected else None
 
     def alive(self) -> Mask:
         """A copy of which slots below the end are rows."""
@@ -115,20 +122,22 @@ class Table:
         """New cells of rows."""
         self._cells[slots] = cells
 
-    def add(self, keys: Int64s, cells: Int64s, *, reuse: bool) -> None:
+    def add(self, keys: Int64s, cells: Int64s, corrected: Mask | None, *, reuse: bool) -> None:
         """Rows whose keys are distinct and not here; `reuse` lets them have slots of removed ones."""
         slots = self._free(len(keys)) if reuse else np.arange(self._end, self._end + len(keys))
         self._reserve(max(self._end, int(slots.max(initial=-1)) + 1))
         self._keys[slots], self._cells[slots], self._alive[slots] = keys, cells, True
+        self._mark(slots, corrected)
         self._index.add(self._keys, slots)
         self._note(slots)
 
-    def put(self, keys: Int64s, cells: Int64s) -> Int64s:
+    def put(self, keys: Int64s, cells: Int64s, corrected: Mask | None) -> Int64s:
         """Rows, known or new: the last of each key counts. Gives the slots of new ones, which use none again."""
         end = self._end
         self._reserve(end + len(keys))
         slots = self._index.put(self._keys, keys, end)
         self._cells[slots] = cells  # of equal slots numpy keeps the last
+        self._mark(slots, corrected)
         self._end = int(slots.max(initial=end - 1)) + 1
         self._alive[end : self._end] = True
         new = np.arange(end, self._end)
@@ -156,9 +165,16 @@ class Table:
         slots = self._free(len(rows))
         self._index.move(self._keys, rows, slots)
         self._keys[slots], self._cells[slots] = self._keys[rows], self._cells[rows]
+        self._corrected[slots] = self._corrected[rows]
         self._alive[slots], self._alive[rows] = True, False
         self._note(slots)
         return len(rows)
+
+    def _mark(self, slots: Int64s, corrected: Mask | None) -> None:
+        if corrected is not None:
+            self._corrected[slots], self._has_corrected = corrected, True
+        elif self._has_corrected:
+            self._corrected[slots] = False
 
     def _note(self, slots: Int64s) -> None:
         if self._windowed:
@@ -183,5 +199,5 @@ class Table:
 
     def _resize(self, capacity: int) -> None:
         """In place: the system moves pages, not bytes, so no second copy of a large array is ever held."""
-        for held in (self._keys, self._cells, self._alive):
+        for held in (self._keys, self._cells, self._alive, self._corrected):
             held.resize((capacity, *held.shape[1:]), refcheck=False)

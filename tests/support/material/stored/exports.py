@@ -18,7 +18,7 @@ from tests.support.material.stored.world import World
 def export_of(world: World, view: View, partition: int) -> bytes:
     """What a worker would answer."""
     stored = world.tasks[partition]
-    windows, groups, cells = rows_of_table(view, stored.live[view.name])
+    windows, groups, cells, _ = rows_of_table(view, stored.live[view.name])
     digest = digest_of_columns(view, windows, groups, cells)
     offset, count = stored.changelog_offset, len(cells)
     told = ExportMetadata(view.name, view.version, partition, stored.marker, offset, count, digest)

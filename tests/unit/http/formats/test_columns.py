@@ -62,7 +62,7 @@ def in_columns(view: View, row: dict[str, Any]) -> dict[str, Any]:
     return (
         ({"rank": row["rank"]} if "rank" in row else {})
         | window
-        | ({"is_closed": row["state"] == "closed"} if window else {})
+        | ({"is_closed": row["state"] != "open", "is_corrected": row["state"] == "corrected"} if window else {})
         | row["group"]
         | row["measures"]
         | {"count": row["count"], "fingerprint": int(row["fingerprint"], 16)}

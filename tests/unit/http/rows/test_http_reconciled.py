@@ -11,6 +11,7 @@ import pytest
 
 from app.base.files.verdicts import LATEST, Checked, Finished, LastVerdicts, Verdict
 from app.domain.view import View
+from app.domain.windows.scope import Scope
 from app.rides.views import VENDOR_TRIPS, ZONE_DEMAND
 from tests.support.http import Client, Serve, server_of, zone_table
 from tests.support.material.stored.runs import NOON, verdicts_in, wrote
@@ -47,7 +48,20 @@ async def test_rows_say_what_the_last_run_found_and_up_to_where(serve: Serve, tm
     verdicts = verdicts_in(tmp_path)
     for run_id, verdict in (("first", Verdict.MISMATCH), ("second", Verdict.MATCH)):
         verdicts.write_finished({ZONE_DEMAND.name: found(verdict=verdict, run_id=run_id)})
-        assert await told(client) == {"run": run_id, "verdict": verdict.value, "final_to": "2024-01-31T12:00:00Z"}
+        assert await told(client) == {
+            "run": run_id,
+            "verdict": verdict.value,
+            "final_to": "2024-01-31T12:00:00Z",
+            "windows": None,
+        }
+
+
+async def test_a_run_over_a_stretch_of_windows_says_over_which(serve: Serve, tmp_path: Path) -> None:
+    client, verdicts = await client_of(serve), verdicts_in(tmp_path)
+    verdicts.write_finished({ZONE_DEMAND.name: found(scope=Scope(FINAL_TO_US, None))})
+    assert (await told(client))["windows"] == {"from": "2024-01-31T12:00:00Z", "to": None}
+    verdicts.write_finished({ZONE_DEMAND.name: found(scope=Scope(FINAL_TO_US, None, "the night before"))})
+    assert (await told(client))["windows"] is None
 
 
 async def test_a_run_of_another_version_of_another_view_or_of_no_rows_is_not_told(serve: Serve, tmp_path: Path) -> None:

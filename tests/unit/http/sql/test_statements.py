@@ -127,9 +127,9 @@ async def as_told(client: Client, view: View) -> list[dict[str, Any]]:
 def as_shown(row: Any) -> dict[str, Any]:
     """The same of a row that the API tells."""
     window = {f"window_{end}": at for end, at in row["window"].items()} if row["window"] else {}
-    closed = {"is_closed": row["state"] == "closed"} if window else {}
+    states = {"is_closed": row["state"] != "open", "is_corrected": row["state"] == "corrected"} if window else {}
     proof = {"count": row["count"], "fingerprint": int(row["fingerprint"], 16)}
-    return window | closed | row["group"] | row["measures"] | proof
+    return window | states | row["group"] | row["measures"] | proof
 
 
 async def test_views_of_one_group_are_read_at_one_position_which_meta_names(serve: Serve) -> None:
