@@ -195,6 +195,8 @@ class HttpSettings(SettingsGroup):
     """An export, or a stream of changes, of which the client takes nothing for so long is cut."""
     max_streams: int = Field(default=256, ge=1)
     """Streams of changes open at once."""
+    max_streamed_mb: int = Field(default=256, ge=1, le=100_000)
+    """Memory for the rows that they are about; where it is full, only what another stream asks is asked."""
     max_waits: int = Field(default=256, ge=1)
     """Requests that wait at once for the tables to cover a position."""
     heartbeat_seconds: WaitSeconds = 15.0

@@ -12,6 +12,8 @@ from aiohttp import ClientResponse, ClientSession
 from tests.support.http import Client
 
 LONGEST_WAIT_SECONDS = 60.0
+LONGEST_LINE_BYTES = 1 << 22
+"""An event is one line, here with thousands of rows."""
 
 
 class Event(NamedTuple):
@@ -31,7 +33,7 @@ class EventStream:
     async def next(self) -> Event:
         """The next event, or comment. EOFError at the end."""
         lines: dict[str, str] = {}
-        while (line := (await self.response.content.readline()).decode()) != "\n":
+        while (line := (await self.response.content.readline(max_line_length=LONGEST_LINE_BYTES)).decode()) != "\n":
             if not line:
                 raise EOFError
             name, _, value = line.rstrip("\n").partition(":")

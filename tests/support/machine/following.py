@@ -14,9 +14,6 @@ from tests.support.following.event_stream import events_of
 from tests.support.following.follower import Follower, by_key
 from tests.support.machine.workers import Worker
 
-LONGEST_LINE_BYTES = 1 << 22
-"""An event is one line, here with a thousand rows."""
-
 
 @contextmanager
 def following(worker: Worker, address: str) -> Iterator[Callable[[list[Any]], bool]]:
@@ -44,6 +41,6 @@ def following(worker: Worker, address: str) -> Iterator[Callable[[list[Any]], bo
 
 @asynccontextmanager
 async def _follower(worker: Worker, address: str) -> AsyncIterator[Follower]:
-    session = ClientSession(worker.url, timeout=ClientTimeout(total=None), read_bufsize=LONGEST_LINE_BYTES)
+    session = ClientSession(worker.url, timeout=ClientTimeout(total=None))
     async with session as client, events_of(client, address) as stream:
         yield Follower(stream)

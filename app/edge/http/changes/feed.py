@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from functools import partial
 
@@ -24,10 +24,10 @@ LEAST_SECONDS = 0.05
 
 
 class Feed:
-    """A question, asked while anybody listens."""
+    """A question, asked while anybody listens. `require_room` is a problem where its rows cannot be kept, too."""
 
-    def __init__(self, edge: Edge, query: RowsQuery, looks: Looks) -> None:
-        self._edge, self._query, self._looks = edge, query, looks
+    def __init__(self, edge: Edge, query: RowsQuery, looks: Looks, require_room: Callable[[], None]) -> None:
+        self._edge, self._query, self._looks, self._require_room = edge, query, looks, require_room
         self.moments = Moments()
         self._stand: object = None
         self._asking: asyncio.Task[None] | None = None
@@ -75,6 +75,8 @@ class Feed:
         stand = self._own_stand()
         if stand is not None and stand == self._stand:
             return
+        if self.moments.latest.now is None:
+            self._require_room()
         found = await answered(self._edge, self._query, takes_partial=False, with_past=False)
         now = await rows_answer(self._edge, found, partial(shown, self._query))
         self._stand = stand

@@ -35,6 +35,11 @@ class Moments:
         self._differences: dict[tuple[str, str], bytes] = {}
         self._moved = asyncio.Condition()
 
+    @property
+    def kept_bytes(self) -> int:
+        """What its rows take, of now and of before, about."""
+        return sum(one.size_bytes for one in self._past.values())
+
     def begin_anew(self) -> None:
         """Nobody listens: who comes next waits for an answer of then. What was shown before stays known."""
         self.latest = Moment()
@@ -78,7 +83,7 @@ class Moments:
     def _remember(self, now: ShownRows) -> None:
         self._past[now.digest] = now
         self._past.move_to_end(now.digest)
-        while len(self._past) > 1 and sum(one.size_bytes for one in self._past.values()) > self._past_bytes:
+        while len(self._past) > 1 and self.kept_bytes > self._past_bytes:
             self._past.popitem(last=False)
         self._differences = {}
 

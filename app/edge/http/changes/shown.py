@@ -16,17 +16,14 @@ DIGEST_BYTES = 12
 
 class ShownRows(NamedTuple):
     """Rows as JSON by their keys as JSON, in order. `digest` names the rows, whichever worker shows them; `meta` is
-    about the moment, and not in it. `window`: the one that all rows have, where `last` asked for it."""
+    about the moment, and not in it. `window`: the one that all rows have, where `last` asked for it. `size_bytes`: what
+    its rows take, about."""
 
     rows: Mapping[bytes, bytes]
     digest: str
     meta: Document
     window: Document | None = None
-
-    @property
-    def size_bytes(self) -> int:
-        """What its rows take, about."""
-        return sum(len(key) + len(row) for key, row in self.rows.items())
+    size_bytes: int = 0
 
 
 def shown(query: RowsQuery, told: Told) -> ShownRows:
@@ -37,7 +34,7 @@ def shown(query: RowsQuery, told: Told) -> ShownRows:
             window = row.pop("window")
         held[_json(_key(row))] = _json(row)
     digest = hashlib.blake2b(b"".join(held.values()), digest_size=DIGEST_BYTES).hexdigest()
-    return ShownRows(held, digest, told.meta, window)
+    return ShownRows(held, digest, told.meta, window, sum(len(key) + len(row) for key, row in held.items()))
 
 
 def whole(now: ShownRows) -> bytes:
