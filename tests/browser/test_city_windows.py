@@ -55,7 +55,7 @@ async def test_a_view_of_any_pane_is_shown_over_lengths_that_it_has(
     async with server_of(tmp_path, [view]) as serve:
         client = await serve(ready_directory([task_of(0, {view: table}, watermark_us=NOON_US)]))
         await page.goto(f"{url_of(client)}/#window={lengths[0]}")
-        assert await page.locator("select[name=length] option").all_inner_texts() == lengths
+        await expect(page.locator("select[name=length] option")).to_have_text(lengths)
         await expect(page.locator("#city-status")).to_contain_text("Live")
         await expect(zone(page, JFK)).to_have_attribute("aria-label", "JFK Airport, Queens: 7")
         assert f"window={lengths[0]}" in page.url
