@@ -17,11 +17,10 @@ from confluent_kafka.admin import (
     ResourceType,
 )
 
-from app.base.kafka.administrator import admin_client
+from app.base.kafka.administrator import REQUEST_TIMEOUT_SECONDS, admin_client
 from app.base.setting_groups import KafkaSettings
 from app.domain.errors import FlagfallError
 
-REQUEST_TIMEOUT_SECONDS = 30.0
 CLUSTER_NAME = "kafka-cluster"
 """Kafka's own, of the one resource of its kind."""
 ANY_HOST = "*"

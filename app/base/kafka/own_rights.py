@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from concurrent.futures import Future
-from time import monotonic, sleep
 from typing import Any
 
 from confluent_kafka import KafkaError, KafkaException, TopicCollection
-from confluent_kafka.admin import AclOperation, AdminClient
+from confluent_kafka.admin import AclOperation, AdminClient, ClusterMetadata
 
-from app.base.errors import KafkaUnavailable
 from app.base.kafka.acls import OPERATIONS, Acl, Resource
-from app.base.kafka.administrator import connected
-from app.base.kafka.passing import ANSWERS, REFUSALS, passes
-from app.base.kafka.topic_admin import POLL_SECONDS, REQUEST_TIMEOUT_SECONDS
+from app.base.kafka.administrator import asked
+from app.base.kafka.group_members import LIBRARY_SECONDS
+from app.base.kafka.passing import ANSWERS, REFUSALS
 from app.base.setting_groups import KafkaSettings
 
 NOT_THERE = ANSWERS | {KafkaError.GROUP_ID_NOT_FOUND}
@@ -26,30 +24,28 @@ def lacking(kafka: KafkaSettings, needed: Collection[Acl]) -> list[Acl]:
     A topic that is not there is passed over, as are transactional ids and names that begin so: Kafka tells nothing of
     these. Where it tells nothing of a topic or a group to who asks, everything is lacking.
     """
-    admin, _ = connected(kafka)
-    deadline = monotonic() + REQUEST_TIMEOUT_SECONDS
-    while True:
-        try:
-            allowed = _allowed_now(admin, needed)
-            return [acl for acl in needed if _is_lacking(acl, allowed.get((acl.resource, acl.name)))]
-        except KafkaException as error:
-            told = error.args[0]
-            if not passes(told) or monotonic() > deadline:
-                raise KafkaUnavailable(f"{kafka.bootstrap_server} does not say what we may: {told.name()}") from error
-        sleep(POLL_SECONDS)
+
+    def ask(admin: AdminClient, _: ClusterMetadata, seconds: float) -> list[Acl]:
+        allowed = _allowed_now(admin, needed, seconds)
+        return [acl for acl in needed if _is_lacking(acl, allowed.get((acl.resource, acl.name)))]
+
+    return asked(kafka, ask, "does not say what we may")
 
 
-def _allowed_now(admin: AdminClient, needed: Collection[Acl]) -> dict[tuple[Resource, str], frozenset[AclOperation]]:
+def _allowed_now(
+    admin: AdminClient, needed: Collection[Acl], seconds: float
+) -> dict[tuple[Resource, str], frozenset[AclOperation]]:
     topics, groups = (_names(needed, resource) for resource in (Resource.TOPIC, Resource.GROUP))
+    operations = {"include_authorized_operations": True, "request_timeout": LIBRARY_SECONDS}
     told = {
-        Resource.TOPIC: admin.describe_topics(TopicCollection(topics), include_authorized_operations=True),
-        Resource.GROUP: admin.describe_consumer_groups(groups, include_authorized_operations=True) if groups else {},
+        Resource.TOPIC: admin.describe_topics(TopicCollection(topics), **operations),
+        Resource.GROUP: admin.describe_consumer_groups(groups, **operations) if groups else {},
     }
     return {
         (resource, name): allowed
         for resource, futures in told.items()
         for name, future in futures.items()
-        if (allowed := _allowed(future)) is not None
+        if (allowed := _allowed(future, seconds)) is not None
     }
 
 
@@ -57,10 +53,10 @@ def _names(needed: Iterable[Acl], resource: Resource) -> list[str]:
     return sorted({acl.name for acl in needed if acl.resource is resource and not acl.is_prefix})
 
 
-def _allowed(future: Future[Any]) -> frozenset[AclOperation] | None:
+def _allowed(future: Future[Any], seconds: float) -> frozenset[AclOperation] | None:
     """None where there is no such thing."""
     try:
-        return frozenset(future.result(REQUEST_TIMEOUT_SECONDS).authorized_operations)
+        return frozenset(future.result(seconds).authorized_operations)
     except KafkaException as error:
         if error.args[0].code() in REFUSALS:
             return frozenset()

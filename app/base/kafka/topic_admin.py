@@ -13,6 +13,7 @@ from typing import NamedTuple
 from confluent_kafka import KafkaError, KafkaException, TopicCollection
 from confluent_kafka.admin import (
     AdminClient,
+    ClusterMetadata,
     ConfigResource,
     NewTopic,
     ResourceType,
@@ -20,14 +21,12 @@ from confluent_kafka.admin import (
 )
 
 from app.base.errors import KafkaUnavailable, TopicsDiffer, TopicsMissing
-from app.base.kafka.administrator import FIRST_ANSWER_SECONDS, admin_client, connected
+from app.base.kafka.administrator import POLL_SECONDS, REQUEST_TIMEOUT_SECONDS, admin_client, asked, told_by_each
 from app.base.kafka.demands import PARTITIONS, REPLICATION_FACTOR, entry_demands
-from app.base.kafka.passing import passes
+from app.base.kafka.passing import ANSWERS, passes
 from app.base.kafka.topic import Topic
 from app.base.setting_groups import KafkaSettings
 
-REQUEST_TIMEOUT_SECONDS = 30.0
-POLL_SECONDS = 0.05
 HIDDEN = ". What a user may not see is missing for it: ask `flagfall rights check`"
 
 
@@ -61,9 +60,15 @@ def topic_states(kafka: KafkaSettings, topics: Sequence[Topic]) -> list[TopicSta
 
 
 def described(kafka: KafkaSettings, topics: Sequence[Topic]) -> dict[str, Described]:
-    """Those of some topics that exist, by name. Raises KafkaUnavailable."""
-    admin, cluster = connected(kafka)
-    return _describe(admin, kafka, [topic.name for topic in topics if topic.name in cluster.topics])
+    """Those of some topics that exist, by name. Raises KafkaUnavailable.
+
+    Another broker than the one that told of a topic may not know it yet, or not any more: both are asked again.
+    """
+
+    def ask(admin: AdminClient, cluster: ClusterMetadata, seconds: float) -> dict[str, Described]:
+        return _describe(admin, [topic.name for topic in topics if topic.name in cluster.topics], seconds)
+
+    return asked(kafka, ask, "does not describe its topics", ANSWERS)
 
 
 def create_topics(kafka: KafkaSettings, topics: Sequence[Topic]) -> list[str]:
@@ -76,9 +81,8 @@ def create_topics(kafka: KafkaSettings, topics: Sequence[Topic]) -> list[str]:
     missing = [state.topic for state in states if not state.exists]
     if not missing:
         return []
-    admin = admin_client(kafka)  # must outlive the answers
-    created = _create(admin, missing)
-    await_leaders(admin, kafka, {topic.name: topic.partitions for topic in missing})
+    created = _create(admin_client(kafka), missing)
+    await_leaders(kafka, {topic.name: topic.partitions for topic in missing})
     refuse_different(topic_states(kafka, missing))
     return created
 
@@ -131,50 +135,36 @@ def _create(admin: AdminClient, missing: Sequence[Topic]) -> list[str]:
     return created
 
 
-def await_leaders(admin: AdminClient, kafka: KafkaSettings, topics: Mapping[str, int]) -> None:
-    """Wait until the brokers, not only their controller, know the topics with their partitions, and all are led."""
+def await_leaders(kafka: KafkaSettings, topics: Mapping[str, int]) -> None:
+    """Wait until each broker, not only the controller, knows the topics with their partitions, and all are led."""
     deadline = monotonic() + REQUEST_TIMEOUT_SECONDS
     while True:
-        known = admin.list_topics(timeout=FIRST_ANSWER_SECONDS).topics
-        led = {name for name, count in topics.items() if name in known and _is_led(known[name], count)}
-        if len(led) == len(topics):
+        brokers = [told.topics for told in told_by_each(kafka)]
+        unled = sorted(name for name, count in topics.items() if not all(_is_led(b.get(name), count) for b in brokers))
+        if not unled:
             return
         if monotonic() > deadline:
             raise KafkaUnavailable(
-                f"{kafka.bootstrap_server} made partitions that have no leader yet: {', '.join(topics.keys() - led)}"
+                f"{kafka.bootstrap_server} made partitions that have no leader yet: {', '.join(unled)}"
             )
         sleep(POLL_SECONDS)
 
 
-def _is_led(topic: TopicMetadata, partitions: int) -> bool:
-    return len(topic.partitions) >= partitions and all(one.leader >= 0 for one in topic.partitions.values())
+def _is_led(topic: TopicMetadata | None, partitions: int) -> bool:
+    led = [] if topic is None else [one.leader >= 0 for one in topic.partitions.values()]
+    return len(led) >= partitions and all(led)
 
 
-def _describe(admin: AdminClient, kafka: KafkaSettings, names: Sequence[str]) -> dict[str, Described]:
-    """Each of some topics that exist. Another broker than the one that told of a topic may not know it yet."""
-    deadline = monotonic() + REQUEST_TIMEOUT_SECONDS
-    while names:
-        try:
-            return _describe_now(admin, names)
-        except KafkaException as error:
-            told = error.args[0]
-            not_yet = passes(told) or told.code() == KafkaError.UNKNOWN_TOPIC_OR_PART
-            if not not_yet or monotonic() > deadline:
-                raise KafkaUnavailable(
-                    f"{kafka.bootstrap_server} does not describe its topics: {told.str()}"
-                ) from error
-        sleep(POLL_SECONDS)
-    return {}
-
-
-def _describe_now(admin: AdminClient, names: Sequence[str]) -> dict[str, Described]:
+def _describe(admin: AdminClient, names: Sequence[str], seconds: float) -> dict[str, Described]:
+    if not names:
+        return {}
     described = admin.describe_topics(TopicCollection(list(names)))
     resources = [ConfigResource(ResourceType.TOPIC, name) for name in names]
     configured = {resource.name: future for resource, future in admin.describe_configs(resources).items()}
     found = {}
     for name in names:
-        partitions = described[name].result(REQUEST_TIMEOUT_SECONDS).partitions
-        entries = configured[name].result(REQUEST_TIMEOUT_SECONDS)
+        partitions = described[name].result(seconds).partitions
+        entries = configured[name].result(seconds)
         replicas = min(len(partition.replicas) for partition in partitions)
         found[name] = Described(len(partitions), replicas, {key: entry.value for key, entry in entries.items()})
     return found

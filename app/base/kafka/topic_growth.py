@@ -9,15 +9,9 @@ from confluent_kafka import KafkaException
 from confluent_kafka.admin import NewPartitions
 
 from app.base.errors import KafkaUnavailable
-from app.base.kafka.administrator import admin_client
+from app.base.kafka.administrator import REQUEST_TIMEOUT_SECONDS, admin_client
 from app.base.kafka.topic import Topic
-from app.base.kafka.topic_admin import (
-    REQUEST_TIMEOUT_SECONDS,
-    await_leaders,
-    create_topics,
-    described,
-    require_topics,
-)
+from app.base.kafka.topic_admin import await_leaders, create_topics, described, require_topics
 from app.base.setting_groups import KafkaSettings
 
 
@@ -49,4 +43,4 @@ def grow(kafka: KafkaSettings, topics: Sequence[Topic]) -> None:
                 asked[topic.name].result(REQUEST_TIMEOUT_SECONDS)
             except KafkaException as error:
                 raise KafkaUnavailable(f"topic {topic.name} could not be widened: {error.args[0].str()}") from error
-    await_leaders(admin, kafka, {topic.name: topic.partitions for topic in topics})
+    await_leaders(kafka, {topic.name: topic.partitions for topic in topics})

@@ -48,7 +48,7 @@ def test_topics_that_are_missing_are_named_with_the_command_that_makes_them(sett
 
 
 def test_a_broker_that_does_not_answer_is_named(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("app.base.kafka.topic_admin.FIRST_ANSWER_SECONDS", 1.0)
+    monkeypatch.setattr("app.base.kafka.administrator.FIRST_ANSWER_SECONDS", 1.0)
     nowhere = KafkaSettings(bootstrap_server="127.0.0.1:1")
     with pytest.raises(KafkaUnavailable, match=r"127\.0\.0\.1:1"):
         topic_states(nowhere, application_topics(settings, RIDES.name))

@@ -17,6 +17,7 @@ from confluent_kafka import TopicPartition as KafkaPartition
 from confluent_kafka.admin import AdminClient
 
 from app.base import names
+from app.base.kafka.administrator import told_by_each
 from app.base.kafka.clients import librdkafka_options
 from app.base.kafka.topic_admin import create_topics, topic_states
 from app.base.settings import Settings
@@ -60,12 +61,14 @@ def put_back(settings: Settings) -> None:
 
 
 def delete_topics(settings: Settings, wanted: Sequence[str]) -> None:
-    """Gone when this returns."""
+    """Gone when this returns, for each of the brokers."""
     admin = AdminClient(librdkafka_options(settings.kafka))
     if not wanted:
         return
     results(admin.delete_topics(list(wanted)).values(), "topics are deleted")
-    wait_for(lambda: not set(admin.list_topics(timeout=patient(10)).topics) & set(wanted), "topics are gone")
+    wait_for(
+        lambda: not any(set(told.topics) & set(wanted) for told in told_by_each(settings.kafka)), "topics are gone"
+    )
 
 
 def delete_records(settings: Settings, ends: dict[tuple[str, int], int]) -> None:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from concurrent.futures import Future
+from types import SimpleNamespace
+
 import pytest
-from confluent_kafka import KafkaError
+from confluent_kafka import KafkaError, KafkaException
 from pydantic import SecretStr
 
 from app.base.errors import KafkaUnavailable
+from app.base.kafka import administrator
 from app.base.kafka.administrator import connected, unreached
 from app.base.setting_groups import KafkaSettings
 from tests.support.machine.ports import free_ports
@@ -46,6 +50,41 @@ PROTOCOL = "FLAGFALL_KAFKA_SECURITY_PROTOCOL is SASL_SSL; look at"
 )
 def test_who_is_kept_out_is_told_the_last_cause_and_what_to_look_at(told: list[KafkaError], words: str) -> None:
     assert unreached(KAFKA, FAILED, told) == words
+
+
+def test_a_client_that_gets_no_answer_is_given_up_for_a_new_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = iter(["told of no brokers", "asks anew"])
+    monkeypatch.setattr(administrator, "connected", lambda _: (next(made), None))
+
+    def ask(client: object, _: object, seconds: float) -> float:
+        if client == "told of no brokers":
+            Future[None]().result(0)
+        return seconds
+
+    assert administrator.asked(KAFKA, ask, "is silent") == 2 * administrator.FIRST_PATIENCE_SECONDS
+
+
+@pytest.mark.parametrize(("code", "seconds"), [(KafkaError._TIMED_OUT, 0.0), (KafkaError.INVALID_REQUEST, 30.0)])
+def test_what_stays_or_does_not_pass_is_told_of_the_cluster(
+    code: int, seconds: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(administrator, "REQUEST_TIMEOUT_SECONDS", seconds)
+    monkeypatch.setattr(administrator, "connected", lambda _: (None, None))
+
+    def ask(*_: object) -> None:
+        raise KafkaException(KafkaError(code, "why"))
+
+    with pytest.raises(KafkaUnavailable, match=r"^one:9093 is silent: why$"):
+        administrator.asked(KAFKA, ask, "is silent")
+
+
+def test_a_cluster_that_names_no_broker_yet_is_asked_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    told = [SimpleNamespace(brokers={}), SimpleNamespace(brokers={1: "one"})]
+    monkeypatch.setattr(
+        administrator, "admin_client", lambda *_: SimpleNamespace(list_topics=lambda timeout: told.pop(0))
+    )
+    _, cluster = connected(KAFKA)
+    assert cluster.brokers == {1: "one"}
 
 
 def test_what_the_client_is_told_of_an_address_where_nobody_listens_is_in_the_message() -> None:

@@ -11,7 +11,7 @@ import pytest
 from confluent_kafka import KafkaError, KafkaException
 
 from app.base.errors import KafkaUnavailable
-from app.base.kafka import topic_admin
+from app.base.kafka import administrator, topic_admin
 from app.base.kafka.topic import Topic
 from app.base.setting_groups import KafkaSettings
 
@@ -45,14 +45,35 @@ class Brokers:
 
 def test_a_topic_that_another_broker_does_not_know_yet_is_asked_for_again(monkeypatch: pytest.MonkeyPatch) -> None:
     brokers = Brokers(KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError.NOT_CONTROLLER)
-    monkeypatch.setattr(topic_admin, "connected", lambda _: (brokers, CLUSTER))
+    monkeypatch.setattr(administrator, "connected", lambda _: (brokers, CLUSTER))
     (state,) = topic_admin.topic_states(KafkaSettings(), [YELLOW])
     assert (state.exists, state.differences, brokers.codes) == (True, (), [])
 
 
+def test_a_topic_that_was_just_deleted_is_not_there_once_both_know(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    told = iter([CLUSTER, SimpleNamespace(topics={})])
+    brokers = Brokers(KafkaError.UNKNOWN_TOPIC_OR_PART)
+    monkeypatch.setattr(administrator, "connected", lambda _: (brokers, next(told)))
+    (state,) = topic_admin.topic_states(KafkaSettings(), [YELLOW])
+    assert not state.exists
+
+
+def test_a_topic_is_made_once_every_broker_knows_that_it_is_led(monkeypatch: pytest.MonkeyPatch) -> None:
+    there, leaderless = (
+        SimpleNamespace(partitions=dict.fromkeys(range(2), SimpleNamespace(leader=n))) for n in (1, -1)
+    )
+    behind = [{}, {YELLOW.name: leaderless}, {YELLOW.name: there}]
+    rounds = [[SimpleNamespace(topics={YELLOW.name: there}), SimpleNamespace(topics=second)] for second in behind]
+    monkeypatch.setattr(topic_admin, "told_by_each", lambda _: rounds.pop(0))
+    topic_admin.await_leaders(KafkaSettings(), {YELLOW.name: 2})
+    assert rounds == []
+
+
 def test_what_else_a_broker_answers_is_told_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
     brokers = Brokers(KafkaError.TOPIC_AUTHORIZATION_FAILED)
-    monkeypatch.setattr(topic_admin, "connected", lambda _: (brokers, CLUSTER))
+    monkeypatch.setattr(administrator, "connected", lambda _: (brokers, CLUSTER))
     with pytest.raises(KafkaUnavailable, match="does not describe its topics: "):
         topic_admin.topic_states(KafkaSettings(), [YELLOW])
 
@@ -64,7 +85,7 @@ def test_what_else_a_broker_answers_is_told_in_words(monkeypatch: pytest.MonkeyP
 def test_what_may_be_more_differs_only_where_it_is_less(
     least: int, differs: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(topic_admin, "connected", lambda _: (Brokers(more={"segment.ms": "604800000"}), CLUSTER))
+    monkeypatch.setattr(administrator, "connected", lambda _: (Brokers(more={"segment.ms": "604800000"}), CLUSTER))
     (state,) = topic_admin.topic_states(KafkaSettings(), [replace(YELLOW, at_least={"segment.ms": least})])
     assert state.differences == differs
 
