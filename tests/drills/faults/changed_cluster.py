@@ -78,7 +78,7 @@ CHANGES: dict[str, tuple[Change, str]] = {
     "retention": (_overtaken_by_retention, "LOG_LOSS: the log begins at offset"),
 }
 """What is done while workers run, and what each of them must say, beside the remedy."""
-REMEDIES = ("`flagfall rebuild`", "FLAGFALL_APP_ID")
+REMEDIES = ("`flagfall rebuild`", "FLAGFALL_APP_ID", "`flagfall widen`")
 
 
 @contextlib.contextmanager
