@@ -17,7 +17,7 @@ from app.base.setting_groups import KafkaSettings, variable
 FIRST_ANSWER_SECONDS = 10.0
 REQUEST_TIMEOUT_SECONDS = 30.0
 FIRST_PATIENCE_SECONDS = 2.0
-"""Of a question, which `asked` asks anew; twice as long with each further one, for clusters that are only slow."""
+"""Of a question, which `asked` asks anew; twice as long each time that it had no answer, as of a slow cluster."""
 POLL_SECONDS = 0.05
 PROTOCOL = variable("kafka_security_protocol")
 OF_PASSWORDS, OF_TLS = f"{variable('kafka_sasl')}_*", f"{variable('kafka_ssl')}_*"
@@ -71,10 +71,11 @@ def asked(
         try:
             return ask(admin, cluster, patience_seconds)
         except (KafkaException, TimeoutError) as error:
-            told = error.args[0] if isinstance(error, KafkaException) else KafkaError(KafkaError._TIMED_OUT)
+            answered = isinstance(error, KafkaException)
+            told = error.args[0] if answered else KafkaError(KafkaError._TIMED_OUT)
             if not (passes(told) or told.code() in not_yet) or monotonic() > deadline:
                 raise KafkaUnavailable(f"{kafka.bootstrap_server} {otherwise}: {told.str()}") from error
-        patience_seconds *= 2
+        patience_seconds *= 1 if answered else 2
         sleep(POLL_SECONDS)
 
 

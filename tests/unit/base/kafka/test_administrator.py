@@ -64,6 +64,24 @@ def test_a_client_that_gets_no_answer_is_given_up_for_a_new_one(monkeypatch: pyt
     assert administrator.asked(KAFKA, ask, "is silent") == 2 * administrator.FIRST_PATIENCE_SECONDS
 
 
+def test_an_answer_that_comes_at_once_however_often_leaves_the_patience_as_it_is(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A cluster may say for as long as 30 seconds, twenty times in each, that its coordinator is not there yet."""
+    answers = [KafkaException(KafkaError(KafkaError.COORDINATOR_NOT_AVAILABLE))] * 100
+    monkeypatch.setattr(administrator, "connected", lambda _: (None, None))
+    monkeypatch.setattr(administrator, "sleep", lambda _: None)
+
+    def ask(_: object, __: object, seconds: float) -> float:
+        if answers:
+            raise answers.pop()
+        future = Future[float]()
+        future.set_result(seconds)
+        return future.result(seconds)
+
+    assert administrator.asked(KAFKA, ask, "is silent") == administrator.FIRST_PATIENCE_SECONDS
+
+
 @pytest.mark.parametrize(("code", "seconds"), [(KafkaError._TIMED_OUT, 0.0), (KafkaError.INVALID_REQUEST, 30.0)])
 def test_what_stays_or_does_not_pass_is_told_of_the_cluster(
     code: int, seconds: float, monkeypatch: pytest.MonkeyPatch
