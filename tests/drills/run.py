@@ -26,7 +26,7 @@ MOST_DIFFERENCES = 20
 
 
 def run_drill(drill: Drill, brokers: Brokers, seed: int, size: Size, folder: Path) -> dict[str, Any]:
-    """The run's facts; logs stay unless `verdict` is exact.
+    """The run's facts; logs stay unless `verdict` is exact, and topics, with the series' services, if it differs.
 
     It can be: differs; broken, if the run did not come to its end; not in time, if it waited for that in vain.
     """
@@ -40,6 +40,7 @@ def run_drill(drill: Drill, brokers: Brokers, seed: int, size: Size, folder: Pat
             field.settle()
             evidence = evidence_of(field, drill)
             found = all_differences(evidence)
+            field.keeps_topics = bool(found)
             acked = len(field.load.acked) + len(field.load.unplaced)
             doubled = len(evidence.expected.acked) - acked
             facts |= {"rides": field.load.count, "acked": acked, "doubled": doubled}

@@ -38,7 +38,8 @@ LEAST_RIDES = 1_000
 
 
 class Field:
-    """What a drill has in hand. `written_rows` are rows that it put into the changelog itself, per task and view."""
+    """What a drill has in hand. `written_rows` are rows that it put into the changelog itself, per task and view;
+    `keeps_topics` leaves the application's topics where they are, for who has to look into their logs."""
 
     def __init__(self, brokers: Brokers, settings: Settings, seed: int, size: Size, folder: Path) -> None:
         self.brokers, self.settings, self.size, self.folder = brokers, settings, size, folder
@@ -47,6 +48,7 @@ class Field:
         self.fleet = Fleet(settings, folder, self.note)
         self.load = Load(settings, seed, size.rides_per_second)
         self.written_rows: dict[str, dict[tuple[int, RowKey], Cells]] = {}
+        self.keeps_topics = False
         self.closing: dict[TopicPartition, tuple[int, int]] = {}
         """Per topic-partition: the offset and watermark of the advance that was asked for at the end."""
         self._began = time.monotonic()
@@ -127,7 +129,8 @@ class Field:
 
 @contextmanager
 def field_of(brokers: Brokers, drill: Drill, seed: int, size: Size, folder: Path) -> Iterator[Field]:
-    """A field without workers and load as yet. Workers are gone afterwards, and so are the application's topics."""
+    """A field without workers and load as yet. Workers are gone afterwards, and so are the application's topics,
+    unless the field keeps them."""
     settings = brokers.settings.model_copy(update={"app_id": f"{drill.name}-{seed}"})
     delete_topics(
         settings, _there(settings, [*source_topics(settings, RIDES), *finals_topics(settings, SHIPPED.finals)])
@@ -139,8 +142,13 @@ def field_of(brokers: Brokers, drill: Drill, seed: int, size: Size, folder: Path
     finally:
         field.load.abandon()
         field.fleet.end()
-        finals = finals_topics(settings, SHIPPED.finals)
-        delete_topics(settings, _there(settings, [*application_topics(settings, RIDES.name), *finals]))
+        if not field.keeps_topics:
+            _delete_own(settings)
+
+
+def _delete_own(settings: Settings) -> None:
+    finals = finals_topics(settings, SHIPPED.finals)
+    delete_topics(settings, _there(settings, [*application_topics(settings, RIDES.name), *finals]))
 
 
 def _there(settings: Settings, wanted: Iterable[Topic]) -> list[str]:
