@@ -9,11 +9,8 @@ from typing import Any
 from app.domain.source import Source
 from app.domain.windows.contract import Window
 from app.domain.windows.durations import SECOND_US, to_duration
-from app.domain.windows.panes import Overlap
+from app.domain.windows.panes import MOST_AT_ONCE, Overlap
 from app.domain.windows.tumbling import offset_document, offset_words, size_problems
-
-MOST_AT_ONCE = 10_000
-"""Windows that hold an instant: a day's, one every nine seconds."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+MOST_AT_ONCE = 10_000
+"""Windows that hold an instant: a day's, one every nine seconds."""
+
 
 class Panes(NamedTuple):
     """`[k * size + offset, (k + 1) * size + offset)` for every k."""

@@ -106,7 +106,7 @@ async def test_the_api_document_is_valid_and_holds_every_route(serve: Serve) -> 
     assert served - {"/{path}"} == {route.path for route in ROUTES}  # that one takes what is nowhere
     names = [p["name"] for p in document["paths"]["/v1/views/by_base/rows"]["get"]["parameters"]]
     assert names == [
-        *("base", "zone", "from", "to", "window", "last", "group_by", "top", "by", "among", "measures"),
+        *("base", "zone", "from", "to", "window", "step", "last", "group_by", "top", "by", "among", "measures"),
         *("limit", "cursor", "order", "partial", "format", "min_position", "wait", "max_staleness"),
     ]
 

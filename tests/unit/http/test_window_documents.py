@@ -64,7 +64,7 @@ def test_a_window_is_told_as_what_it_is(
 @pytest.mark.parametrize(
     ("window", "parameters"),
     [
-        (Tumbling(AT, 300), ["from", "to", "window", "last"]),
+        (Tumbling(AT, 300), ["from", "to", "window", "step", "last"]),
         (Hopping(AT, 300, 60), ["from", "to"]),
         (Calendar(AT, Unit.HOUR, NEW_YORK), ["from", "to"]),
         (Session(AT, 60), ["from", "to"]),

@@ -42,6 +42,7 @@ def _format_options(command: Command) -> Command:
 @click.option("--from", "from_", metavar="INSTANT", help="Windows from here on, as 2024-01-31T08:00:00Z.")
 @click.option("--to", metavar="INSTANT", help="Windows that start before this.")
 @click.option("--window", metavar="LENGTH", help="Fold the panes into longer windows, as 15m or 1h.")
+@click.option("--step", metavar="LENGTH", help="Let such windows begin so often, as 5m: they overlap.")
 @click.option("--last", metavar="LENGTH", help="One window: the last 15m, say, before --to or the lowest watermark.")
 @click.option("--group-by", "group_by", multiple=True, metavar="NAME", help="Keep this group, or `none`; repeatable.")
 @click.option("--top", type=int, help="So many rows, the highest first.")
@@ -74,6 +75,7 @@ def command(
 
     \b
     flagfall query zone_demand --zone 132 --window 1h
+    flagfall query zone_demand --zone 132 --window 1h --step 15m --newest
     flagfall query zone_demand --last 15m --top 10 --by rides
     flagfall query zone_demand --window 1h --group-by none --measure tip_cents
     flagfall query vendor_trips --csv

@@ -9,7 +9,7 @@ from app.edge.http.problems import bad_parameter
 
 LIMIT, CURSOR = "limit", "cursor"
 COMMON = (LIMIT, CURSOR, "order", "partial")
-WINDOWED, FOLDED = ("from", "to"), ("window", "last")
+WINDOWED, FOLDED = ("from", "to"), ("window", "step", "last")
 ARRANGED = ("group_by", "top", "by", "among", "measures")
 REPEATABLE = ("group_by", "measures")
 FORMAT = "format"

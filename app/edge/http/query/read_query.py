@@ -12,7 +12,7 @@ from aiohttp import web
 from app.domain.records import Value
 from app.domain.view import View
 from app.domain.windows.durations import DURATION_EXAMPLE, duration_us, to_duration
-from app.domain.windows.panes import Panes
+from app.domain.windows.panes import MOST_AT_ONCE, Panes
 from app.edge.formats.format import MOST_DOCUMENTS
 from app.edge.http.problems import bad_parameter
 from app.edge.http.query import cursors
@@ -65,6 +65,7 @@ def read_query(
         from_us=_instant(view, parameters, "from"),
         until_us=_instant(view, parameters, "to"),
         window_us=_window(view, parameters),
+        step_us=_step(view, parameters),
         groups=_groups(view, parameters),
         limit=whole_number(parameters, "limit", most_rows) or DEFAULT_LIMIT,
         newest_first=choice(parameters, "order", ("asc", "desc")) == "desc",
@@ -137,12 +138,25 @@ def _window(view: View, parameters: Parameters) -> int | None:
         return None
     last_us = _last(view, parameters)
     if last_us is not None:
-        for name in ("window", "from"):
+        for name in ("window", "step", "from"):
             if (given := one(parameters, name)) is not None:
                 raise bad_parameter(name, given, "not with last, which is one window of that length before `to`")
         return last_us
     text = one(parameters, "window")
     return panes.size_us if text is None else _panes(panes, "window", text)
+
+
+def _step(view: View, parameters: Parameters) -> int | None:
+    """None where windows do not overlap."""
+    panes, text, window_us = view.window.panes, one(parameters, "step"), _window(view, parameters)
+    if panes is None or text is None or window_us is None:
+        return None
+    step_us = _panes(panes, "step", text)
+    if step_us > window_us:
+        raise bad_parameter("step", text, f"up to the window, {to_duration(window_us)}")
+    if window_us > step_us * MOST_AT_ONCE:
+        raise bad_parameter("step", text, f"so long that {MOST_AT_ONCE} windows at most hold an instant")
+    return None if step_us == window_us else step_us
 
 
 def _last(view: View, parameters: Parameters) -> int | None:

@@ -12,6 +12,7 @@ from app.domain.rows import RowKey
 from app.domain.source import Kind
 from app.domain.view import View
 from app.domain.windows.durations import to_duration
+from app.domain.windows.panes import Overlap
 from app.edge.http.query import cursors
 from app.edge.http.query.arrangement import AS_STORED, Among, Arrangement
 from app.edge.http.query.group_values import group_text
@@ -28,11 +29,12 @@ class RowsQuery:
     """A page of a view's rows.
 
     Windows start in `[from_us, until_us)`, None is open. `window_us` is a multiple of a tumbling view's pane; None
-    where windows are as the view says. With `last_us` there is one window, of that length, which ends at `until_us`;
-    None is the lowest watermark. `stored_from_us`: rows that are stored under earlier starts are left out, whatever
-    windows they are in. `after` is the place of the last key of the page before this one, in the order asked for; of
-    ranked rows the key is what they are ranked among, and the rank. `max_staleness_us`: how old rows may
-    be of which nobody knows whether they have changed since.
+    where windows are as the view says. They begin at each other's ends, or every `step_us`, a shorter multiple. With
+    `last_us` there is one window, of that length, which ends at `until_us`; None is the lowest watermark.
+    `stored_from_us`: rows that are stored under earlier starts are left out, whatever windows they are in.
+    `after` is the place of the last key of the page before this one, in the order asked for; of ranked rows the key is
+    what they are ranked among, and the rank. `max_staleness_us`: how old rows may be of which nobody knows whether they
+    have changed since.
     """
 
     view: View
@@ -48,12 +50,26 @@ class RowsQuery:
     arrangement: Arrangement = AS_STORED
     stored_from_us: int | None = None
     max_staleness_us: int | None = None
+    step_us: int | None = None
 
     @cached_property
     def is_folded(self) -> bool:
         """Whether windows are made of several panes when they are asked for."""
         panes = self.view.window.panes
         return panes is not None and (self.last_us is not None or self.window_us != panes.size_us)
+
+    @cached_property
+    def overlap(self) -> Overlap | None:
+        """How windows overlap, where they do: as the view says, or as it is asked for."""
+        panes = self.view.window.panes
+        if panes is None or self.window_us is None or self.step_us is None:
+            return self.view.window.overlap
+        return Overlap(self.window_us, self.step_us, panes.offset_us)
+
+    @property
+    def tiled_us(self) -> int | None:
+        """How long windows are that are made of panes and do not overlap."""
+        return None if self.overlap else self.window_us
 
     @cached_property
     def aligned_us(self) -> int:
@@ -66,7 +82,7 @@ class RowsQuery:
     def stored_bounds_us(self) -> tuple[int | None, int | None]:
         """Which panes to read: windows that start in `[from, to)`, whole, not before the cursor's, and of what is
         stored from some start on that."""
-        size, from_us, until_us, at = self.window_us, self.from_us, self.until_us, self.aligned_us
+        size, from_us, until_us, at = self.tiled_us, self.from_us, self.until_us, self.aligned_us
         if size is None:
             size = 1  # windows are what is stored: any that starts in between
         from_us = None if from_us is None else -(-(from_us - at) // size) * size + at
@@ -106,6 +122,7 @@ class RowsQuery:
             self.window_us,
             self.newest_first,
             *([] if self.last_us is None else [self.last_us]),
+            *([] if self.step_us is None else [f"every {self.step_us}"]),
             *self.arrangement.parameters(),
         ]
         text = json.dumps([*told, sorted((n, sorted(map(repr, v))) for n, v in self.groups.items())])
@@ -126,6 +143,8 @@ class RowsQuery:
             told.append(("last", to_duration(self.last_us)))
         elif self.window_us is not None:
             told.append(("window", to_duration(self.window_us)))
+        if self.step_us is not None:
+            told.append(("step", to_duration(self.step_us)))
         if self.after is not None:
             told.append((CURSOR, self.cursor_after(self.after)))
         if self.arrangement.orders_windows:

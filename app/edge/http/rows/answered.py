@@ -31,7 +31,7 @@ class Answered(NamedTuple):
     def is_closed(self) -> bool:
         """Whether the query names its windows, and none of them takes a record any more."""
         _, until_us = self.query.stored_bounds_us
-        if self.query.view.window.panes is None or until_us is None:
+        if self.query.view.window.panes is None or self.query.overlap or until_us is None:
             return False
         return until_us <= self.gathered.closed_to_us
 
@@ -61,8 +61,8 @@ async def _with_past(edge: Edge, query: RowsQuery, *, takes_partial: bool) -> Ga
     """Of windows that have left some task's table none is taken from others; asked again if more leave meanwhile."""
     gathered = await _of_tables(edge, query, takes_partial=takes_partial)
     while (left_us := gathered.left_below_us(query.view)) is not None and _reaches_below(query, left_us):
-        if query.view.window.merges:
-            raise not_in_history(query, left_us, "of such views the tables alone are asked")
+        if query.view.window.merges or query.step_us is not None:
+            raise not_in_history(query, left_us, "of sessions, and with `step`, the tables alone are asked")
         past = await edge.long_work.run(True, _past, edge, query, left_us)
         of_tables = replace(query, stored_from_us=left_us)
         gathered = await gather(edge, of_tables, takes_partial=takes_partial)
@@ -94,7 +94,7 @@ async def _of_tables(edge: Edge, query: RowsQuery, *, takes_partial: bool) -> Ga
 
 def _whole(query: RowsQuery, left_us: int) -> int:
     """Where the first window begins that the query asks for and that has left none of its panes behind."""
-    size_us = query.window_us or 1
+    size_us = query.tiled_us or 1
     return -(-(left_us - query.aligned_us) // size_us) * size_us + query.aligned_us
 
 

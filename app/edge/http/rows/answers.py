@@ -214,7 +214,7 @@ def _whole_windows(view: View, rows: Rows, gathered: Gathered) -> Rows:
 def _merged(query: RowsQuery, rows: Rows) -> Rows:
     if query.view.window.merges:
         return between(query, together(query.view, rows))
-    return merged(query.view, rows, query.window_us, query.aligned_us)
+    return merged(query.view, rows, query.tiled_us, query.aligned_us)
 
 
 def _end_us(query: RowsQuery, key: RowKey, cells: Sequence[int]) -> int | None:

@@ -12,7 +12,7 @@ from app.edge.http.query.instants import later
 from app.edge.http.query.rows_query import RowsQuery
 from app.edge.http.rows.fold_rows import merged, page, regrouped
 from app.edge.http.rows.reading import Reading
-from app.engine.core.cells.overlapping import by_window
+from app.engine.core.cells.overlapping import by_window, with_first_windows
 from app.engine.core.rows.state import Rows, ViewState
 
 Bounds = tuple[int | None, int | None]
@@ -35,13 +35,16 @@ def reading_of_windows(
     count = len(slots) if query.arrangement.takes_all else (query.limit + 1) * (times + 1) * more
     chosen, within = _some(query, overlap, panes, count, (from_us, until_us))
     is_all = count >= len(slots)
-    return Reading(slots[chosen], partial(_folded, query, overlap, within, expired_to_us, is_all), times)
+    fold = partial(_folded, query, overlap, within, expired_to_us, is_all)
+    return Reading(slots[chosen], fold, _most_times(overlap, panes[chosen], within))
 
 
 def _folded(
     query: RowsQuery, overlap: Overlap, within: Bounds, expired_to_us: int | None, is_all: bool, panes: Rows
 ) -> Rows | None:
     """None if the page is not full and there are more panes: a pane's rows may be of few windows."""
+    if query.step_us is not None:
+        panes = with_first_windows(overlap, panes)
     found = by_window(query.view, overlap, panes, *within, expired_to_us)
     own = len(found.groups) - len(query.view.groups)
     rows = merged(query.view, regrouped(found, [own + at for at in query.arrangement.places_in(query.view)]), None)
@@ -60,6 +63,16 @@ def window_bounds(query: RowsQuery) -> Bounds:
     if query.newest_first:
         return from_us, at_us + 1 if until_us is None else min(until_us, at_us + 1)
     return later(at_us, from_us), until_us
+
+
+def _most_times(overlap: Overlap, panes: Int64s, within: Bounds) -> int:
+    """How many of the windows count a pane, at most."""
+    if not len(panes):
+        return 1
+    from_us, until_us = within
+    first_us = overlap.first_ending_after(int(panes.min()) if from_us is None else from_us + overlap.size_us - 1)
+    last_us = overlap.last_window(int(panes.max()) if until_us is None else until_us - 1)
+    return max(1, min(-(-overlap.size_us // overlap.step_us), (last_us - first_us) // overlap.step_us + 1))
 
 
 def _some(query: RowsQuery, overlap: Overlap, panes: Int64s, count: int, within: Bounds) -> tuple[Mask, Bounds]:

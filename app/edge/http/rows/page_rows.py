@@ -28,7 +28,7 @@ def reading_of(query: RowsQuery, task: TaskState, more: int = 1) -> Reading:
     view, state = query.view, task.views[query.view.name]
     if view.window.merges:
         return Reading(slots_that_touch(query, state), partial(_kept, query))
-    if overlap := view.window.overlap:
+    if overlap := query.overlap:
         return reading_of_windows(query, overlap, state, task.marker.views[view.name].expired_to_us, more)
     return Reading(_page_slots(query, state), partial(folded_page, query), leave=partial(_kept, query))
 
@@ -39,7 +39,7 @@ def _kept(query: RowsQuery, rows: Rows) -> Rows:
 
 def folded_page(query: RowsQuery, rows: Rows) -> Rows:
     """The query's page of these rows: its first `limit` + 1 behind the cursor, or all where they are ranked."""
-    folded = merged(query.view, _kept(query, rows), query.window_us, query.aligned_us)
+    folded = merged(query.view, _kept(query, rows), query.tiled_us, query.aligned_us)
     if query.arrangement.takes_all:
         return folded
     return page(folded, query.after, query.limit + 1, newest_first=query.newest_first)

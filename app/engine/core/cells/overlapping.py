@@ -51,6 +51,14 @@ def window_spans(overlap: Overlap, panes: Rows) -> tuple[Int64s, Int64s]:
     return panes.groups[0], last
 
 
+def with_first_windows(overlap: Overlap, panes: Rows) -> Rows:
+    """Panes of a view whose own windows do not overlap, as one stores them whose windows do: counted in all of them."""
+    assert panes.windows is not None
+    size_us, step_us, offset_us = overlap
+    first = ((panes.windows - size_us - offset_us) // step_us + 1) * step_us + offset_us
+    return Rows(panes.windows, [first, *panes.groups], panes.cells, panes.corrected)
+
+
 def by_window(
     view: View, overlap: Overlap, panes: Rows, from_us: int | None, until_us: int | None, ended_by_us: int | None
 ) -> Rows:
