@@ -61,7 +61,7 @@ laws: setup  ## laws, agreement and simulation with seeds that are drawn (SEEDS=
 
 jars: setup  ## Kafka, the registry and Spark's connectors into the cache, each compared with its sha256; archives of their classes
 	$(BIN)/flagfall services fetch
-	$(BIN)/flagfall services archive
+	exec $(BIN)/flagfall services archive
 
 format: setup  ## what ruff can mend, and the layout
 	$(BIN)/ruff check --fix --quiet .

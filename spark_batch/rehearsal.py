@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
@@ -22,6 +23,7 @@ from app.rides.views import VIEWS
 from spark_batch.class_archive import NAME, class_archive
 from spark_batch.findings.compare import compare
 from spark_batch.folds.recompute import judged, rows
+from spark_batch.java_end import java
 from spark_batch.layers.committed import CommittedTable
 from spark_batch.session import spark_session
 from spark_batch.source.kafka_range import RECORD_SCHEMA
@@ -44,8 +46,19 @@ def archive_spark(settings: Settings, tell: Callable[[str], None] = lambda text:
         folder = Path(made)
         log = folder / "spark.log"
         begun = spark_session(jars, folder, log, java_home=home, java_options=option, end_seconds=MOST_SECONDS)
-        with begun as spark:
+        with begun as spark, _cut_short_by_orders():
             rehearse(spark, folder)
+
+
+@contextmanager
+def _cut_short_by_orders() -> Iterator[None]:
+    """Java, which would write its archive first, ends at once where this process is told to end."""
+    try:
+        yield
+    except (KeyboardInterrupt, SystemExit):
+        if (process := java()) is not None:
+            process.kill()
+        raise
 
 
 def rehearse(spark: SparkSession, folder: Path) -> None:

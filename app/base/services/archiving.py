@@ -22,12 +22,19 @@ MOST_SECONDS = 120.0
 
 
 def archive_services(settings: Settings, tell: Callable[[str], None] = lambda text: None) -> None:
-    """Make what is missing. Their own ports and data: what runs here is left alone. Raises ServicesError."""
-    with ThreadPoolExecutor() as pool:
-        list(pool.map(lambda module: _archive(module, settings, tell), (kafka, registry)))
+    """Make what is missing. Their own ports and data: what runs here is left alone. Raises ServicesError.
+
+    What is started ends with this process, however that ends, and as soon as the wait for it is cut short.
+    """
+    read_fd, write_fd = os.pipe()
+    with ExitStack() as ends:
+        ends.callback(os.close, read_fd)
+        pool = ends.enter_context(ThreadPoolExecutor())
+        ends.callback(os.close, write_fd)  # before the pool waits for what it waits for
+        list(pool.map(lambda module: _archive(module, settings, read_fd, tell), (kafka, registry)))
 
 
-def _archive(module: ModuleType, settings: Settings, tell: Callable[[str], None]) -> None:
+def _archive(module: ModuleType, settings: Settings, owner_fd: int, tell: Callable[[str], None]) -> None:
     archive = module.class_archive(settings)
     if archive.path.exists():
         return
@@ -38,10 +45,7 @@ def _archive(module: ModuleType, settings: Settings, tell: Callable[[str], None]
         apart = _apart(settings, Path(folder))
         daemon = module.daemon(apart)
         java, *arguments = daemon.command
-        read_fd, write_fd = os.pipe()
-        ends.callback(os.close, read_fd)
-        ends.callback(os.close, write_fd)
-        process = processes.start(replace(daemon, command=(java, option, *arguments)), MOST_SECONDS, read_fd)
+        process = processes.start(replace(daemon, command=(java, option, *arguments)), MOST_SECONDS, owner_fd)
         ends.callback(processes.stop, daemon.pid_file, MOST_SECONDS)
         deadline = monotonic() + settings.services.start_timeout_seconds
         processes.await_answer(daemon, process, lambda: module.answers(apart), deadline)

@@ -7,15 +7,17 @@ first; what does not fit it leaves alone. An archive is made by a process as it 
 from __future__ import annotations
 
 import hashlib
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from app.base.files.working_directory import working_directory
 from app.base.services.java import Java
 
 KEY_DIGITS = 16
+KEPT = 3
+"""Of a program. Checkouts that share a cache have PySpark's jars, and maybe Java, each in a place of its own."""
 
 
 @dataclass(frozen=True)
@@ -47,15 +49,20 @@ class ClassArchive:
     def made(self) -> Iterator[str]:
         """The option for a process that ends within the block, and leaves the archive.
 
-        Takes the place of this name's archives for other class paths. A Java that cannot archive leaves none.
+        Of this name's archives the newest stay, `KEPT` with this one. What makers that are gone have left half done
+        goes. A Java that cannot archive leaves none.
         """
-        self.folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=self.folder) as folder:
-            written = Path(folder, "classes.jsa")
+        with working_directory(self.folder) as folder:
+            written = folder / "classes.jsa"
             yield f"-XX:ArchiveClassesAtExit={written}"
-            if not written.exists():
-                return
-            for old in self.folder.glob(f"{self.name}-{'?' * KEY_DIGITS}.jsa"):
-                with suppress(FileNotFoundError):
-                    old.unlink()
-            written.replace(self.path)
+            if written.exists():
+                written.replace(self.path)
+                self._drop_old()
+
+    def _drop_old(self) -> None:
+        made = list[tuple[float, Path]]()
+        for path in self.folder.glob(f"{self.name}-{'?' * KEY_DIGITS}.jsa"):
+            with suppress(FileNotFoundError):  # another process drops them, too
+                made.append((path.stat().st_mtime, path))
+        for _, old in sorted(made)[:-KEPT]:
+            old.unlink(missing_ok=True)

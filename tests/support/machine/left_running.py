@@ -11,10 +11,10 @@ from tests.support.machine.waiting import wait_for
 
 def await_nothing_left(folder: Path) -> None:
     """Wait until no process has to do with the directory."""
-    wait_for(lambda: not _left(folder), f"nothing runs that has to do with {folder}; there were {_left(folder)}")
+    wait_for(lambda: not left(folder), f"nothing runs that has to do with {folder}; there were {left(folder)}")
 
 
-def _left(folder: Path) -> list[psutil.Process]:
+def left(folder: Path) -> list[psutil.Process]:
     """Processes with the directory in their command line, or as the place of flagfall's data."""
     found = []
     for process in psutil.process_iter():

@@ -80,16 +80,20 @@ def fetch(sets: tuple[str, ...]) -> None:
 def archive() -> None:
     """Start Kafka, the registry and Spark once, apart, and keep Java's classes as they have them: they start sooner.
 
-    Needs a minute for each version of Java and of theirs, and 300 MB in the cache. What runs is left alone.
+    Needs a minute for each version of Java and of theirs, and 300 MB in the cache; those of three are kept. What runs
+    is left alone.
 
     \b
     flagfall services archive && flagfall services up
     """
     from app.base.services.archiving import archive_services
+    from app.edge.local.lifetime import die_with_parent, unwind_on_term
     from spark_batch.rehearsal import archive_spark
 
     settings = load_settings()
     fetch_missing(settings, (*LOCAL_SETS, "spark"))
+    unwind_on_term()
+    die_with_parent()
     archive_services(settings, tell)
     archive_spark(settings, tell)
     click.echo(f"the class archives are in {settings.cache_dir / 'classes'}")
