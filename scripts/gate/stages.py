@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import ctypes
 import os
 import resource
 import signal
@@ -13,10 +11,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from scripts.gate.parent import ends_with_parent
 from scripts.gate.screen import show
 
 STOP_SECONDS = 30.0
-PR_SET_PDEATHSIG = 1
 LOOK_SECONDS = 0.2
 
 
@@ -85,7 +83,7 @@ def _run(command: Sequence[str], deadline: float, log: Path, environment: Mappin
             stdout=kept,
             stderr=subprocess.STDOUT,
             start_new_session=True,
-            preexec_fn=_end_with_us,  # noqa: PLW1509 - the gate has one thread
+            preexec_fn=ends_with_parent(signal.SIGTERM),  # noqa: PLW1509 - the gate has one thread
         )
         try:
             while process.poll() is None:
@@ -108,12 +106,6 @@ def _end(process: subprocess.Popen[bytes]) -> None:
             process.wait(STOP_SECONDS)
         except (ProcessLookupError, subprocess.TimeoutExpired):
             continue
-
-
-def _end_with_us() -> None:
-    """Of a stage that begins: it gets TERM when the gate is killed, where the system can do that (Linux)."""
-    with contextlib.suppress(OSError, AttributeError):
-        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
 
 
 def _processor_seconds() -> float:

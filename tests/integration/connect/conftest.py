@@ -17,6 +17,7 @@ import pytest
 from app.base.services import connect, local
 from app.base.setting_groups import HttpSettings
 from app.base.settings import Settings
+from scripts.gate.parent import ends_with_parent
 from tests.support.machine.fixtures import lent_world, services, settings
 from tests.support.machine.ports import free_ports
 from tests.support.machine.waiting import wait_for
@@ -68,7 +69,14 @@ def _running(program: Path, folder: Path, port: int, user: str | None) -> subpro
     options = {"port": port, "listen_addresses": "127.0.0.1", "unix_socket_directories": "", "fsync": "off"}
     told = [part for name, value in (options | {"timezone": TIME_ZONE}).items() for part in ("-c", f"{name}={value}")]
     with (folder / "log").open("wb") as log:
-        return subprocess.Popen([program, "-D", folder / "data", *told], user=user, cwd=folder, stdout=log, stderr=log)
+        return subprocess.Popen(
+            [program, "-D", folder / "data", *told],
+            user=user,
+            cwd=folder,
+            stdout=log,
+            stderr=log,
+            preexec_fn=ends_with_parent(signal.SIGINT),  # noqa: PLW1509 - it takes no lock
+        )
 
 
 def _give(folder: Path, user: str) -> None:

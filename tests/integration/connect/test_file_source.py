@@ -6,6 +6,7 @@ import csv
 import json
 import os
 import re
+import signal
 import subprocess
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -20,6 +21,7 @@ from app.base.kafka.clients import librdkafka_options
 from app.base.services import connect, local
 from app.base.settings import Settings
 from app.rides.ride import RIDES
+from scripts.gate.parent import ends_with_parent
 from tests.integration.connect.asking import asked, begin
 from tests.support.machine.asking import results
 from tests.support.machine.waiting import wait_for
@@ -56,7 +58,14 @@ def program(settings: Settings, folder: Path, worker: str) -> Iterator[subproces
     environment = {"BROKER": f"kafka://{settings.kafka.bootstrap_server}", "WORKER": worker, "PYTHONPATH": str(folder)}
     command = [FAUST, "-A", "csv_rides", "worker", "--without-web", "-l", "info"]
     with (folder / "faust.log").open("ab") as log:
-        started = subprocess.Popen(command, cwd=folder, env=os.environ | environment, stdout=log, stderr=log)
+        started = subprocess.Popen(
+            command,
+            cwd=folder,
+            env=os.environ | environment,
+            stdout=log,
+            stderr=log,
+            preexec_fn=ends_with_parent(signal.SIGKILL),  # noqa: PLW1509 - it takes no lock
+        )
     try:
         yield started
     finally:

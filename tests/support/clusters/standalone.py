@@ -16,6 +16,7 @@ import pyspark
 
 from app.base.addresses import LOOPBACK
 from app.base.services.java import find_java
+from scripts.gate.parent import ends_with_parent
 from tests.support.machine.ports import free_ports
 from tests.support.machine.waiting import patient, wait_for
 
@@ -61,6 +62,7 @@ class SparkCluster:
                 cwd=folder,
                 stdout=log,
                 stderr=subprocess.STDOUT,
+                preexec_fn=ends_with_parent(signal.SIGTERM),  # noqa: PLW1509 - it takes no lock
             )
         self._processes.append(process)
 

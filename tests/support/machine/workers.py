@@ -17,6 +17,7 @@ from app.base.addresses import LOOPBACK
 from app.base.setting_groups import KafkaSettings
 from app.base.settings import Settings
 from app.base.worker_door import trusted_by
+from scripts.gate.parent import ends_with_parent
 from tests.support.machine.ports import free_ports
 from tests.support.machine.waiting import NotInTime, last_words, patient, wait_for
 
@@ -31,9 +32,10 @@ class LateAnswer(NotInTime, httpx.TimeoutException):
 
 
 class Worker:
-    """One worker process; `log` is what it printed. `application`: another module than `flagfall worker` runs.
+    """One worker process, which ends with this one; `log` is what it printed.
 
-    `port`: where it answers; None for a free one. `command`: what starts it, if it is neither of these two.
+    `application`: another module than `flagfall worker` runs. `port`: where it answers; None for a free one.
+    `command`: what starts it, if it is neither of these two.
     """
 
     def __init__(
@@ -69,6 +71,7 @@ class Worker:
                 stdout=out,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
+                preexec_fn=ends_with_parent(signal.SIGKILL),  # noqa: PLW1509 - it takes no lock
             )
 
     def get(self, path: str, **parameters: Any) -> httpx.Response:

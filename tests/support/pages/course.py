@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -11,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from app.base.settings import Settings
+from scripts.gate.parent import ends_with_parent
 from tests.support.machine.workers import FAUST, environment_of
 from tests.support.machine.world import messages
 from tests.support.truth import cluster_of
@@ -30,6 +32,7 @@ class FaustWorker:
                 env=os.environ | environment_of(settings) | {"PYTHONPATH": str(folder)},
                 stdout=out,
                 stderr=subprocess.STDOUT,
+                preexec_fn=ends_with_parent(signal.SIGKILL),  # noqa: PLW1509 - it takes no lock
             )
 
     def broke(self) -> str:
