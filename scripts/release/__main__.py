@@ -61,7 +61,7 @@ def write(made: Path, commit: Commit, parts: list[tuple[Part, str]]) -> Path:
     if (earlier := commit_of(listed)) not in (None, commit.id):
         print(f"{made}: replaces what was made of commit {earlier}")
     source = commit.write_source(made)
-    written = [source, commit.write_wheel(made, source)]
+    written = [source, commit.write_wheel(made, source), commit.write_lock(made)]
     for path, text in ((listed, sbom(commit, parts)), (made / "licences.md", page(parts))):
         path.write_text(text)
         written.append(path)

@@ -14,6 +14,7 @@ from pathlib import Path
 
 CHECKOUT = Path(__file__).parents[2]
 NOT_GITS = "no checkout of git, and a release is made of a commit: clone the repository, and make it there"
+RUN_LOCK = "requirements.run.lock"
 UMASK = 0o022
 """Files' modes are part of the archives' bytes, and would be of whoever makes them."""
 
@@ -61,6 +62,10 @@ class Commit:
             subprocess.run(built, check=True, capture_output=True, env=environment, umask=UMASK)
             (wheel,) = Path(made, "dist").glob("*.whl")
             return Path(shutil.copy(wheel, folder))
+
+    def write_lock(self, folder: Path) -> Path:
+        """`requirements.run.lock`: what the wheel runs with, each pinned with its hashes."""
+        return Path(shutil.copyfile(self.checkout / RUN_LOCK, folder / RUN_LOCK))
 
     @property
     def _stem(self) -> str:

@@ -8,9 +8,9 @@ from pathlib import Path
 
 from packaging.requirements import Requirement
 
-from scripts.release.archives import CHECKOUT
+from scripts.release.archives import CHECKOUT, RUN_LOCK
 
-LOCKS = ("requirements.bootstrap.lock", "requirements.run.lock")
+LOCKS = ("requirements.bootstrap.lock", RUN_LOCK)
 """In the Dockerfile's order: the later one decides."""
 BASE = re.compile(r"^ARG BASE=\S*python:(\d+\.\d+)", re.MULTILINE)
 RUNNING = f"{sys.version_info.major}.{sys.version_info.minor}"

@@ -8,15 +8,18 @@ import sys
 import tarfile
 import zipfile
 from collections.abc import Iterator
+from email.parser import Parser
 from pathlib import Path
 
 import pytest
 from cyclonedx.schema import OutputFormat, SchemaVersion
 from cyclonedx.validation import make_schemabased_validator
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 from app.base.settings import Settings
 from scripts.release.__main__ import licensed, write
-from scripts.release.archives import CHECKOUT, Commit, NoCommit, NotClean
+from scripts.release.archives import CHECKOUT, RUN_LOCK, Commit, NoCommit, NotClean
 from scripts.release.jars import jars
 from scripts.release.licences import refused
 from scripts.release.page import page
@@ -67,7 +70,23 @@ def test_the_archives_hold_what_is_committed_and_what_runs(clone: Path, tmp_path
     with zipfile.ZipFile(Commit(clone).write_wheel(tmp_path, source)) as wheel:
         names = set(wheel.namelist())
     assert {"app/edge/cli/main.py", "spark_batch/reconcile.py", "app/base/services/jars.sha256"} <= names
-    assert not [name for name in names if name.startswith(("tests/", "benchmarks/", "scripts/"))]
+    (info,) = {name.partition("/")[0] for name in names if name.partition("/")[0].endswith(".dist-info")}
+    assert {name.partition("/")[0] for name in names} - {info} == {"app", "agents", "tables", "spark_batch"}
+
+
+def test_the_lock_beside_the_wheel_pins_all_that_the_wheel_asks_for(clone: Path, tmp_path: Path) -> None:
+    commit = Commit(clone)
+    lines = commit.write_lock(tmp_path).read_text().splitlines()
+    pins = [Requirement(line.rstrip(" \\")) for line in lines if line[0].isalnum()]
+    pinned = {one.name: one.specifier for one in pins}
+    with zipfile.ZipFile(commit.write_wheel(tmp_path, commit.write_source(tmp_path))) as wheel:
+        (told,) = (name for name in wheel.namelist() if name.endswith(".dist-info/METADATA"))
+        asked = Parser().parsestr(wheel.read(told).decode()).get_all("Requires-Dist", [])
+    needed = [one for one in map(Requirement, asked) if one.marker is None or one.marker.evaluate({"extra": ""})]
+    assert len(needed) > 10
+    for one in needed:
+        (pin,) = pinned[canonicalize_name(one.name)]
+        assert one.specifier.contains(pin.version), f"{one} is pinned to {pin}"
 
 
 def test_what_is_not_committed_is_no_release(clone: Path) -> None:
@@ -112,7 +131,8 @@ def test_the_command_makes_it_all_or_says_why_not(clone: Path, tmp_path: Path) -
     (made,) = tmp_path.iterdir()
     sums = subprocess.run(["sha256sum", "--check", "SHA256SUMS"], cwd=made, capture_output=True, text=True, check=False)
     assert sums.returncode == 0, sums.stdout
-    assert len(sums.stdout.splitlines()) == 4
+    assert len(sums.stdout.splitlines()) == 5
+    assert (made / RUN_LOCK).read_bytes() == (clone / RUN_LOCK).read_bytes()
     assert "replaces" not in done.stdout
 
 
