@@ -49,16 +49,19 @@ def add(found: dict[str, Part], path: Path, reach: Reach) -> None:
         found.setdefault(own.purl, own)
 
 
-def told_in(path: Path) -> tuple[str, ...]:
-    """Licences that a jar's own descriptions name; else how its licence's text begins; nothing where neither is."""
+def told_in(path: Path) -> tuple[tuple[str, ...], ...]:
+    """Licences that a jar's own descriptions name; else how its licence's text begins; nothing where neither is.
+
+    Several of one description are a choice, by Maven's reference of the POM; manifests repeat what a POM says.
+    """
     with zipfile.ZipFile(path) as archive:
         names = archive.namelist()
-        told = {one for name in names if POM.match(name) for one in _of_pom(archive.read(name))}
-        told |= set(_of_manifest(archive)) if "META-INF/MANIFEST.MF" in names else set()
+        named = [_of_pom(archive.read(name)) for name in names if POM.match(name)]
+        named += [_of_manifest(archive)] if "META-INF/MANIFEST.MF" in names else []
+        told = {tuple(sorted({one for one in some if not TEXT.match(one)})) for some in named} - {()}
         texts = sorted((name for name in names if TEXT.match(name)), key=len)
-        told = {one for one in told if not TEXT.match(one)}
         if not told and texts:
-            told = {" ".join(archive.read(texts[0]).decode(errors="replace").split())[:FIRST_WORDS]}
+            told = {(" ".join(archive.read(texts[0]).decode(errors="replace").split())[:FIRST_WORDS],)}
     return tuple(sorted(told))
 
 

@@ -22,19 +22,23 @@ class LicenceUnknown(Exception):
 
 
 def licence(part: Part) -> str:
-    """An SPDX expression: all that its author names together, as nobody says which of them is of what.
+    """An SPDX expression: a choice among those that one description names, and what all its descriptions say together,
+    as nobody says which of them is of what. Of some parts the table says it, by name.
 
     Raises LicenceUnknown."""
-    if part.told:
-        found = [_expression(told) for told in part.told]
-        lacking = [told for told, one in zip(part.told, found, strict=True) if one is None]
-    else:
-        found, lacking = [_first(_table()["silent"], part.name, whole=True)], ["says nothing"]
-        lacking = lacking if found == [None] else []
+    table = _table()["named" if part.told else "silent"]
+    if (by_name := _first(table, part.name, whole=True)) is not None:
+        return _joined("AND", [by_name])
+    found = {told: _expression(told) for choice in part.told for told in choice}
+    lacking = [told for told, one in found.items() if one is None] if found else ["says nothing"]
     if lacking:
         raise LicenceUnknown(f"{part.name} {part.version}: {'; '.join(lacking)}")
-    distinct = sorted({one for one in found if one})
-    return str(SPDX.parse(" AND ".join(f"({one})" for one in distinct)).simplify())
+    return _joined("AND", [_joined("OR", [found[told] or "" for told in choice]) for choice in part.told])
+
+
+def _joined(word: str, expressions: Iterable[str]) -> str:
+    """Each once, and in one order."""
+    return str(SPDX.parse(f" {word} ".join(f"({one})" for one in expressions)).simplify())
 
 
 def refused(parts: Iterable[tuple[Part, str]]) -> list[str]:
@@ -64,7 +68,7 @@ def _allowed(reach: Reach) -> frozenset[str]:
 
 def _expression(told: str) -> str | None:
     try:
-        parsed = SPDX.parse(told, validate=True)
+        parsed = SPDX.parse(told, validate=True, strict=True)  # else an exception passes for a licence of its own
     except ExpressionError:
         return _first(_table()["told"], told)
     return str(parsed) if parsed is not None else None

@@ -14,13 +14,16 @@ class Reach(StrEnum):
 
 
 class Part(NamedTuple):
-    """A wheel or a jar. `told`: its licence in its author's words; `sha256` is None where the lock names several;
-    `bundled`: files of libraries by others that lie beside a wheel's packages."""
+    """A wheel or a jar.
+
+    `told`: its licence in its author's words, by description: where one names several, whoever takes the part chooses
+    among them. `sha256` is None where the lock names several; `bundled`: files of libraries by others that lie beside
+    a wheel's packages."""
 
     name: str
     version: str
     purl: str
     reach: Reach
-    told: tuple[str, ...]
+    told: tuple[tuple[str, ...], ...]
     sha256: str | None = None
     bundled: tuple[str, ...] = ()

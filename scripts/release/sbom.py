@@ -8,18 +8,18 @@ from collections.abc import Iterable
 from datetime import UTC, datetime
 from pathlib import Path
 
-from cyclonedx.contrib.license.factories import LicenseFactory
 from cyclonedx.model import HashAlgorithm, HashType, Property
 from cyclonedx.model.bom import Bom
 from cyclonedx.model.component import Component, ComponentScope, ComponentType
+from cyclonedx.model.license import DisjunctiveLicense, LicenseExpression
 from cyclonedx.output import make_outputter
 from cyclonedx.schema import OutputFormat, SchemaVersion
+from cyclonedx.spdx import is_supported_id
 from packageurl import PackageURL
 
 from scripts.release.archives import Commit
 from scripts.release.part import Part, Reach
 
-LICENCES = LicenseFactory()
 COMMIT, BUNDLED = "flagfall:commit", "flagfall:bundled"
 """Names of properties: of the list, and of a part."""
 
@@ -32,7 +32,7 @@ def sbom(commit: Commit, parts: Iterable[tuple[Part, str]]) -> str:
         type=ComponentType.APPLICATION,
         bom_ref="flagfall",
         purl=PackageURL("pypi", None, "flagfall", commit.version),
-        licenses=[LICENCES.make_from_string("Apache-2.0")],
+        licenses=[_licence("Apache-2.0")],
     )
     others = [_component(part, licence) for part, licence in parts]
     bom = Bom(serial_number=uuid.uuid5(uuid.NAMESPACE_URL, f"flagfall@{commit.id}"), components=others)
@@ -52,6 +52,11 @@ def commit_of(path: Path) -> str | None:
         return None
 
 
+def _licence(expression: str) -> DisjunctiveLicense | LicenseExpression:
+    """One id is told as such; all else is an expression, with names of our own (`LicenseRef-…`) too."""
+    return DisjunctiveLicense(id=expression) if is_supported_id(expression) else LicenseExpression(expression)
+
+
 def _component(part: Part, licence: str) -> Component:
     return Component(
         name=part.name,
@@ -60,7 +65,7 @@ def _component(part: Part, licence: str) -> Component:
         bom_ref=part.purl,
         purl=PackageURL.from_string(part.purl),
         scope=ComponentScope.REQUIRED if part.reach is Reach.SHIPPED else ComponentScope.OPTIONAL,
-        licenses=[LICENCES.make_from_string(licence)],
+        licenses=[_licence(licence)],
         hashes=[HashType(alg=HashAlgorithm.SHA_256, content=part.sha256)] if part.sha256 else [],
         properties=[Property(name=BUNDLED, value=name) for name in part.bundled],
     )

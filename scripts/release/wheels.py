@@ -44,8 +44,15 @@ def _part(name: str, one: Distribution) -> Part:
     return Part(name, one.version, f"pkg:pypi/{name}@{one.version}", Reach.SHIPPED, _told(one), bundled=bundled)
 
 
-def _told(one: Distribution) -> tuple[str, ...]:
-    """The expression, where there is one; else classifiers; else the field; else how the licence's text begins."""
+def _told(one: Distribution) -> tuple[tuple[str, ...], ...]:
+    """The expression, where there is one; else classifiers; else the field; else how the licence's text begins.
+
+    Nothing says that several classifiers were a choice: each counts.
+    """
+    return tuple((words,) for words in _words(one))
+
+
+def _words(one: Distribution) -> tuple[str, ...]:
     facts = one.metadata
     if "License-Expression" in facts:
         return (facts["License-Expression"],)

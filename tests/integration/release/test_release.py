@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+import re
 import subprocess
 import sys
 import tarfile
@@ -21,7 +23,7 @@ from app.base.settings import Settings
 from scripts.release.__main__ import licensed, write
 from scripts.release.archives import CHECKOUT, RUN_LOCK, Commit, NoCommit, NotClean
 from scripts.release.jars import jars
-from scripts.release.licences import refused
+from scripts.release.licences import SPDX, refused
 from scripts.release.page import page
 from scripts.release.part import Part, Reach
 from scripts.release.sbom import sbom
@@ -122,6 +124,12 @@ def test_the_list_of_parts_is_one_that_other_programs_read(clone: Path, parts: l
     assert told == sbom(Commit(clone), parts)
     assert make_schemabased_validator(OutputFormat.JSON, SchemaVersion.V1_6).validate_str(told) is None
     assert '"psycopg"' in told
+    components, own = json.loads(told)["components"], re.compile(r"LicenseRef-[\w.-]+")
+    for (one,) in (part["licenses"] for part in components):
+        assert [*one] == ["expression"] or [*one["license"]] == ["id"], one
+        assert SPDX.validate(own.sub("MIT", one.get("expression", "MIT"))).errors == []
+    licences = {part["name"]: part["licenses"] for part in components}
+    assert licences["jakarta.ws.rs-api"] == [{"expression": "EPL-2.0 OR GPL-2.0-only WITH Classpath-exception-2.0"}]
     assert '"pkg:maven/io.delta/delta-spark_2.13@' in told
 
 

@@ -8,25 +8,35 @@ from scripts.release.licences import LicenceUnknown, licence, refused
 from scripts.release.part import Part, Reach
 from scripts.release.wheels import wheels
 
+EPL_OR_GPL = "EPL-2.0 OR GPL-2.0-only WITH Classpath-exception-2.0"
 
-def part(*told: str, name: str = "some", reach: Reach = Reach.SHIPPED) -> Part:
-    return Part(name, "1", f"pkg:generic/{name}@1", reach, told)
+
+def part(*told: str | tuple[str, ...], name: str = "some", reach: Reach = Reach.SHIPPED) -> Part:
+    """With each description's words; several in brackets."""
+    choices = tuple((one,) if isinstance(one, str) else one for one in told)
+    return Part(name, "1", f"pkg:generic/{name}@1", reach, choices)
 
 
 @pytest.mark.parametrize(
     ("told", "expected"),
     [
+        ([("EPL-2.0", "GPL-2.0-with-classpath-exception"), ("legal/epl-2.0", "classpath/license.html")], EPL_OR_GPL),
+        ([("Public Domain", "MIT"), "Apache"], "Apache-2.0 AND (LicenseRef-Public-Domain OR MIT)"),
         (["Apache-2.0 OR BSD-3-Clause"], "Apache-2.0 OR BSD-3-Clause"),
         (["The Apache Software License, Version 2.0", "https://www.apache.org/licenses/LICENSE-2.0"], "Apache-2.0"),
-        (["http://www.eclipse.org/legal/epl-2.0", "https://www.gnu.org/software/classpath/license.html"], None),
+        (["EPL-2.0", "https://www.gnu.org/software/classpath/license.html"], EPL_OR_GPL.replace("OR", "AND")),
         (["OSI Approved :: MIT License", "MIT"], "MIT"),
         (["Eclipse Distribution License v. 1.0"], "BSD-3-Clause"),
         (["CDDL + GPLv2 with classpath exception"], "CDDL-1.1 OR GPL-2.0-only WITH Classpath-exception-2.0"),
     ],
 )
-def test_words_of_authors_become_expressions(told: list[str], expected: str | None) -> None:
-    found = licence(part(*told))
-    assert found == (expected or "EPL-2.0 AND GPL-2.0-only WITH Classpath-exception-2.0")
+def test_words_of_authors_become_expressions(told: list[str | tuple[str, ...]], expected: str) -> None:
+    assert licence(part(*told)) == expected
+
+
+def test_what_a_part_holds_of_others_is_no_choice_though_its_description_lists_it() -> None:
+    found = licence(part(("EPL 2.0", "classpath", "Modified BSD", "Apache"), name="jersey-server"))
+    assert found == f"Apache-2.0 AND BSD-3-Clause AND ({EPL_OR_GPL})"
 
 
 def test_a_part_that_says_nothing_is_known_by_its_name() -> None:
