@@ -7,20 +7,23 @@ from pathlib import Path
 
 from app.base import names
 from app.base.settings import Settings
+from app.engine.drive.ownership.standby import EVERY_SECONDS
 from app.rides.ride import RIDES
 from app.rides.views import VENDOR_TRIPS
 from tests.support.machine.cluster import write_rides
-from tests.support.machine.waiting import wait_for
+from tests.support.machine.waiting import patient, wait_for
 from tests.support.machine.workers import Worker
 from tests.support.machine.world import assert_exact, covers, log_ends_of, ready_worker, tasks_of, worker
 
 ALL = [0, 1, 2, 3]
+THREE_LOOKS_SECONDS = 3 * EVERY_SECONDS
+"""A copy that every look made young again would never be so old."""
 TRIPS = f"/v1/views/{VENDOR_TRIPS.name}/rows"
 
 
 def test_tasks_of_a_killed_worker_go_on_from_the_copies(world: Settings, tmp_path: Path) -> None:
     write_rides(world, 0, 20_000)
-    with ready_worker(world, tmp_path, "first") as first:
+    with ready_worker(world, tmp_path, "first", FLAGFALL_WORKER_SESSION_TIMEOUT_SECONDS=patient(9)) as first:
         wait_for(lambda: covers(world, first), "all rides are folded", [first])
         with worker(world, tmp_path, "second", FLAGFALL_WORKER_STANDBY=True) as second:
             both = [first, second]
@@ -31,9 +34,11 @@ def test_tasks_of_a_killed_worker_go_on_from_the_copies(world: Settings, tmp_pat
             whole = second.get(TRIPS).json()["data"]
             first.kill()
             _assert_stale(second, others, whole)
+            write_rides(world, 20_000, 2_000)
+            wait_for(lambda: _age(second, others) >= THREE_LOOKS_SECONDS, "the copies grow old", [second])
             wait_for(lambda: tasks_of(second) == ALL, "the second has all tasks", [second])
             assert {task: _last_read(second)[task] for task in others} == dict.fromkeys(others, 0)
-            write_rides(world, 20_000, 2_000)
+            write_rides(world, 22_000, 2_000)
             wait_for(lambda: covers(world, second), "the rides after that are folded", [second])
             assert_exact(world, [second])
 
@@ -62,6 +67,13 @@ def _assert_stale(survivor: Worker, others: list[int], whole: list[dict[str, obj
     assert [one["partition"] for one in answer["meta"]["stale"]] == others
     assert answer["data"] == whole
     assert survivor.get(TRIPS).status_code == 503
+
+
+def _age(survivor: Worker, others: list[int]) -> float:
+    """How old the youngest of these copies is said to be; 0 while not all of them answer."""
+    answer = survivor.get(TRIPS, max_staleness="1m").json()
+    stale = {one["partition"]: one["seconds"] for one in answer.get("meta", {}).get("stale", ())}
+    return min(stale.get(task, 0) for task in others)
 
 
 def _share(workers: list[Worker]) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
@@ -205,7 +206,8 @@ def _print_table(view: str, answer: dict[str, Any], asked: Collection[str]) -> N
     else:
         _print_blocks(console, title, lines)
     for stale in meta.get("stale", ()):  # an older worker has none
-        console.print(f"partition {stale['partition']} is as it was {stale['seconds']:.0f} s ago", style="yellow")
+        seconds = math.ceil(stale["seconds"])
+        console.print(f"partition {stale['partition']} may lack what came in the last {seconds} s", style="yellow")
     for missing in meta["missing"]:
         console.print(f"partition {missing['partition']} is missing: {missing['why']}", style="yellow")
     if meta["as_of"] is None and meta["held_back_by"]:

@@ -39,7 +39,8 @@ class Membership:
 
 
 class LastKnown(NamedTuple):
-    """A committed state of a task, which was its last one at that moment (monotonic), or later."""
+    """A committed state of a task, in which is what had come by that moment (monotonic), or what its owner, which was
+    this worker, had read of it."""
 
     state: TaskState
     at_seconds: float

@@ -11,7 +11,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import mode
@@ -19,11 +19,12 @@ import mode
 from app.base import names
 from app.domain.records import TopicPartition
 from app.engine.core.batch import Batch
-from app.engine.core.definition import TaskDefinition
+from app.engine.core.definition import Role, TaskDefinition
 from app.engine.core.restore import Restorer
 from app.engine.core.task_state import TaskState
 from app.engine.drive.kafka.changelog_reader import read_to_end
 from app.engine.drive.kafka.connections import Connections
+from app.engine.drive.ownership.coverage import Coverage, EndsSeen
 from app.engine.drive.ownership.directory import Directory, LastKnown
 from app.engine.drive.questions import AskAssigned
 
@@ -36,11 +37,15 @@ FORGET_SECONDS = 3600.0
 
 @dataclass(slots=True)
 class _Copy:
-    """What was read of a task's changelog, below `next_offset`; `whole_at`: when that was its end (monotonic)."""
+    """What was read of a task's changelog, below `next_offset`; `whole_at`: when that was its end (monotonic).
+
+    `coverage`: until when what came to the task's topics is in it.
+    """
 
     restorer: Restorer
     next_offset: int
     whole_at: float
+    coverage: Coverage = field(default_factory=Coverage)
 
     @property
     def is_fresh(self) -> bool:
@@ -62,6 +67,7 @@ class Standby(mode.Service):
         self._definition, self._connections = definition, connections
         self._directory, self._assigned = directory, assigned
         self._changelog = names.changelog_topic(definition.application, definition.name)
+        self._topics = [t for t, role in definition.roles.items() if role in (Role.RECORDS, Role.CORRECTIONS)]
         self._copies: dict[int, _Copy] = {}
         self._reading: asyncio.Task[None] | None = None
 
@@ -107,9 +113,10 @@ class Standby(mode.Service):
         """Every copy to its log's last stable offset."""
         others = sorted(set(range(self._directory.partitions)) - set(self._assigned()))
         places = {p: TopicPartition(self._changelog, p) for p in others}
-        cluster = self._connections.cluster
+        inputs = [TopicPartition(topic, p) for topic in self._topics for p in others]
+        cluster, asked_at = self._connections.cluster, time.monotonic()
         stable, starts = await asyncio.gather(
-            asyncio.to_thread(cluster.log_ends, places.values(), committed=True),
+            asyncio.to_thread(cluster.log_ends, [*places.values(), *inputs], committed=True),
             asyncio.to_thread(cluster.log_starts, places.values()),
         )
         now, ends = time.monotonic(), {p: stable[place] for p, place in places.items()}
@@ -117,6 +124,7 @@ class Standby(mode.Service):
             copy = self._copies.get(partition)
             if copy is None or copy.next_offset > ends[partition] or not copy.is_fresh:
                 self._copies[partition] = _Copy(Restorer(self._definition), starts[place], now)
+            self._look(partition, asked_at, stable)
 
         def take(batch: Batch) -> None:
             self._directory.copies.pop(batch.partition, None)  # within a transaction it is no committed state
@@ -129,6 +137,18 @@ class Standby(mode.Service):
         for partition, end in ends.items():
             copy = self._copies[partition]
             copy.next_offset, copy.whole_at = end, now
-            if (state := copy.restorer.so_far) is not None:
-                self._directory.copies[partition] = LastKnown(state, now)
+            self._tell(partition, copy)
         self._directory.standby = ends
+
+    def _look(self, partition: int, at_seconds: float, stable: Mapping[TopicPartition, int]) -> None:
+        ends = {topic: stable[TopicPartition(topic, partition)] for topic in self._topics}
+        self._copies[partition].coverage.look(EndsSeen(at_seconds, ends))
+        self._directory.log_end |= {(topic, partition): end for topic, end in ends.items()}
+
+    def _tell(self, partition: int, copy: _Copy) -> None:
+        """What answers may be made of; nothing of a copy that may lack what came nobody knows how long ago."""
+        if (state := copy.restorer.so_far) is None:
+            return
+        copy.coverage.reach(state.marker.inputs)
+        if (until_seconds := copy.coverage.until_seconds) is not None:
+            self._directory.copies[partition] = LastKnown(state, until_seconds)
