@@ -25,7 +25,7 @@ def page_of(found: int, *, agrees: bool | None = None, cursor: str | None = None
         "meta": {
             "row": {"window": WINDOW, "group": GROUP, "count": COUNT, "fingerprint": "08d0b5a6c27f1e93"},
             "found": {"count": found, "fingerprint": "08d0b5a6c27f1e93"},
-            "complete": cursor is None,
+            "searched_to_the_end": cursor is None,
             "agrees": agrees,
             "missing": {"count": missing, "record": None, "logs_begin": {}} if missing else None,
             "next_cursor": cursor,

@@ -37,7 +37,10 @@ EVIDENCE = record(
                 "position": by_topic_partition(INTEGER),
                 "found": record({"count": INTEGER, "fingerprint": TEXT})
                 | {"description": "Of the records of this page and those before it."},
-                "complete": {"type": "boolean", "description": "Whether nothing is left to be looked at."},
+                "searched_to_the_end": {
+                    "type": "boolean",
+                    "description": "Whether nothing is left to be looked at; what was not found then is missing.",
+                },
                 "agrees": nullable({"type": "boolean"})
                 | {
                     "description": "Whether the fold of all records is the row, cell by cell; null before the end, and "

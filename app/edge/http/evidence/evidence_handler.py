@@ -67,11 +67,11 @@ async def show_evidence(request: web.Request) -> web.Response:
                 "row": _row(view, query, cursor, closed_to_us, names),
                 "position": {str(place): at.next_offset for place, at in rulings.covered.items()},
                 "found": {"count": cursor.found[COUNT_AT], "fingerprint": as_hex(cursor.found[FINGERPRINT_AT])},
-                "complete": cursor.is_complete,
+                "searched_to_the_end": cursor.is_at_end,
                 "agrees": told.agrees,
                 "missing": missing(view, cursor, told.lost) if cursor.is_short else None,
                 "offsets_read": looking.offsets,
-                "next_cursor": None if cursor.is_complete else encode(seal, cursor),
+                "next_cursor": None if cursor.is_at_end else encode(seal, cursor),
             },
         }
     )

@@ -56,14 +56,14 @@ class SearchCursor(BaseModel):
         return RowAsked(self.start_us, self.end_us, self.group)
 
     @property
-    def is_complete(self) -> bool:
-        """Behind the beginning: whether nothing is left to be looked at."""
+    def is_at_end(self) -> bool:
+        """Behind the beginning: whether nothing is left to be looked at, whatever was found."""
         return self.at is None
 
     @property
     def is_short(self) -> bool:
         """Whether records are missing, though all was looked at."""
-        return self.is_complete and any(self.wanted.values())
+        return self.is_at_end and any(self.wanted.values())
 
     @property
     def is_adding(self) -> bool:

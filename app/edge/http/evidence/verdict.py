@@ -28,7 +28,7 @@ async def verdict(
     searcher: RowSearch, brokers: Brokers, looking: Looking, view: View, cursor: SearchCursor, rulings: Rulings
 ) -> RowVerdict:
     """A row is accused of nothing that truncated logs, or records that were mended before they were fed, explain."""
-    if not cursor.is_complete:
+    if not cursor.is_at_end:
         return RowVerdict()
     if cursor.found == cursor.row:
         return RowVerdict(agrees=True)

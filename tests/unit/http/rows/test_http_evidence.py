@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
+from unittest.mock import AsyncMock
 
 import pytest
 from multidict import MultiDict
@@ -11,8 +13,11 @@ from pydantic import SecretStr
 from yarl import URL
 
 from app.base.access_settings import AccessSettings
+from app.domain.records import TopicPartition
 from app.domain.rows import RowKey
 from app.domain.view import View
+from app.edge.http.context import Edge
+from app.edge.http.documents.evidence_schema import EVIDENCE
 from app.edge.http.evidence.asked_row import asked_row, evidence_address
 from app.edge.http.evidence.search_cursors import SearchCursor, decode, encode
 from app.edge.http.problems import Problem
@@ -22,6 +27,7 @@ from app.edge.http.query.seal import Seal
 from app.edge.http.results import result_cursors
 from app.engine.core.searching import SearchSpan
 from app.engine.core.views.belonging import RowAsked
+from app.engine.drive.kafka.row_search import Rulings
 from app.rides.views import VENDOR_TRIPS, ZONE_DEMAND
 from tests.support.http import BY_BASE, NOON_US, PANE_US, one_task, server_of
 from tests.support.material.views import DAYS, HOPPING, SHIFTS
@@ -153,3 +159,28 @@ async def test_a_cursor_that_no_worker_gave_is_refused_whatever_it_says(tmp_path
             told = await answer.json()
             assert (answer.status, told["type"]) == (400, "urn:flagfall:problem:bad-cursor")
             assert why in told["detail"]
+
+
+@pytest.mark.parametrize("begins", [None, 50])
+async def test_a_search_that_has_looked_at_all_does_not_call_a_row_whole_whose_records_are_gone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, begins: int | None
+) -> None:
+    """It said `complete`, which scripts took for all of the row's records."""
+    lost = {} if begins is None else {TopicPartition("rides.yellow", 0): begins}
+    searcher = SimpleNamespace(
+        rulings=AsyncMock(return_value=Rulings({}, {})),
+        spans=AsyncMock(return_value=[]),
+        corrections=AsyncMock(return_value=[]),
+        lost=AsyncMock(return_value=lost),
+    )
+    monkeypatch.setattr(Edge, "searcher", lambda *_: searcher)
+    async with server_of(tmp_path) as serve:
+        answer = await (await serve(one_task())).get(
+            "/v1/views/zone_demand/evidence", params={"zone": "132", "from": NOON}
+        )
+        meta = (await answer.json())["meta"]
+    logs_begin = {} if begins is None else {"rides.yellow-0": begins}
+    assert meta["missing"] == {"count": meta["row"]["count"], "record": None, "logs_begin": logs_begin}
+    assert (meta["searched_to_the_end"], meta["agrees"]) == (True, False if begins is None else None)
+    assert "complete" not in meta
+    assert meta.keys() == EVIDENCE["properties"]["meta"]["properties"].keys()

@@ -41,11 +41,11 @@ async function look(address) {
   }
 }
 
-function tell({ row, found, complete, agrees }, limit) {
+function tell({ row, found, searched_to_the_end: isAtEnd, agrees }, limit) {
   byId("evidence-title").textContent = nameOf(row);
   if (row.count > limit) byId("evidence-raw").textContent = `the first ${number(limit)} of its records as JSON`;
   const of = `${number(found.count)} of ${number(row.count)} records`;
-  if (!complete) say(`Reading the topics again: ${of} found so far.`);
+  if (!isAtEnd) say(`Reading the topics again: ${of} found so far.`);
   else if (agrees) say(`They agree: all ${number(found.count)} were found, and give this row, cell by cell.`, true);
   else if (agrees === false) say(`They do not agree: ${of} were found, and they do not give this row.`, false);
   else say(`The topics cannot tell any more: ${of} were found.`);
