@@ -92,10 +92,33 @@ def test_a_mistake_names_the_parameter_what_it_said_and_what_is_allowed(text: st
     assert caught.value.extensions["allowed"]
 
 
-@pytest.mark.parametrize("text", ["from=2024-01-01T00:00:00Z", "window=5m", "zone=1"])
-def test_a_view_without_windows_takes_none_of_their_parameters(text: str) -> None:
-    with pytest.raises(Problem, match="unknown"):
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("from=2024-01-01T00:00:00Z", "unknown; vendor_trips takes vendor,"),
+        ("window=5m", "vendor_trips has no panes of one length to fold; it takes vendor,"),
+        ("zone=1", "unknown; vendor_trips takes vendor,"),
+    ],
+)
+def test_a_view_without_windows_takes_none_of_their_parameters(text: str, why: str) -> None:
+    with pytest.raises(Problem) as caught:
         read(text, VENDOR_TRIPS)
+    assert caught.value.extensions["allowed"].startswith(why)
+
+
+@pytest.mark.parametrize(
+    ("text", "is_told"),
+    [
+        ("2026-01-05T10:00:00 01:00", True),
+        ("2026-01-05T10:00 01", True),
+        ("2026-01-05 10:00:00", False),
+        ("yesterday at noon", False),
+    ],
+)
+def test_who_writes_the_plus_of_a_zone_into_an_address_is_told_what_it_means_there(text: str, is_told: bool) -> None:
+    with pytest.raises(Problem) as caught:
+        read_query(ZONE_DEMAND, MultiDict({"from": text}))
+    assert ("%2B" in caught.value.extensions["allowed"]) == is_told
 
 
 @given(

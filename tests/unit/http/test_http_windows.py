@@ -195,8 +195,8 @@ async def test_without_a_common_watermark_the_last_of_it_is_nothing(serve: Serve
         (ZONE_DEMAND, {"last": "15m", "window": "5m"}, "not with last"),
         (ZONE_DEMAND, {"last": "15m", "from": "2024-01-31T12:00:00Z"}, "not with last"),
         (ZONE_DEMAND, {"last": "15m", "cursor": "abc"}, "with last, give `to` as well"),
-        (HOPPING, {"last": "15m"}, "hopping takes .* and has no panes of one length to fold"),
-        (DAYS, {"window": "2d"}, "days takes .* and has no panes of one length to fold"),
+        (HOPPING, {"last": "15m"}, "hopping has no panes of one length to fold; it takes "),
+        (DAYS, {"window": "2d"}, "days has no panes of one length to fold; it takes "),
     ],
 )
 def test_what_cannot_be_folded_is_refused_in_words(view: View, pairs: dict[str, str], said: str) -> None:

@@ -156,7 +156,7 @@ def of_window(view: View) -> list[ApiDocument]:
     return [
         *bounds,
         _parameter("window", _DURATION | {"default": pane}, f"Length of the windows, a multiple of the pane, {pane}."),
-        _parameter("step", _DURATION, "How often such windows begin, if they overlap; a multiple of the pane."),
+        _parameter("step", _DURATION, "With window: how often one begins, if they overlap; a multiple of the pane."),
         _parameter("last", _DURATION, f"One window: as much before `to`, or before meta.as_of; a multiple of {pane}."),
     ]
 

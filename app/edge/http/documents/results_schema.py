@@ -16,7 +16,8 @@ _RESULT = record(
         "partition": INTEGER,
         "offset": INTEGER,
         "timestamp": INSTANT,
-        "values": nullable({"type": "object"}) | {"description": "As docs/formats.md has it."},
+        "values": nullable({"type": "object"})
+        | {"description": "As docs/formats.md has it: finals as they stand, of Avro instants as text."},
         "unreadable": nullable(TEXT) | {"description": "Why."},
     }
 )

@@ -33,6 +33,15 @@ def to_us(text: str) -> int:
         raise ValueError(str(error)) from error
 
 
+def instant_wanted(text: str) -> str:
+    """What a parameter is to say that says this, which is no instant: a plus of an address arrives as a blank."""
+    try:
+        to_us("+".join(text.rsplit(" ", 1)))
+    except ValueError:
+        return INSTANT_EXAMPLE
+    return f"{INSTANT_EXAMPLE}; a + in an address is a blank, and is written %2B"
+
+
 @lru_cache(maxsize=4096)  # answer after answer names the same ones
 def to_iso(instant_us: int) -> str:
     """ISO 8601 in UTC, with a Z."""

@@ -36,7 +36,9 @@ def read_min_position(view: View, parameters: Parameters) -> MinPosition | None:
     at_least: dict[TopicPartition, int] = {}
     for told in text.split(","):
         place, offset = _read(view, told)
-        at_least[place] = max(offset, at_least.get(place, 0))
+        if place in at_least:
+            raise bad_parameter(MIN_POSITION, told, f"one next offset of {place}, which is named twice")
+        at_least[place] = offset
     return MinPosition(at_least, DEFAULT_WAIT_SECONDS if wait is None else _seconds(wait))
 
 

@@ -18,7 +18,7 @@ from app.edge.http.problems import bad_parameter
 from app.edge.http.query import cursors
 from app.edge.http.query.arrangement import read_arrangement
 from app.edge.http.query.group_values import group_value
-from app.edge.http.query.instants import INSTANT_EXAMPLE, MAX_WINDOW_US, instant_range, to_iso, to_us
+from app.edge.http.query.instants import MAX_WINDOW_US, instant_range, instant_wanted, to_iso, to_us
 from app.edge.http.query.parameters import (
     ARRANGED,
     COMMON,
@@ -57,8 +57,9 @@ def read_query(
     known = (*(g.name for g in view.groups), *of_windows, *of_panes, *ARRANGED, *COMMON, *also)
     for name in parameters:
         if name not in known:
-            why = f"unknown; {view.name} takes {', '.join(name for name in known if name not in without)}"
-            why += ", and has no panes of one length to fold" if name in FOLDED else ""
+            taken = f"takes {', '.join(name for name in known if name not in without)}"
+            no_panes = f"{view.name} has no panes of one length to fold; it {taken}"
+            why = no_panes if name in FOLDED else f"unknown; {view.name} {taken}"
             raise bad_parameter(name, one(parameters, name) or "", why)
     query = RowsQuery(
         view=view,
@@ -126,7 +127,7 @@ def _instant(view: View, parameters: Parameters, name: str) -> int | None:
     try:
         instant_us = to_us(text)
     except ValueError:
-        raise bad_parameter(name, text, INSTANT_EXAMPLE) from None
+        raise bad_parameter(name, text, instant_wanted(text)) from None
     if first_us <= instant_us <= last_us:
         return instant_us
     raise bad_parameter(name, text, f"from {to_iso(first_us)} to {to_iso(last_us)}; leave it out for an open end")
@@ -151,6 +152,8 @@ def _step(view: View, parameters: Parameters) -> int | None:
     panes, text, window_us = view.window.panes, one(parameters, "step"), _window(view, parameters)
     if panes is None or text is None or window_us is None:
         return None
+    if one(parameters, "window") is None:
+        raise bad_parameter("step", text, "only with window, of which it says how often one begins")
     step_us = _panes(panes, "step", text)
     if step_us > window_us:
         raise bad_parameter("step", text, f"up to the window, {to_duration(window_us)}")

@@ -201,6 +201,7 @@ def move(directory: Directory, to_offset: int) -> None:
         {"min_position": "rides.yellow-1:7"},
         {"min_position": "rides.yellow-0:-7"},
         {"min_position": "rides.yellow-0:99999999999999999999"},
+        {"min_position": "rides.yellow-0:1,rides.yellow-0:2"},
         {"min_position": "rides.yellow-0:7", "wait": "6s"},
         {"min_position": "rides.yellow-0:7", "wait": "soon"},
         {"wait": "1s"},

@@ -169,7 +169,8 @@ def test_a_step_as_long_as_the_window_is_none() -> None:
 @pytest.mark.parametrize(
     ("pairs", "said"),
     [
-        ({"step": "10m"}, "up to the window, 5m"),
+        ({"step": "5m"}, "only with window, of which it says how often one begins"),
+        ({"window": "15m", "step": "20m"}, "up to the window, 15m"),
         ({"window": "15m", "step": "7m"}, "a multiple of the pane, 5m"),
         ({"window": "15m", "step": "0m"}, "a multiple of the pane, 5m"),
         ({"window": "366d", "step": "5m"}, "10000 windows at most"),
