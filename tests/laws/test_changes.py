@@ -12,9 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.edge.formats.format import Document, Told
-from app.edge.http.changes.events import SNAPSHOT, Events
+from app.edge.http.changes.events import Events
+from app.edge.http.changes.framed import SNAPSHOT
 from app.edge.http.changes.moments import Moments
 from app.edge.http.changes.shown import shown
+from app.edge.http.long_work import LongWork
 from app.edge.http.problems import Problem
 from app.edge.http.query.rows_query import RowsQuery
 from app.rides.views import ZONE_DEMAND
@@ -52,12 +54,12 @@ class Client:
         """A new stream, behind what was had last."""
         self._events, self._number = Events(self._moments, "/", self._last), 0
 
-    def read(self) -> None:
+    async def read(self) -> None:
         """All that there is to read."""
         moment = self._moments.latest
         if moment.number > self._number:
             self._number = moment.number
-            for event in self._events.of(moment):
+            for event in await self._events.of(moment):
                 self._take(dict(line.split(": ", 1) for line in event.decode().strip().split("\n")))
 
     def _take(self, event: dict[str, str]) -> None:
@@ -77,7 +79,7 @@ class Client:
 
 @given(drawn=st.lists(turns, max_size=12), past_bytes=st.sampled_from([0, 150, 10_000]))
 async def test_rows_kept_by_events_are_the_answer(drawn: Any, past_bytes: int) -> None:
-    moments, answer = Moments(past_bytes), list[tuple[int, int]]()
+    moments, answer = Moments(LongWork(), past_bytes), list[tuple[int, int]]()
     await moments.show(shown(QUERY, told_of(answer)))
     client = Client(moments)
     for becomes, does in [*drawn, (answer, READS)]:
@@ -89,5 +91,5 @@ async def test_rows_kept_by_events_are_the_answer(drawn: Any, past_bytes: int) -
         if does == COMES_BACK:
             client.come_back()
         if does != SLEEPS:
-            client.read()
+            await client.read()
             assert moments.latest.problem or client.rows == rows_of(answer)

@@ -52,6 +52,7 @@ async def _tell(request: web.Request, response: web.StreamResponse, events: Even
         async with caller_of(request).counting():
             async for event in events.as_they_come(limits.heartbeat_seconds):
                 await give(request, response, event, limits.export_idle_seconds)
+                del event  # while the next one is waited for
     except Problem as lapsed:
         await give(request, response, events.problem(lapsed), limits.export_idle_seconds)
 

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 
 import orjson
 
+from app.edge.http.changes.framed import GAP, PROBLEM, SAME, framed
 from app.edge.http.changes.moments import Moment, Moments
-from app.edge.http.changes.shown import ShownRows, standing, whole
+from app.edge.http.changes.shown import ShownRows, standing
 from app.edge.http.problems import Problem
 
-SNAPSHOT, CHANGES, SAME, GAP, PROBLEM = "snapshot", "changes", "same", "gap", "problem"
 NOT_KNOWN = "The rows of the event that you had last are not known here any more; all rows follow."
 
 
@@ -26,7 +26,7 @@ class Events:
         self._told: ShownRows | None = None
 
     async def as_they_come(self, heartbeat_seconds: float) -> AsyncIterator[bytes]:
-        """Until the feed ends; at least one in so many seconds."""
+        """Until the feed ends; at least one in so many seconds. None is held here once it is told."""
         moment = Moment()
         while not moment.ends:
             try:
@@ -35,35 +35,37 @@ class Events:
             except TimeoutError:
                 yield self._nothing_new()
                 continue
-            for event in self.of(moment):
-                yield event
+            events = await self.of(moment)
+            while events:
+                yield events.pop(0)
 
-    def of(self, moment: Moment) -> Iterator[bytes]:
+    async def of(self, moment: Moment) -> list[bytes]:
         """What leads from the moment that was told last to this one."""
         if moment.problem is not None:
-            yield self.problem(moment.problem)
-        elif moment.now is not None:
-            yield from self._begin(moment.now) if self._told is None else self._go_on(self._told, moment.now)
-            self._told = moment.now
+            return [self.problem(moment.problem)]
+        if (now := moment.now) is None:
+            return []
+        events = await self._begin(now) if self._told is None else [await self._go_on(self._told, now)]
+        self._told = now
+        return events
 
     def problem(self, problem: Problem) -> bytes:
         """Why there is no answer, or none any more."""
-        return _event(PROBLEM, orjson.dumps(problem.document(self._address)))
+        return framed(PROBLEM, orjson.dumps(problem.document(self._address)))
 
-    def _begin(self, now: ShownRows) -> Iterator[bytes]:
+    async def _begin(self, now: ShownRows) -> list[bytes]:
         before = self._moments.shown_before(self._known) if self._known else None
         if before is not None:
-            yield from self._go_on(before, now)
-            return
-        if self._known:
-            yield _event(GAP, orjson.dumps({"after": self._known, "why": NOT_KNOWN}))
-        yield _event(SNAPSHOT, whole(now), now.digest)
+            return [await self._go_on(before, now)]
+        snapshot = await self._moments.events.leading_to(now)
+        if not self._known:
+            return [snapshot]
+        return [framed(GAP, orjson.dumps({"after": self._known, "why": NOT_KNOWN})), snapshot]
 
-    def _go_on(self, before: ShownRows, now: ShownRows) -> Iterator[bytes]:
+    async def _go_on(self, before: ShownRows, now: ShownRows) -> bytes:
         if before.digest == now.digest:
-            yield _event(SAME, standing(now), now.digest)
-        else:
-            yield _event(CHANGES, self._moments.difference(before, now), now.digest)
+            return framed(SAME, *standing(now), digest=now.digest)
+        return await self._moments.events.leading_to(now, before)
 
     def _nothing_new(self) -> bytes:
         """Where the client stands, with the meta of this moment.
@@ -73,10 +75,4 @@ class Events:
         latest = self._moments.latest
         if self._told is None or latest.now is None or latest.problem is not None:
             return b": waiting\n\n"
-        return _event(SAME, standing(latest.now), self._told.digest)
-
-
-def _event(name: str, data: bytes, digest: str | None = None) -> bytes:
-    """JSON has no line ends of its own, so one line holds it."""
-    last = b"" if digest is None else b"id: " + digest.encode() + b"\n"
-    return b"event: " + name.encode() + b"\n" + last + b"data: " + data + b"\n\n"
+        return framed(SAME, *standing(latest.now), digest=self._told.digest)

@@ -28,7 +28,7 @@ class Feed:
 
     def __init__(self, edge: Edge, query: RowsQuery, looks: Looks, require_room: Callable[[], None]) -> None:
         self._edge, self._query, self._looks, self._require_room = edge, query, looks, require_room
-        self.moments = Moments()
+        self.moments = Moments(edge.long_work)
         self._stand: object = None
         self._asking: asyncio.Task[None] | None = None
         self._listeners = 0
@@ -39,7 +39,6 @@ class Feed:
         self._listeners += 1
         if self._asking is None:
             self._stand = None
-            self.moments.begin_anew()
             self._asking = asyncio.create_task(self._ask_on())
         try:
             yield
@@ -48,6 +47,7 @@ class Feed:
             if not self._listeners and self._asking is not None:
                 self._asking.cancel()
                 self._asking = None
+                self.moments.pause()
 
     @property
     def is_heard(self) -> bool:

@@ -6,7 +6,9 @@ import asyncio
 from collections import OrderedDict
 from typing import NamedTuple
 
-from app.edge.http.changes.shown import ShownRows, difference
+from app.edge.http.changes.shared_events import SharedEvents
+from app.edge.http.changes.shown import ShownRows
+from app.edge.http.long_work import LongWork
 from app.edge.http.problems import Problem
 
 PAST_BYTES = 4_000_000
@@ -28,21 +30,21 @@ class Moment(NamedTuple):
 class Moments:
     """The moments of one feed. Who waits is told the latest; those it did not get to are in the difference to it."""
 
-    def __init__(self, past_bytes: int = PAST_BYTES) -> None:
+    def __init__(self, long_work: LongWork, past_bytes: int = PAST_BYTES) -> None:
         self._past_bytes = past_bytes
-        self.latest = Moment()
+        self.latest, self.events = Moment(), SharedEvents(long_work)
         self._past: OrderedDict[str, ShownRows] = OrderedDict()
-        self._differences: dict[tuple[str, str], bytes] = {}
         self._moved = asyncio.Condition()
 
     @property
     def kept_bytes(self) -> int:
-        """What its rows take, of now and of before, about."""
-        return sum(one.size_bytes for one in self._past.values())
+        """What its rows take, of now and of before, about, and the events that are kept of them."""
+        return self._shown_bytes + self.events.kept_bytes
 
-    def begin_anew(self) -> None:
+    def pause(self) -> None:
         """Nobody listens: who comes next waits for an answer of then. What was shown before stays known."""
         self.latest = Moment()
+        self.events.end()
 
     async def after(self, number: int) -> Moment:
         """The latest moment, once it is behind that number."""
@@ -54,18 +56,11 @@ class Moments:
         """What had this digest, if it is still known."""
         return self._past.get(digest)
 
-    def difference(self, before: ShownRows, now: ShownRows) -> bytes:
-        """As a change is told; made once, however many listen."""
-        between = before.digest, now.digest
-        if between not in self._differences:
-            self._differences[between] = difference(before, now)
-        return self._differences[between]
-
     async def show(self, now: ShownRows) -> None:
         """The answer now. Nobody is told of the same rows again, unless there was a problem between."""
         was = self.latest
         if was.problem is None and was.now is not None and was.now.digest == now.digest:
-            self.latest = was._replace(now=now)  # for its meta
+            self.latest = was._replace(now=now._replace(rows=was.now.rows))  # for its meta; rows are kept once
             return
         self._remember(now)
         await self._tell(Moment(was.number + 1, now))
@@ -80,12 +75,15 @@ class Moments:
         """Say why nothing follows."""
         await self._tell(Moment(self.latest.number + 1, self.latest.now, problem, ends=True))
 
+    @property
+    def _shown_bytes(self) -> int:
+        return sum(one.size_bytes for one in self._past.values())
+
     def _remember(self, now: ShownRows) -> None:
         self._past[now.digest] = now
         self._past.move_to_end(now.digest)
-        while len(self._past) > 1 and self.kept_bytes > self._past_bytes:
+        while len(self._past) > 1 and self._shown_bytes > self._past_bytes:
             self._past.popitem(last=False)
-        self._differences = {}
 
     async def _tell(self, moment: Moment) -> None:
         async with self._moved:

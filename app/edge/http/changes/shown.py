@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import orjson
@@ -12,6 +12,9 @@ from app.edge.formats.format import Document, Told
 from app.edge.http.query.rows_query import RowsQuery
 
 DIGEST_BYTES = 12
+
+Parts = tuple[bytes, ...]
+"""Of a JSON document, one behind the other; all rows are one of them."""
 
 
 class ShownRows(NamedTuple):
@@ -37,19 +40,19 @@ def shown(query: RowsQuery, told: Told) -> ShownRows:
     return ShownRows(held, digest, told.meta, window, sum(len(key) + len(row) for key, row in held.items()))
 
 
-def whole(now: ShownRows) -> bytes:
+def whole(now: ShownRows) -> Parts:
     """All rows, as a client without any takes them."""
-    return _told(now, b'"rows":' + _list(now.rows.values()))
+    return _told(now, b'"rows":[', b",".join(now.rows.values()), b"]")
 
 
-def difference(before: ShownRows, now: ShownRows) -> bytes:
+def difference(before: ShownRows, now: ShownRows) -> Parts:
     """Rows that are new or other, in order, and keys of those that are gone."""
     changed = (row for key, row in now.rows.items() if before.rows.get(key) != row)
     gone = (key for key in before.rows if key not in now.rows)
-    return _told(now, b'"changed":' + _list(changed) + b',"gone":' + _list(gone))
+    return _told(now, b'"changed":[', b",".join(changed), b'],"gone":[', b",".join(gone), b"]")
 
 
-def standing(now: ShownRows) -> bytes:
+def standing(now: ShownRows) -> Parts:
     """The moment alone: rows are as they were."""
     return _told(now, b'"same":true')
 
@@ -63,10 +66,6 @@ def _key(row: Document) -> dict[str, Any]:
     return {name: row[name] for name in ("window", "group") if name in row}
 
 
-def _list(told: Iterable[bytes]) -> bytes:
-    return b"[" + b",".join(told) + b"]"
-
-
-def _told(now: ShownRows, rows: bytes) -> bytes:
+def _told(now: ShownRows, *rows: bytes) -> Parts:
     window = b"" if now.window is None else b'"window":' + orjson.dumps(now.window) + b","
-    return b"{" + window + rows + b',"meta":' + orjson.dumps(now.meta) + b"}"
+    return b"{" + window, *rows, b',"meta":' + orjson.dumps(now.meta) + b"}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from app.edge.http.changes.events import CHANGES, GAP, PROBLEM, SAME, SNAPSHOT
+from app.edge.http.changes.framed import CHANGES, GAP, PROBLEM, SAME, SNAPSHOT
 from app.edge.http.documents.schemas import Schema
 
 EVENT: Schema = {
