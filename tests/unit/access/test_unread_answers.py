@@ -16,7 +16,7 @@ from prometheus_client import CollectorRegistry, generate_latest
 from app.base.addresses import LOOPBACK
 from app.edge.http.entry.connections import CONNECTIONS, TOO_MUCH, TOO_QUIET, CallersConnections, known_connection
 from app.edge.http.entry.given import give, given_in_pieces
-from app.edge.http.entry.unread import PIECE_BYTES, READING_SECONDS, Write
+from app.edge.http.entry.unread import BUFFERED_BYTES, PIECE_BYTES, READING_SECONDS, Write
 from app.edge.http.listening import listening
 from app.edge.http.problems import problem_middleware
 
@@ -48,12 +48,13 @@ class Served:
     """A server of large answers, whose clock stands still."""
 
     def __init__(self, most_bytes: int) -> None:
-        self.now = 100.0
+        self.now, self.shared = 100.0, bytes(ANSWER_BYTES)
         self.connections = Connections(most_bytes, lambda: self.now)
         self.app = web.Application(middlewares=[known_connection, problem_middleware, given_in_pieces])
         self.app[CONNECTIONS] = self.connections
         self.app.router.add_get("/large", self.large)
         self.app.router.add_get("/stream", self.stream)
+        self.app.router.add_get("/alike", self.alike)
         self.app.router.add_get("/small", self.small)
 
     async def large(self, _: web.Request) -> web.Response:
@@ -63,9 +64,15 @@ class Served:
         return web.Response(text="here")
 
     async def stream(self, request: web.Request) -> web.StreamResponse:
+        return await self._given(request, bytes(ANSWER_BYTES))
+
+    async def alike(self, request: web.Request) -> web.StreamResponse:
+        return await self._given(request, self.shared)
+
+    async def _given(self, request: web.Request, body: bytes) -> web.StreamResponse:
         response = web.StreamResponse()
         await response.prepare(request)
-        await give(request, response, bytes(ANSWER_BYTES), 3_600)
+        await give(request, response, body, 3_600)
         return response
 
     @property
@@ -138,6 +145,31 @@ async def test_what_is_not_read_is_bounded_and_others_are_answered(path: str) ->
         server.now += READING_SECONDS
         async with session.get("/large") as answer:
             assert len(await answer.read()) == ANSWER_BYTES
+        for client in clients:
+            client.socket.close()
+
+
+async def test_what_many_are_given_alike_counts_once_and_who_holds_something_alone_is_closed_first() -> None:
+    buffered = BUFFERED_BYTES / ANSWER_BYTES
+    async with served() as (server, port):
+        clients = []
+        for nth in range(3 * MOST):
+            clients.append(Client(port, "/alike"))
+            await clients[-1].begun()
+            assert server.unread == 1 + nth * buffered
+        server.now += READING_SECONDS
+        clients.append(Client(port, "/stream"))
+        await clients[-1].begun()
+        assert server.unread == 2 + nth * buffered
+        server.now += READING_SECONDS
+        clients.append(Client(port, "/large"))
+        await clients[-1].begun()
+        assert server.connections.closed[TOO_MUCH] == 1
+        assert server.unread == 2 + nth * buffered
+        for client in clients[: 3 * MOST]:
+            assert await client.read(ANSWER_BYTES) == ANSWER_BYTES
+        while server.unread > 1:
+            await asyncio.sleep(0)
         for client in clients:
             client.socket.close()
 

@@ -66,11 +66,12 @@ class CallersConnections(Collector):
 
     async def write(self, protocol: RequestHandler, body: bytes, write: Write) -> None:
         """Give it to its client as that takes it; ConnectionError where it is in the way of others meanwhile."""
-        with self._unread.held(protocol, len(body)):
+        with self._unread.held(protocol, body):
             self.close_unread()
             for piece in pieces(body):
                 await write(piece)
                 self._took(protocol)
+                await asyncio.sleep(0)  # others have their turns, however much of it the system takes at once
 
     def has_room(self, size_bytes: int) -> bool:
         """For an answer of so many bytes, once who takes nothing is closed."""
