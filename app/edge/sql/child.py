@@ -2,14 +2,18 @@
 
     python -m app.edge.sql.child
 
-On stdin come the statement, then the tables that it names, on stdout go these names, then the answer: `frames`.
+On stdin come the statement, then the tables that it names, on stdout go these names, then the answer: `frames`. When
+stdin ends the worker is gone, and the process ends too.
 """
 
 from __future__ import annotations
 
+import ctypes
 import os
 import resource
 import sys
+from queue import SimpleQueue
+from threading import Thread
 from typing import BinaryIO
 
 import psutil
@@ -28,15 +32,21 @@ ROOM_MB = 256
 """For the answer while it is written, beside what DuckDB holds."""
 
 
+NO_NEW_PRIVILEGES = 38
+"""PR_SET_NO_NEW_PRIVS of Linux' prctl."""
+
+
 def main() -> None:
-    said, heard = sys.stdin.buffer, sys.stdout.buffer
-    asked = read(said).head
+    said, heard = SimpleQueue[Frame](), sys.stdout.buffer
+    Thread(target=_listen, args=(said,), daemon=True).start()
+    asked = said.get().head
     os.nice(KINDNESS)
+    _renounce_privileges()
     sys.setrecursionlimit(DEEPEST)
     try:
         database = Database(asked["memory_mb"])
         _say(heard, Frame({"tables": sorted(database.tables_of(asked["sql"], asked["known"]))}))
-        while (given := read(said)).body:
+        while (given := said.get()).body:
             database.add(given.head["name"], pa.ipc.open_stream(given.body).read_all())
         database.set_as_of(given.head["meta"]["as_of"])
         _bound(asked["memory_mb"], asked["seconds"])
@@ -47,6 +57,24 @@ def main() -> None:
         _say(heard, Frame({"refused": str(refused)}))
     except MemoryError:
         _say(heard, Frame({"refused": f"it takes more than {asked['memory_mb']} MB of memory"}))
+
+
+def _listen(said: SimpleQueue[Frame]) -> None:
+    """Pass on what the worker says, until it is gone. DuckDB lets this thread run, whatever it does itself."""
+    try:
+        with open(sys.stdin.fileno(), "rb", closefd=False) as worker:  # of sys.stdin's own Python lets go as it ends
+            while True:
+                said.put(read(worker))
+    finally:
+        os._exit(os.EX_IOERR)
+
+
+def _renounce_privileges() -> None:
+    """On Linux: nothing that runs from here on gets more rights than this process has, as files can give them."""
+    if sys.platform == "linux":
+        on, *rest = map(ctypes.c_ulong, (1, 0, 0, 0))
+        if ctypes.CDLL(None).prctl(NO_NEW_PRIVILEGES, on, *rest):
+            raise OSError("the system lets no process renounce new privileges")
 
 
 def _say(heard: BinaryIO, frame: Frame) -> None:

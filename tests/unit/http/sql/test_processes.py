@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import resource
+import sys
+from contextlib import suppress
 from pathlib import Path
 
 import psutil
@@ -10,13 +13,48 @@ import pytest
 
 from app.edge.sql import child
 from app.edge.sql.process import StatementAsked, StatementRefused, statement
+from tests.support.machine.waiting import wait_for
+
+ASKED = StatementAsked("SELECT 1", [], "json", memory_mb=64, most_rows=1, most_bytes=1_000, seconds=600)
+
+
+def own_child() -> psutil.Process:
+    """The process of the statement that is asked here."""
+    (found,) = (one for one in psutil.Process().children() if "app.edge.sql.child" in one.cmdline())
+    return found
+
+
+def runs(process: psutil.Process) -> bool:
+    with suppress(psutil.NoSuchProcess):
+        return process.status() != psutil.STATUS_ZOMBIE
+    return False
+
+
+async def test_a_statement_ends_with_a_worker_that_was_killed() -> None:
+    worker = await asyncio.create_subprocess_exec(
+        sys.executable, "-m", "tests.support.apps.endless_statement", stdout=asyncio.subprocess.PIPE
+    )
+    assert worker.stdout is not None
+    of_statement = psutil.Process(int(await worker.stdout.readline()))
+    try:
+        worker.kill()
+        await worker.wait()
+        await asyncio.to_thread(wait_for, lambda: not runs(of_statement), "the statement's process ends")
+    finally:
+        with suppress(psutil.NoSuchProcess):
+            of_statement.kill()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="Linux alone lets a process renounce new privileges")
+async def test_what_a_statement_might_start_has_no_more_rights_than_it() -> None:
+    async with statement(ASKED) as process:
+        await process.tables()
+        assert "NoNewPrivs:\t1" in Path(f"/proc/{own_child().pid}/status").read_text()
 
 
 async def test_a_process_that_was_ended_from_outside_is_not_called_greedy() -> None:
-    asked = StatementAsked("SELECT 1", [], "json", memory_mb=64, most_rows=1, most_bytes=1_000, seconds=600)
-    async with statement(asked) as process:
-        (of_statement,) = (one for one in psutil.Process().children() if "app.edge.sql.child" in one.cmdline())
-        of_statement.kill()
+    async with statement(ASKED) as process:
+        own_child().kill()
         with pytest.raises(StatementRefused, match="ended by SIGKILL, from outside"):
             await process.tables()
 
