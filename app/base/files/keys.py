@@ -33,6 +33,10 @@ class KeysUnusable(FlagfallError):
     """The file of keys cannot be read or written; the message names it and says what is wrong."""
 
 
+class NoKeysFile(KeysUnusable):
+    """It is not there."""
+
+
 class Key(BaseModel):
     """A key as the file has it. After `until` it opens nothing."""
 
@@ -59,11 +63,11 @@ class _Keys(BaseModel):
 
 
 def read_keys(file: Path) -> dict[str, Key]:
-    """By their names. KeysUnusable where there is no such file, or it is none of keys."""
+    """By their names. NoKeysFile where there is none, KeysUnusable where it is none of keys."""
     try:
         held = _Keys.model_validate_json(read_bounded(file)).keys
     except FileNotFoundError:
-        raise KeysUnusable(f"{file} is not there: `flagfall keys add NAME` makes it") from None
+        raise NoKeysFile(f"{file} is not there: `flagfall keys add NAME` makes it") from None
     except (OSError, UnicodeDecodeError, FileTooLong) as error:
         raise KeysUnusable(f"{file} cannot be read: {error}") from error
     except ValidationError as error:
@@ -79,7 +83,7 @@ def read_keys(file: Path) -> dict[str, Key]:
 def write_keys(file: Path, keys: Mapping[str, Key]) -> None:
     """In the place of those that it holds, all at once. KeysUnusable if it cannot be written."""
     try:
-        write_whole(file, _Keys(keys=list(keys.values())).model_dump_json(indent=2).encode() + b"\n")
+        write_whole(file, _Keys(keys=list(keys.values())).model_dump_json(indent=2).encode() + b"\n", is_private=True)
     except OSError as error:
         raise KeysUnusable(f"{file} cannot be written: {error}") from error
 

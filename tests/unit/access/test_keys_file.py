@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import stat
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -111,6 +113,25 @@ def test_two_commands_do_not_write_at_once(tmp_path: Path) -> None:
         refused = run("add", "dashboards", "--file", str(file))
     assert isinstance(refused.exception, KeysUnusable)
     assert "is being changed by another command" in str(refused.exception)
+
+
+def test_a_new_file_is_for_its_owner_alone_and_who_was_let_read_it_still_may(tmp_path: Path) -> None:
+    file = tmp_path / "keys.json"
+    named = ("--file", str(file))
+    run("add", "dashboards", *named)
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    file.chmod(0o640)
+    run("add", "nightly", *named)
+    assert stat.S_IMODE(file.stat().st_mode) == 0o640
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="root alone gives files away")
+def test_a_file_stays_its_owners_whoever_changes_it(tmp_path: Path) -> None:
+    file = tmp_path / "keys.json"
+    run("add", "dashboards", "--file", str(file))
+    os.chown(file, 12_345, 12_346)
+    run("add", "nightly", "--file", str(file))
+    assert (file.stat().st_uid, file.stat().st_gid) == (12_345, 12_346)
 
 
 def test_a_file_must_be_named() -> None:

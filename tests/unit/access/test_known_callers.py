@@ -136,6 +136,21 @@ async def test_keys_come_and_go_while_the_worker_runs(
     assert token not in caplog.text
 
 
+async def test_who_takes_the_file_away_locks_everybody_out_until_it_is_back(
+    client: Client, keys_file: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    assert client.app is not None
+    look, shown, aside = client.app[ACCESS].look, bearer(KEYS[KeyScope.READ][1]), keys_file.with_name("aside")
+    keys_file.rename(aside)
+    with caplog.at_level(logging.ERROR):
+        look()
+    assert (await client.get(ROWS, headers=shown)).status == 401
+    assert f"{keys_file} is not there" in caplog.text
+    aside.rename(keys_file)
+    look()
+    assert (await client.get(ROWS, headers=shown)).status == 200
+
+
 async def test_what_was_refused_is_counted_by_reason(client: Client) -> None:
     read = bearer(KEYS[KeyScope.READ][1])
     await client.get(ROWS)

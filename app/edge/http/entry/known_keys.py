@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from pathlib import Path
 
-from app.base.files.keys import Key, KeysUnusable, key_of, read_keys
+from app.base.files.keys import Key, KeysUnusable, NoKeysFile, key_of, read_keys
 
 log = logging.getLogger(__name__)
 
@@ -13,7 +13,8 @@ log = logging.getLogger(__name__)
 class KnownKeys:
     """Those of a file. KeysUnusable when it is made, where the file cannot be used.
 
-    One that is spoilt later is told in the log, and the keys from before go on to count.
+    One that is spoilt later is told in the log, and the keys from before go on to count. One that is gone opens
+    nothing: it is replaced by rename, which leaves no gap, so somebody took it away.
     """
 
     def __init__(self, file: Path) -> None:
@@ -37,15 +38,19 @@ class KnownKeys:
         self._stamp = stamp
         try:
             self._keys = read_keys(self._file)
+        except NoKeysFile as error:
+            self._keys = {}
+            log.error("%s; until it is there again no key counts", error)
         except KeysUnusable as error:
             log.error("%s; the keys from before go on to count", error)
         else:
             log.info("keys are read again: %s", ", ".join(self._keys) or "there are none")
 
 
-def _stamp_of(file: Path) -> tuple[int, int] | None:
+def _stamp_of(file: Path) -> tuple[int, int] | int | None:
+    """Of another file, or of another reason why there is none, it is another."""
     try:
         held = file.stat()
-    except OSError:
-        return None
+    except OSError as error:
+        return error.errno
     return held.st_mtime_ns, held.st_ino
