@@ -151,6 +151,13 @@ async def test_who_takes_the_file_away_locks_everybody_out_until_it_is_back(
     assert (await client.get(ROWS, headers=shown)).status == 200
 
 
+async def test_of_who_shows_no_key_the_query_is_not_told(client: Client) -> None:
+    token = KEYS[KeyScope.READ][1]
+    for shown in ({}, bearer("read.wrong")):
+        refused = await client.get(ROWS, params={"token": token}, headers=shown)
+        assert (refused.status, (await refused.json())["instance"]) == (401, ROWS)
+
+
 async def test_what_was_refused_is_counted_by_reason(client: Client) -> None:
     read = bearer(KEYS[KeyScope.READ][1])
     await client.get(ROWS)

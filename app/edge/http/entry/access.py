@@ -8,6 +8,7 @@ import binascii
 import logging
 from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager, suppress
+from typing import Any
 
 from aiohttp import hdrs, web
 from prometheus_client.core import CounterMetricFamily, Metric
@@ -32,6 +33,13 @@ too."""
 CHALLENGE = {"WWW-Authenticate": 'Basic realm="flagfall", charset="UTF-8", Bearer realm="flagfall"'}
 NO_KEY, NOT_ALLOWED, TOO_OFTEN, OTHER_HOST = "no-key", "not-allowed", "too-often", "other-host"
 """Why a caller was not answered."""
+
+
+class _NoKey(Problem):
+    """It does not tell the query: a token stands there that somebody sent by mistake."""
+
+    def document(self, instance: str) -> dict[str, Any]:
+        return super().document(instance.partition("?")[0])
 
 
 class Access(Collector):
@@ -127,7 +135,7 @@ class Access(Collector):
 
     def _no_key(self, detail: str) -> Problem:
         self.refused[NO_KEY] += 1
-        return Problem("no-key", detail, headers=CHALLENGE)
+        return _NoKey("no-key", detail, headers=CHALLENGE)
 
     def _lapsed(self, key: Key) -> Problem:
         return self._no_key(f"The key {key.name} was removed or has ended while it was answered.")
