@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 
 from aiohttp import ClientSession, TCPConnector, hdrs, web
-from prometheus_client import CollectorRegistry
+from prometheus_client import CollectorRegistry, disable_created_metrics
 
 from app.base.access_settings import AccessSettings
 from app.base.files.verdicts import LastVerdicts
@@ -92,6 +92,7 @@ def create_app(
     app[DOCUMENT] = api_document(ROUTES, views)
     app[POSITIONS] = PositionWatch(edge)
     admission = app[ADMISSION] = Admission(edge.limits, ROUTES, shared=access.keys_file is not None)
+    disable_created_metrics()  # type: ignore[no-untyped-call]  # for each series another, of when it began
     registry = registry or CollectorRegistry()
     registry.register(admission)
     registry.register(app[ACCESS])

@@ -61,7 +61,7 @@ def _scraped(text: str) -> Mapping[str, set[str]]:
     """Labels by metric, as the worker gives them; of a metric that has no value yet there are none."""
     found: dict[str, set[str]] = defaultdict(set)
     for family in text_string_to_metric_families(text):
-        if family.name.startswith(OURS) and not family.name.endswith("_created"):  # of the client library
+        if family.name.startswith(OURS):
             labels = found[f"{family.name}_total" if family.type == "counter" else family.name]
             for sample in family.samples:
                 labels.update(sample.labels.keys() - {"le"})
