@@ -60,6 +60,8 @@ class Database:
             statements = self._connection.extract_statements(text)
         except duckdb.Error as error:
             raise RejectedStatement(_words(error)) from error
+        if not statements:
+            raise RejectedStatement("a statement is answered, and there is none in it")
         if len(statements) != 1:
             raise RejectedStatement(f"one statement is answered at a time, these are {len(statements)}")
         tree = self._parsed(text)

@@ -95,7 +95,7 @@ class Statement:
         if -code in FROM_OUTSIDE:
             return f"its process was ended by {name}, from outside: by hand, or where the machine has no memory left"
         room = f"{self._asked.memory_mb} MB of memory ({MEMORY})"
-        return f"it ended its process ({name}), as one does that takes more than {room}"
+        return f"it broke down, as a statement does that takes more than {room} (its process ended by {name})"
 
 
 @asynccontextmanager

@@ -9,6 +9,7 @@ import json
 
 from click.testing import CliRunner, Result
 
+from app.base.addresses import LOOPBACK
 from app.domain.rows import RowKey
 from app.edge.cli.tables.sql import command
 from app.edge.http.query.instants import to_iso
@@ -41,6 +42,7 @@ async def test_a_statement_is_read_from_standard_input_and_windows_can_be_bounde
     ends = ("--from", to_iso(NOON_US + PANE_US), "--to", to_iso(NOON_US + 2 * PANE_US))
     told = await run("--csv", *ends, "--worker", url, typed="SELECT count(*) AS panes\nFROM zone_demand;\n")
     assert told.stdout == "panes\n1\n"
+    assert (await run("SELECT 1", "--worker", url)).stderr == "1 row\n"
 
 
 async def test_a_refusal_is_told_in_the_words_of_the_database(serve: Serve, unused_tcp_port: int) -> None:
@@ -50,6 +52,14 @@ async def test_a_refusal_is_told_in_the_words_of_the_database(serve: Serve, unus
     silent = await run("SELECT 1", "--worker", f"http://127.0.0.1:{unused_tcp_port}")
     assert (silent.exit_code, "flagfall worker" in str(silent.exception)) == (1, True)
     assert (await run("SELECT 1", "--json", "--csv", "--worker", url)).exit_code == 2
+
+
+async def test_who_is_hung_up_on_is_told_that_the_worker_may_speak_tls() -> None:
+    server = await asyncio.start_server(lambda _, writer: writer.close(), LOOPBACK, 0)
+    async with server:
+        url = "http://{}:{}".format(*server.sockets[0].getsockname())
+        refused = await run("SELECT 1", "--worker", url)
+    assert f"--worker {url.replace('http:', 'https:')}" in str(refused.exception)
 
 
 async def test_the_lines_for_analysts_give_each_the_table_that_it_knows(serve: Serve) -> None:

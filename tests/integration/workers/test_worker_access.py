@@ -94,6 +94,8 @@ def test_who_shows_none_or_does_not_trust_the_worker_is_told_so(
         monkeypatch.delenv("FLAGFALL_ACCESS_CA_FILE")
         distrusted = flagfall(world, "status", "--worker", running.url)
         assert (distrusted.returncode, "CERTIFICATE_VERIFY_FAILED" in distrusted.stderr) == (1, True)
+        distrusted = flagfall(world, "sql", "SELECT 1", "--worker", running.url)
+        assert (distrusted.returncode, "FLAGFALL_ACCESS_CA_FILE" in distrusted.stderr) == (1, True)
         with pytest.raises(httpx.HTTPError):
             httpx.get(running.url.replace("https:", "http:") + "/livez", trust_env=False)
         assert token not in running.log.read_text()

@@ -62,6 +62,17 @@ def test_tables_are_listed_and_what_is_no_command_is_told(capsys: pytest.Capture
     assert printed.err.count("Ctrl-D leaves") == 2
 
 
+@pytest.mark.parametrize("typed", ["help\r", "HELP;\r", ".help\r"])
+def test_who_asks_for_help_is_told(typed: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert asked(typed + CTRL_D) == []
+    assert capsys.readouterr().err.count("Ctrl-D leaves") == 2
+
+
+@pytest.mark.parametrize("typed", ["quit", "EXIT", "quit;", ".exit"])
+def test_who_wants_to_leave_leaves(typed: str) -> None:
+    assert asked(f"{typed}\rFROM a;\r{CTRL_D}") == []
+
+
 def test_after_a_refusal_or_an_interruption_the_prompt_is_there_again(capsys: pytest.CaptureFixture[str]) -> None:
     statements: list[str] = []
     failures = iter([FlagfallError("no such table"), KeyboardInterrupt()])
@@ -80,6 +91,16 @@ def test_after_a_refusal_or_an_interruption_the_prompt_is_there_again(capsys: py
     assert "interrupted" in told
 
 
-@pytest.mark.parametrize(("text", "whole"), [("", True), ("SELECT", False), ("SELECT 1; ", True), (".x", True)])
+@pytest.mark.parametrize(
+    ("text", "whole"),
+    [
+        ("", True),
+        ("SELECT", False),
+        ("SELECT 1; ", True),
+        (".x", True),
+        ("help", True),
+        ("SELECT\nhelp", False),
+    ],
+)
 def test_enter_asks_what_is_whole(text: str, whole: bool) -> None:
     assert is_whole(text) is whole

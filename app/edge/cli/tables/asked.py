@@ -8,8 +8,11 @@ from typing import TYPE_CHECKING, Any
 from app.domain.errors import FlagfallError
 
 if TYPE_CHECKING:
-    from app.base.asking import Answer
+    from app.base.asking import Answer, Unanswered
     from app.base.worker_door import WorkerDoor
+
+UNTRUSTED = "CERTIFICATE_VERIFY_FAILED"
+"""What OpenSSL calls it."""
 
 
 class QueryError(FlagfallError):
@@ -31,8 +34,7 @@ def answer_of(url: str, ask: Callable[[], Answer]) -> Answer:
     try:
         answer = ask()
     except Unanswered as error:
-        advice = "is a worker running? `flagfall worker` starts one, --worker names another"
-        raise QueryError(f"{url} cannot be asked ({error}); {advice}") from error
+        raise QueryError(f"{url} cannot be asked ({error}); {_advice(url, error)}") from error
     if answer.is_ok:
         return answer
     problem = _document(url, answer)
@@ -43,6 +45,19 @@ def answer_of(url: str, ask: Callable[[], Answer]) -> Answer:
 def document_of(url: str, ask: Callable[[], Answer]) -> dict[str, Any]:
     """The document that it answers; QueryError as `answer_of` raises it."""
     return _document(url, answer_of(url, ask))
+
+
+def _advice(url: str, error: Unanswered) -> str:
+    """To who cannot ask a worker."""
+    from app.base.asking import AnswererAway
+    from app.base.setting_groups import variable
+
+    if UNTRUSTED in str(error):
+        return f"{variable('access_ca_file')} names the authorities whose certificates workers may have"
+    advice = "is a worker running? `flagfall worker` starts one, --worker names another"
+    if isinstance(error, AnswererAway) and url.startswith("http:"):
+        return f"{advice}. One that has a certificate hangs up so: --worker {url.replace('http', 'https', 1)}"
+    return advice
 
 
 def _document(url: str, answer: Answer) -> dict[str, Any]:

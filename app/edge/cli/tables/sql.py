@@ -88,7 +88,8 @@ def _print_table(answer: Document) -> None:
     echo_table([column["name"] for column in answer["columns"]], [list(map(_cell, row)) for row in answer["data"]], "–")
     read = answer["meta"]["views"]
     as_of = ", ".join(f"{name} as of {meta['as_of'] or 'no common watermark yet'}" for name, meta in read.items())
-    tell(f"{len(answer['data']):,} rows" + (f"; {as_of}" if as_of else ""))
+    found = len(answer["data"])
+    tell(f"{found:,} {'row' if found == 1 else 'rows'}" + (f"; {as_of}" if as_of else ""))
     if answer["meta"]["cut"]:
         tell(f"There are more rows: {MORE}")
 

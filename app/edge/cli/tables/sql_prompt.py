@@ -15,12 +15,14 @@ from prompt_toolkit.output import Output
 from app.domain.errors import FlagfallError
 from app.edge.cli.common import echo_table, tell
 
-HELP = "A statement ends with `;`. `.tables` lists the tables, `DESCRIBE zone_demand;` columns; Ctrl-D leaves."
+HELP = "A statement ends with `;`. `.tables` lists the tables, `DESCRIBE zone_demand;` columns; `quit`, Ctrl-D leaves."
 KEYWORDS = ("SELECT", "FROM", "WHERE", "GROUP BY", "ORDER BY", "LIMIT", "HAVING", "JOIN", "USING", "DESCRIBE", "DESC")
 OWN_COLUMNS = ("window_start", "window_end", "is_closed", "is_corrected", "count", "fingerprint")
 ZONES, ZONE_COLUMNS = "zones", ("zone", "name", "borough")
 """The table beside those of views."""
 LEAVING = (".quit", ".exit", "quit", "exit")
+HELPING = "help"
+"""Words that are for the prompt where they stand alone, as no statement is one word."""
 
 
 class SqlPrompt:
@@ -49,7 +51,7 @@ class SqlPrompt:
                 continue
             except EOFError:
                 return
-            if text in LEAVING:
+            if text.lower() in LEAVING:
                 return
             self._do(text)
 
@@ -60,7 +62,7 @@ class SqlPrompt:
             case ".tables":
                 views = ([view["name"], view["help"]] for view in self._views)
                 echo_table(["table", "help"], [*views, [ZONES, "Zones by number, with their names."]])
-            case _ if text.startswith("."):
+            case _ if text.startswith(".") or text.lower() == HELPING:
                 tell(HELP)
             case _:
                 try:
@@ -78,4 +80,4 @@ class SqlPrompt:
 def is_whole(text: str) -> bool:
     """Whether Enter asks: at the end of a statement, of an empty line, or of one that is for the prompt itself."""
     said = text.strip()
-    return not said or said.endswith(";") or said.startswith(".") or said in LEAVING
+    return not said or said.endswith(";") or said.startswith(".") or said.lower() in (HELPING, *LEAVING)

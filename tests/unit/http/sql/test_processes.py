@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import resource
+import signal
 import sys
 from contextlib import suppress
 from pathlib import Path
@@ -56,6 +57,13 @@ async def test_a_process_that_was_ended_from_outside_is_not_called_greedy() -> N
     async with statement(ASKED) as process:
         own_child().kill()
         with pytest.raises(StatementRefused, match="ended by SIGKILL, from outside"):
+            await process.tables()
+
+
+async def test_a_process_that_breaks_down_is_said_to_have_taken_too_much() -> None:
+    async with statement(ASKED) as process:
+        own_child().send_signal(signal.SIGSEGV)
+        with pytest.raises(StatementRefused, match=r"^it broke down, .* more than 64 MB .*SIGSEGV\)$"):
             await process.tables()
 
 

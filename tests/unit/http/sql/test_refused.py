@@ -55,7 +55,8 @@ async def refused(client: Client, sql: str) -> dict[str, Any]:
     ("sql", "why"),
     [
         ("SELEC 1", "syntax error"),
-        ("", "these are 0"),
+        ("", "there is none in it"),
+        ("-- nothing\n;", "there is none in it"),
         ("SELECT 1; SELECT 2", "these are 2"),
         ("SELECT nothing FROM zone_demand", '"nothing" not found'),
         ("FROM zone_demands", "'zone_demands'; did you mean 'zone_demand'?"),
