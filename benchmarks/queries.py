@@ -27,9 +27,9 @@ from prometheus_client import CollectorRegistry
 from app.base.files.verdicts import LastVerdicts
 from app.base.setting_groups import HttpSettings
 from app.domain.marker import InputPosition, Marker, ViewPosition
+from app.domain.windows.instants import to_iso
 from app.edge.http.application import create_app
 from app.edge.http.context import ServedGroup
-from app.edge.http.query.instants import to_iso
 from app.engine.core.rows.state import Rows, ViewState
 from app.engine.core.task_state import TaskState
 from app.engine.drive.ownership.directory import Directory

@@ -13,7 +13,7 @@ from playwright.async_api import expect
 from app.base.files.trail import Trail
 from app.domain.event_time import NO_WATERMARK
 from app.domain.rows import RowKey
-from app.edge.http.query.instants import to_iso
+from app.domain.windows.instants import to_iso
 from app.engine.drive.standing import GroupStanding
 from app.rides.views import VENDOR_TRIPS, ZONE_DEMAND
 from spark_batch.findings.written import RUN_FILES, write_report

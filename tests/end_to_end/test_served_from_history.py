@@ -12,8 +12,8 @@ from app.domain.fingerprint import as_hex
 from app.domain.oracle.view_fold import fold, together
 from app.domain.records import as_integer
 from app.domain.rows import COUNT_AT, FINGERPRINT_AT
+from app.domain.windows.instants import to_iso
 from app.edge.cli.records.sending import close_windows
-from app.edge.http.query.instants import to_iso
 from app.rides.generator.dirt import Dirt
 from app.rides.ride import RIDES
 from app.rides.shipped import SHIPPED

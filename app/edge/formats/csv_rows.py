@@ -6,16 +6,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
-from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from app.domain.fingerprint import as_hex
+from app.domain.windows.instants import to_iso
 from app.edge.formats.format import Document, Told
 
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 QUOTED = re.compile(r'[",\r\n]|^$')
 """What is put in quotes: the empty text too, as null is nothing at all."""
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def encode(told: Told) -> bytes:
@@ -57,7 +56,7 @@ def _texts(name: str, column: Any) -> Iterable[Any]:
     kind = str(column.type)
     if kind.startswith("timestamp"):
         column = column.cast("int64")  # instants that Arrow makes for Python would import pandas
-        return map(_known(_instant), column.to_pylist())
+        return map(_known(to_iso), column.to_pylist())
     if name == "fingerprint":
         return map(as_hex, column.to_pylist())
     values: list[Any] = column.to_pylist()
@@ -66,10 +65,6 @@ def _texts(name: str, column: Any) -> Iterable[Any]:
 
 def _known(told: Callable[[Any], str]) -> Callable[[Any], str | None]:
     return lambda value: None if value is None else told(value)
-
-
-def _instant(instant_us: int) -> str:
-    return (_EPOCH + timedelta(microseconds=instant_us)).isoformat().removesuffix("+00:00") + "Z"
 
 
 def _listed(values: Iterable[Any]) -> str:

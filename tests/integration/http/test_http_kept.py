@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from app.edge.http.query.instants import to_iso
+from app.domain.windows.instants import to_iso
 from app.rides.views import ZONE_DEMAND
 from tests.support.http import NOON_US, PANE_US, Serve, zone_table
 from tests.support.material.stored.tables import ready_directory, task_of

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from app.edge.http.query.instants import to_iso
+from app.domain.windows.instants import to_iso
 from app.rides.views import ZONE_DEMAND
 from tests.support.expiry import left
 from tests.support.http import NOON_US, PANE_US, Serve, server_of, url_of, zone_table

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from app.domain.marker import BuildPosition
 from app.domain.rows import RowKey
-from app.edge.http.query.instants import to_iso
+from app.domain.windows.instants import to_iso
 from app.rides.views import VENDOR_TRIPS, ZONE_DEMAND
 from tests.support.http import BY_BASE, NOON_US, PANE_US, Serve, server_of, url_of, zone_table
 from tests.support.material.stored.tables import cells_of, in_order, merge_tables, ready_directory, task_of

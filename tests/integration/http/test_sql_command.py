@@ -11,8 +11,8 @@ from click.testing import CliRunner, Result
 
 from app.base.addresses import LOOPBACK
 from app.domain.rows import RowKey
+from app.domain.windows.instants import to_iso
 from app.edge.cli.tables.sql import command
-from app.edge.http.query.instants import to_iso
 from app.rides.views import ZONE_DEMAND
 from tests.support.http import BY_BASE, NOON_US, PANE_US, Serve, told_to, url_of, zone_table
 from tests.support.material.stored.tables import cells_of, ready_directory, task_of

@@ -16,9 +16,10 @@ from click.testing import CliRunner
 
 from app.domain.view import View
 from app.domain.windows.durations import duration_us
+from app.domain.windows.instants import to_iso
 from app.edge.cli.main import cli
 from app.edge.cli.tables.query import command as query_command
-from app.edge.http.query.instants import to_iso, to_us
+from app.edge.http.query.instants import to_us
 
 PAGE = Path(__file__).parents[3] / "docs/questions.md"
 EXAMPLES = re.findall(r"^ {4}flagfall query (.+)$", PAGE.read_text("utf-8"), re.MULTILINE)

@@ -18,9 +18,10 @@ from pydantic import SecretStr
 
 from app.domain.rows import RowKey
 from app.domain.view import View
+from app.domain.windows.instants import to_iso
 from app.edge.http.changes.change_handler import MEDIA_TYPE as EVENTS
 from app.edge.http.problems import MEDIA_TYPE, Problem
-from app.edge.http.query.instants import instant_range, to_iso, to_us
+from app.edge.http.query.instants import instant_range, to_us
 from app.edge.http.query.parameters import RESERVED
 from app.edge.http.query.read_query import read_query
 from app.edge.http.query.seal import Seal

@@ -18,9 +18,9 @@ from app.domain.measures.kinds import Count, First, Histogram, Max, Sum
 from app.domain.rows import COUNT_AT, Cells, RowKey, merge_rows
 from app.domain.view import Group, View
 from app.domain.windows.all_time import AllTime
+from app.domain.windows.instants import to_iso
 from app.domain.windows.tumbling import Tumbling
 from app.edge.http.query.arrangement import Among, Arrangement, Ranking, among_which, ranking_names
-from app.edge.http.query.instants import to_iso
 from app.edge.http.query.read_query import read_query
 from app.edge.http.query.rows_query import RowsQuery
 from app.edge.http.rows.answers import whole_page

@@ -13,8 +13,9 @@ from multidict import MultiDict
 from app.domain.rows import RowKey
 from app.domain.view import View
 from app.domain.windows.durations import duration_us, to_duration
+from app.domain.windows.instants import to_iso
 from app.edge.http.problems import Problem
-from app.edge.http.query.instants import to_iso, to_us
+from app.edge.http.query.instants import to_us
 from app.edge.http.query.read_query import read_query
 from app.edge.http.query.rows_query import RowsQuery
 from app.rides.views import VENDOR_TRIPS, ZONE_DEMAND

@@ -16,9 +16,9 @@ from app.domain.measures.kinds import Count, First, Last, Max, Sum
 from app.domain.oracle.view_fold import put_merging, together
 from app.domain.rows import Cells, RowKey
 from app.domain.view import Group, View
+from app.domain.windows.instants import to_iso
 from app.domain.windows.session import Session
 from app.edge.http.query.arrangement import Arrangement
-from app.edge.http.query.instants import to_iso
 from app.edge.http.query.read_query import read_query
 from app.edge.http.query.rows_query import RowsQuery
 from app.edge.http.rows.answers import whole_page

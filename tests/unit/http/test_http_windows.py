@@ -15,9 +15,10 @@ from multidict import MultiDict
 from app.domain.oracle.view_fold import by_window
 from app.domain.rows import Cells, RowKey, merge_rows
 from app.domain.view import View
+from app.domain.windows.instants import to_iso
 from app.edge.http.context import Edge, ServedGroup
 from app.edge.http.problems import Problem
-from app.edge.http.query.instants import to_iso, to_us
+from app.edge.http.query.instants import to_us
 from app.edge.http.query.read_query import read_query
 from app.edge.http.query.rows_query import RowsQuery
 from app.edge.http.rows import own_parts

@@ -11,10 +11,10 @@ from multidict import MultiDict, MultiMapping
 from app.domain.records import Value
 from app.domain.rows import COUNT_AT, Cells, last_of, merge_rows
 from app.domain.view import View
+from app.domain.windows.instants import to_iso
 from app.edge.formats.format import Document
 from app.edge.http.problems import Problem, bad_parameter
 from app.edge.http.query.group_values import NULL, group_text
-from app.edge.http.query.instants import to_iso
 from app.edge.http.query.parameters import CURSOR, LIMIT, one
 from app.edge.http.query.read_query import read_query
 from app.edge.http.query.rows_query import ALL_ROWS, RowsQuery

@@ -13,6 +13,7 @@ from app.domain.records import Place, Record, TopicPartition
 from app.domain.rows import COUNT_AT, FINGERPRINT_AT, RowKey
 from app.domain.source import Kind
 from app.domain.view import View
+from app.domain.windows.instants import to_iso
 from app.edge.http.brokers import Brokers
 from app.edge.http.context import edge_of
 from app.edge.http.evidence.asked_row import DEFAULT_RECORDS, MAX_RECORDS, ToldRow, asked_row, told_row
@@ -20,7 +21,6 @@ from app.edge.http.evidence.looking import Looking
 from app.edge.http.evidence.search_cursors import SearchCursor, decode, encode
 from app.edge.http.evidence.verdict import missing, verdict
 from app.edge.http.problems import Problem
-from app.edge.http.query.instants import to_iso
 from app.edge.http.query.parameters import CURSOR, one, whole_number
 from app.edge.http.query.rows_query import RowsQuery
 from app.edge.http.query.seal import SEAL

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from aiohttp import web
 
 from app.domain.view import View
+from app.domain.windows.instants import to_iso
 from app.edge.http.context import Edge, edge_of, not_ready
 from app.edge.http.problems import Problem
-from app.edge.http.query.instants import to_iso
 from app.edge.http.responses import json_response
 from app.engine.core.building import build_progress
 from app.engine.drive.kafka.schemas import Awaited

@@ -16,6 +16,7 @@ from app.base.pages.static_files import STATIC, static_text
 from app.domain.event_time import NO_WATERMARK
 from app.domain.measures.parts import values_name
 from app.domain.view import View
+from app.domain.windows.instants import to_iso
 from app.edge.http.across_tasks import AcrossTasks
 from app.edge.http.context import WHY, Edge, ServedGroup, edge_of
 from app.edge.http.entry.security import MAX_ADDRESS_BYTES, SCRIPTED, policy
@@ -24,7 +25,6 @@ from app.edge.http.long_work import MANY_DOCUMENTS
 from app.edge.http.page import figures
 from app.edge.http.page.verdicts import NONE_YET, card
 from app.edge.http.problems import RETRY_AFTER_SECONDS, Problem
-from app.edge.http.query.instants import to_iso
 from app.edge.http.query.rows_query import RowsQuery, no_rows_query
 from app.edge.http.rows.answers import whole_page
 from app.edge.http.rows.gather import Gathered, gather

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
-from functools import lru_cache
+from datetime import UTC, datetime
 
 from app.domain.event_time import NO_WATERMARK
 from app.domain.source import FIRST_INSTANT_US, LAST_INSTANT_US
 from app.domain.view import View
+from app.domain.windows.instants import EPOCH, MICROSECOND, to_iso
 
-EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 INSTANT_EXAMPLE = "an instant with its zone, as 2024-01-31T08:00:00Z"
 MAX_WINDOW_US = 366 * 86_400 * 1_000_000
-
-_MICROSECOND = timedelta(microseconds=1)
 
 
 def to_us(text: str) -> int:
@@ -28,7 +25,7 @@ def to_us(text: str) -> int:
     if instant.tzinfo is None:
         raise ValueError(f"{text!r} has no zone")
     try:
-        return (instant.astimezone(UTC) - EPOCH) // _MICROSECOND
+        return (instant.astimezone(UTC) - EPOCH) // MICROSECOND
     except OverflowError as error:
         raise ValueError(str(error)) from error
 
@@ -40,12 +37,6 @@ def instant_wanted(text: str) -> str:
     except ValueError:
         return INSTANT_EXAMPLE
     return f"{INSTANT_EXAMPLE}; a + in an address is a blank, and is written %2B"
-
-
-@lru_cache(maxsize=4096)  # answer after answer names the same ones
-def to_iso(instant_us: int) -> str:
-    """ISO 8601 in UTC, with a Z."""
-    return (EPOCH + instant_us * _MICROSECOND).isoformat().removesuffix("+00:00") + "Z"
 
 
 def watermark_text(watermark_us: int) -> str | None:

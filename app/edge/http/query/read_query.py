@@ -12,13 +12,14 @@ from aiohttp import web
 from app.domain.records import Value
 from app.domain.view import View
 from app.domain.windows.durations import DURATION_EXAMPLE, duration_us, to_duration
+from app.domain.windows.instants import to_iso
 from app.domain.windows.panes import MOST_AT_ONCE, Panes
 from app.edge.formats.format import MOST_DOCUMENTS
 from app.edge.http.problems import bad_parameter
 from app.edge.http.query import cursors
 from app.edge.http.query.arrangement import read_arrangement
 from app.edge.http.query.group_values import group_value
-from app.edge.http.query.instants import MAX_WINDOW_US, instant_range, instant_wanted, to_iso, to_us
+from app.edge.http.query.instants import MAX_WINDOW_US, instant_range, instant_wanted, to_us
 from app.edge.http.query.parameters import (
     ARRANGED,
     COMMON,

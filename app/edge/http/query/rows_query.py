@@ -12,11 +12,12 @@ from app.domain.rows import RowKey
 from app.domain.source import Kind
 from app.domain.view import View
 from app.domain.windows.durations import to_duration
+from app.domain.windows.instants import to_iso
 from app.domain.windows.panes import Overlap
 from app.edge.http.query import cursors
 from app.edge.http.query.arrangement import AS_STORED, Among, Arrangement
 from app.edge.http.query.group_values import group_text
-from app.edge.http.query.instants import later, to_iso
+from app.edge.http.query.instants import later
 from app.edge.http.query.parameters import CURSOR, MAX_STALENESS
 
 DEFAULT_LIMIT = 100

@@ -6,10 +6,10 @@ from typing import Any
 
 from aiohttp import web
 
+from app.domain.windows.instants import to_iso
 from app.edge.http.brokers import Brokers
 from app.edge.http.context import Edge, edge_of
 from app.edge.http.problems import Problem, bad_parameter
-from app.edge.http.query.instants import to_iso
 from app.edge.http.query.parameters import CURSOR, LIMIT, PARTITION, one, whole_number
 from app.edge.http.query.read_query import read_no_parameters
 from app.edge.http.query.seal import SEAL

@@ -10,7 +10,7 @@ from app.codecs.avro.schema import Schemas
 from app.codecs.avro.strict import StrictDecoder, Unreadable
 from app.domain.records import Value
 from app.domain.source import Column, Kind
-from app.edge.http.query.instants import to_iso
+from app.domain.windows.instants import to_iso
 from app.edge.published.result_topic import ResultTopic
 
 

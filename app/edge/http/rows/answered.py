@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from app.domain.event_time import NO_WATERMARK
+from app.domain.windows.instants import to_iso
 from app.edge.http.context import Edge
 from app.edge.http.past.gold_files import GoldFiles, GoldRange, GoldUnreadable
 from app.edge.http.problems import Problem
-from app.edge.http.query.instants import to_iso
 from app.edge.http.query.rows_query import RowsQuery, no_rows_query
 from app.edge.http.rows.gather import Gathered, PastRows, gather
 from app.edge.http.rows.own_parts import too_much

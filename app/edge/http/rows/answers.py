@@ -12,11 +12,12 @@ from app.domain.fingerprint import as_hex
 from app.domain.records import Value
 from app.domain.rows import COUNT_AT, RowKey, last_of
 from app.domain.view import Group, View
+from app.domain.windows.instants import to_iso
 from app.edge.formats.format import Document, Told
 from app.edge.http.context import Edge
 from app.edge.http.long_work import MANY_DOCUMENTS, MANY_ROWS
 from app.edge.http.owners import missing_facts
-from app.edge.http.query.instants import to_iso, watermark_text
+from app.edge.http.query.instants import watermark_text
 from app.edge.http.query.rows_query import RowsQuery
 from app.edge.http.query.text_places import place_of
 from app.edge.http.rows.answered import Answered

@@ -6,9 +6,10 @@ from typing import Any
 
 from app.base.files.verdicts import Checked
 from app.domain.view import View
+from app.domain.windows.instants import to_iso
 from app.domain.windows.scope import Scope
 from app.edge.http.context import Edge
-from app.edge.http.query.instants import to_iso, watermark_text
+from app.edge.http.query.instants import watermark_text
 
 
 def reconciled_document(edge: Edge, view: View) -> dict[str, Any] | None:

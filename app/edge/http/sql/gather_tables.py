@@ -7,10 +7,11 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from app.domain.view import View
+from app.domain.windows.instants import to_iso
 from app.edge.http.context import Edge
 from app.edge.http.owners import of_all_tasks, partitions_missing, unusable
 from app.edge.http.problems import TYPES
-from app.edge.http.query.instants import instant_range, to_iso
+from app.edge.http.query.instants import instant_range
 from app.edge.http.query.rows_query import ALL_ROWS, RowsQuery
 from app.edge.http.rows.gather import MANY_BYTES, Gathered
 from app.edge.http.rows.own_parts import too_much_there

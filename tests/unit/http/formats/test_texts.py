@@ -13,9 +13,9 @@ import pyarrow as pa
 import pytest
 
 from app.domain.rows import RowKey
+from app.domain.windows.instants import to_iso
 from app.edge.formats.csv_rows import encode as encode_csv
 from app.edge.formats.format import Told
-from app.edge.http.query.instants import to_iso
 from app.rides.views import ZONE_DEMAND
 from tests.support.http import BY_BASE, NOON_US, Client, Serve, server_of, zone_table
 from tests.support.material.stored.tables import cells_of, ready_directory, task_of

@@ -19,10 +19,10 @@ from app.domain.fingerprint import as_hex
 from app.domain.oracle.view_fold import by_window
 from app.domain.rows import COUNT_AT, FINGERPRINT_AT
 from app.domain.view import View
+from app.domain.windows.instants import to_iso
 from app.edge.formats.format import Document, Told
 from app.edge.http.context import Edge, ServedGroup
 from app.edge.http.problems import Problem
-from app.edge.http.query.instants import to_iso
 from app.edge.http.query.read_query import read_query
 from app.edge.http.query.rows_query import RowsQuery
 from app.edge.http.rows.answered import answered

@@ -10,7 +10,7 @@ import pytest
 
 from app.domain.rows import Cells, RowKey
 from app.domain.view import View
-from app.edge.http.query.instants import to_iso
+from app.domain.windows.instants import to_iso
 from app.engine.core.task_state import TaskState
 from app.rides.views import ZONE_DEMAND
 from tests.support.expiry import left

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from app.domain.windows.instants import to_iso
 from app.edge.http.context import Edge, ServedGroup
 from app.edge.http.problems import Problem
-from app.edge.http.query.instants import to_iso
 from app.edge.http.query.rows_query import RowsQuery
 from app.edge.http.rows.answered import answered
 from app.rides.ride import RIDES

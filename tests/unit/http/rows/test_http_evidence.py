@@ -16,12 +16,12 @@ from app.base.access_settings import AccessSettings
 from app.domain.records import TopicPartition
 from app.domain.rows import RowKey
 from app.domain.view import View
+from app.domain.windows.instants import to_iso
 from app.edge.http.context import Edge
 from app.edge.http.documents.evidence_schema import EVIDENCE
 from app.edge.http.evidence.asked_row import asked_row, evidence_address
 from app.edge.http.evidence.search_cursors import SearchCursor, decode, encode
 from app.edge.http.problems import Problem
-from app.edge.http.query.instants import to_iso
 from app.edge.http.query.read_query import read_query
 from app.edge.http.query.seal import Seal
 from app.edge.http.results import result_cursors

@@ -14,8 +14,8 @@ from app.domain.measures.kinds import Count, Histogram, Last, Max
 from app.domain.rows import RowKey
 from app.domain.view import Group, View
 from app.domain.windows.all_time import AllTime
+from app.domain.windows.instants import to_iso
 from app.domain.windows.session import Session
-from app.edge.http.query.instants import to_iso
 from app.rides.ride import RIDES
 from app.rides.views import VENDOR_TRIPS, ZONE_DEMAND
 from tests.support.http import BY_BASE, NOON_US, PANE_US, Client, Serve, server_of, url_of, zone_table
