@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from aiohttp import ClientResponse
 from app.base.registry.client import Registry, Version
 from app.base.settings import Settings
 from app.codecs.avro.schema import WriterSchema
+from app.domain.windows.instants import to_iso
 from app.edge.http.intake.brought import KEY, MOST_BODY_BYTES, MOST_RECORDS
 from app.edge.intake import encoding
 from app.edge.intake.intake import Intake, lane_of
@@ -118,6 +120,25 @@ async def test_a_request_that_was_written_is_answered_the_same_when_the_schema_t
     assert (await problem(reused))[:2] == (422, "key-reused")
     mended = await client.post(PATH, json=ride, headers={KEY: "n2"})
     assert (mended.status, len(stored(taking))) == (200, 2)
+
+
+async def test_a_ride_that_would_be_too_far_ahead_is_refused_and_the_request_is_answered_the_same_again(
+    client: Client, taking: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ahead_us = time.time_ns() // 1_000 + 3_600_000_000
+    good, other = rides_in_json(0, 2)
+    other["dropoff_at_us"] = ahead_us
+    first = await client.post(PATH, json=[good, other], headers={KEY: "n1"})
+    told = await first.json()
+    assert (first.status, told["written"], told["refused"]) == (200, 1, 1), told
+    why = f"dropoff_at_us: {to_iso(ahead_us)} is more than 10m ahead of the clock by which it would be written"
+    assert told["records"][1] == {"refused": why}
+    status, slug, document = await problem(await client.post(PATH, json=other, headers={KEY: "n2"}))
+    assert (status, slug, document["records"]) == (422, "refused-records", [{"refused": why}])
+    monkeypatch.setattr(encoding, "is_skewed", lambda *_: False)  # its time has come
+    later = await client.post(PATH, json=[good, other], headers={KEY: "n1"})
+    assert (later.status, await later.json()) == (200, told)
+    assert list(stored(taking).values()) == [good["ride_id"]]
 
 
 async def test_ten_thousand_records_of_which_one_is_good_have_one_key(client: Client, taking: Settings) -> None:
