@@ -1,4 +1,5 @@
-"""Who is in a consumer group now, as the group's coordinator tells. Blocking; call it from a thread on a loop."""
+"""Who is in a consumer group now, and in what state it is, as its coordinator tells. Blocking: to be called from a
+thread on a loop."""
 
 from __future__ import annotations
 
@@ -29,6 +30,10 @@ class GroupSilent(FlagfallError):
     """Nobody tells who is in the group just now: its coordinator is away, or being made. Ask again."""
 
 
+DEAD = "dead"
+"""The state of a group that Kafka does not know."""
+
+
 class Member(NamedTuple):
     """A member of a group: the client id that it gave itself, and the address from which the broker sees it."""
 
@@ -54,27 +59,40 @@ class Members:
 
     def told(self) -> list[Member]:
         """None of a group that is not there. Raises GroupSilent, GroupUnknown."""
+        group = self._described()
+        return (
+            []
+            if group is None
+            else [Member(m.client_id, m.host.lstrip("/"), m.group_instance_id) for m in group.members]
+        )
+
+    def state(self) -> str:
+        """In Kafka's words, as `stable` or `empty`. Raises GroupSilent, GroupUnknown."""
+        group = self._described()
+        return DEAD if group is None else str(group.state.name).lower()
+
+    def _described(self) -> Any:
+        """None of a group that is not there, where brokers say so by an error."""
         with self._asking:  # a client that another thread replaced meanwhile would be gone, and never answer
             if self._client is None:
                 self._client = admin_client(self._kafka)
             asked = self._client.describe_consumer_groups([self.group], request_timeout=LIBRARY_SECONDS)[self.group]
             return self._answered(asked)
 
-    def _answered(self, asked: Future[Any]) -> list[Member]:
+    def _answered(self, asked: Future[Any]) -> Any:
         silent = f"who is in group {self.group} is not told just now"
         try:
-            told = asked.result(timeout=ANSWER_SECONDS)
+            return asked.result(timeout=ANSWER_SECONDS)
         except TimeoutError:
             self._client = None
             raise GroupSilent(f"{silent}: no answer within {ANSWER_SECONDS:.0f} s") from None
         except KafkaException as error:
             cause: KafkaError = error.args[0]
             if cause.code() == KafkaError.GROUP_ID_NOT_FOUND:
-                return []
+                return None
             if passes(cause):
                 raise GroupSilent(f"{silent}: {cause.str()}") from error
             raise GroupUnknown(f"who is in group {self.group} cannot be asked: {cause.str()}") from error
-        return [Member(m.client_id, m.host.lstrip("/"), m.group_instance_id) for m in told.members]
 
 
 def seen_as(kafka: KafkaSettings) -> str | None:

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from app.base.errors import KafkaUnavailable
 from app.base.kafka.cluster import Cluster
+from app.base.kafka.group_members import GroupSilent, GroupUnknown, Members
 from app.base.kafka.topic import Topic
 from app.base.kafka.topic_admin import Described, described
 from app.base.setting_groups import KafkaSettings
@@ -18,14 +19,21 @@ ANSWER_SECONDS = 5.0
 """A thread that waits for brokers waits longer: there is one of them, so that no other work lacks its threads."""
 
 
+class GroupNow(NamedTuple):
+    """A consumer group: its state, in Kafka's words, and by partition the next offset, where it has committed one."""
+
+    state: str
+    offsets: Mapping[int, int]
+
+
 class TopicNow(NamedTuple):
     """`starts`, `ends`: by partition, the first offset that is there, and where what is committed ends. `groups`: by
-    name and partition, the next offset of a consumer group, where it has committed one."""
+    name."""
 
     described: Described
     starts: Mapping[int, int]
     ends: Mapping[int, int]
-    groups: Mapping[str, Mapping[int, int]]
+    groups: Mapping[str, GroupNow]
 
 
 class KnownTopics:
@@ -52,8 +60,15 @@ class KnownTopics:
             return None
         places = [TopicPartition(topic.name, partition) for partition in range(found.partitions)]
         starts, ends = self._cluster.log_starts(places), self._cluster.log_ends(places, committed=True)
-        committed = {group: _by_partition(self._cluster.group_offsets(group, places)) for group in groups}
-        return TopicNow(found, _by_partition(starts), _by_partition(ends), committed)
+        told = {group: self._group(group, places) for group in groups}
+        return TopicNow(found, _by_partition(starts), _by_partition(ends), told)
+
+    def _group(self, group: str, places: Sequence[TopicPartition]) -> GroupNow:
+        offsets = _by_partition(self._cluster.group_offsets(group, places))
+        try:
+            return GroupNow(Members(self._kafka, group).state(), offsets)
+        except (GroupSilent, GroupUnknown) as error:
+            raise KafkaUnavailable(str(error)) from error
 
 
 def _by_partition(told: Mapping[TopicPartition, int]) -> dict[int, int]:

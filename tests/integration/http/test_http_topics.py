@@ -14,6 +14,7 @@ from app.rides.ride import RIDES
 from app.topics import topics, zones_topic
 from tests.support.http import one_task, server_of
 from tests.support.machine.cluster import write_rides
+from tests.support.machine.waiting import wait_for
 from tests.support.truth import log_ends
 
 REFUSED = ({"group": ""}, {"group": "\0"}, {"group": "a\0b"}, {"group": "x" * 250}, {"limit": "1"})
@@ -55,7 +56,24 @@ async def test_the_lag_of_any_consumer_group_is_told(world: Settings, tmp_path: 
     behind = {one["partition"]: (one["next_offset"], one["lag_records"]) for one in another["partitions"]}
     assert behind == {p: (ends[1] - 1, 1) if p == 1 else (None, None) for p in ends}
     assert {one["next_offset"] for one in nobody["partitions"]} == {None}
+    assert (another["state"], nobody["state"]) == ("empty", "dead")
     assert {answer.status for answer in refused} == {400}
+
+
+async def test_a_group_that_kafka_does_not_know_is_told_apart_from_one_that_has_committed_nothing(
+    world: Settings, tmp_path: Path
+) -> None:
+    options = {"bootstrap.servers": world.kafka.bootstrap_server, "group.id": f"{world.app_id}.silent"}
+    consumer = Consumer({**options, "enable.auto.commit": False})
+    consumer.subscribe(["rides.yellow"])
+    wait_for(lambda: consumer.poll(0.1) or consumer.assignment(), "the group has its member")
+    async with server_of(tmp_path, topics=known(world)) as serve:
+        client = await serve(one_task())
+        asked = [("group", f"{world.app_id}.silent"), ("group", f"{world.app_id}.mistyped")]
+        told = await (await client.get("/v1/topics/rides.yellow", params=asked)).json()
+    consumer.close()
+    assert {one["next_offset"] for group in told["groups"] for one in group["partitions"]} == {None}
+    assert [group["state"] for group in told["groups"]] == ["stable", "dead"]
 
 
 async def test_a_topic_that_is_not_there_is_told_apart_from_one_that_is_nobodys(

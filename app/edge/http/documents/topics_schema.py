@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from app.base.kafka.group_members import DEAD
 from app.edge.http.documents.schemas import INTEGER, TEXT, Schema, nullable, record
 
 _OFFSET = INTEGER | {"minimum": 0}
@@ -14,6 +15,7 @@ _DECLARED: Schema = {
     "takes_records": {"type": "boolean", "description": "Whether it takes records over HTTP."},
 }
 _TASK = record({"partition": _OFFSET, "next_offset": nullable(_OFFSET), "lag_records": nullable(_OFFSET)})
+_STATE = TEXT | {"description": f"In Kafka's words, as stable or empty; {DEAD}: it knows no such group."}
 OF_TOPICS: Schema = {
     "Topics": record({"data": {"type": "array", "items": record(_DECLARED)}}),
     "Topic": record(
@@ -33,7 +35,7 @@ OF_TOPICS: Schema = {
             },
             "groups": {
                 "type": "array",
-                "items": record({"group": TEXT, "partitions": {"type": "array", "items": _TASK}}),
+                "items": record({"group": TEXT, "state": _STATE, "partitions": {"type": "array", "items": _TASK}}),
                 "description": "Consumer groups that were asked for; null where one has committed nothing.",
             },
         }

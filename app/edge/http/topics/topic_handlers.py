@@ -49,7 +49,10 @@ async def show_topic(request: web.Request) -> web.Response:
             "settings": dict(sorted(now.described.settings.items())),
             "partitions": partitions,
             "readers": [await _reader(edge, group, name) for group in edge.groups if name in group.topics],
-            "groups": [{"group": group, "partitions": _behind(now, group)} for group in groups],
+            "groups": [
+                {"group": group, "state": now.groups[group].state, "partitions": _behind(now, group)}
+                for group in groups
+            ],
         }
     )
 
@@ -71,7 +74,7 @@ def _behind(now: TopicNow, group: str) -> list[dict[str, Any]]:
     """How far a consumer group is, and how far behind; null where it has committed nothing."""
     told = []
     for partition, end in sorted(now.ends.items()):
-        offset = now.groups[group].get(partition)
+        offset = now.groups[group].offsets.get(partition)
         lag = None if offset is None else max(end - offset, 0)
         told.append({"partition": partition, "next_offset": offset, "lag_records": lag})
     return told
