@@ -20,7 +20,7 @@ from app.domain.view import Group, View
 from app.domain.windows.tumbling import Tumbling
 from app.edge.http.application import create_app
 from app.edge.http.context import ServedGroup
-from app.edge.http.entry.security import MAX_LINE_BYTES
+from app.edge.http.entry.unreadable import READING
 from app.edge.http.zone_names import Names, no_names
 from app.edge.intake.intake import Intake
 from app.edge.published.known_topics import KnownTopics
@@ -97,7 +97,7 @@ async def server_of(
         own = {"limits": limits, "history": history, "access": access, "intake": intakes(), "topics": known}
         made = create_app(served, verdicts, names=names, **own)
         server = TestServer(made)
-        await server.start_server(max_line_size=MAX_LINE_BYTES)
+        await server.start_server(**READING)
         client: Client = TestClient(server)
         clients.append(client)
         url = str(client.make_url("")).rstrip("/")

@@ -13,9 +13,8 @@ from aiohttp import web
 from aiohttp.log import server_logger
 
 from app.edge.http.entry.connections import CONNECTIONS
-from app.edge.http.entry.security import MAX_LINE_BYTES
 from app.edge.http.entry.unread import PIECE_BYTES
-from app.edge.http.entry.unreadable import BRIEF_OF_CALLERS
+from app.edge.http.entry.unreadable import BRIEF_OF_CALLERS, READING
 
 SHUTDOWN_SECONDS = 2.0
 """Slow clients do not hold a worker that stops."""
@@ -34,10 +33,9 @@ async def listening(
     runner = web.AppRunner(
         app,
         handle_signals=False,
-        access_log=None,
         handler_cancellation=True,  # all that is asked is read: what nobody waits for any more is not gone on with
         shutdown_timeout=SHUTDOWN_SECONDS,
-        max_line_size=MAX_LINE_BYTES,
+        **READING,
     )
     await runner.setup()
     try:

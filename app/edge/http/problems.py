@@ -52,6 +52,7 @@ TYPES = {
     "not-acceptable": ProblemType(406, "There is no such format"),
     "too-large": ProblemType(413, "What was sent is longer than a request may be"),
     "too-long": ProblemType(414, "The address is too long"),
+    "not-taken-so": ProblemType(415, "What was sent is of a kind that is not taken"),
     "other-host": ProblemType(421, "The request is for another host"),
     "too-much": ProblemType(422, "The answer takes more rows than one request may"),
     "refused-records": ProblemType(422, "None of the records can be taken"),
@@ -101,9 +102,9 @@ class Problem(Exception):
             **self.extensions,
         }
 
-    def response(self, request: web.Request) -> web.Response:
-        """The answer to send."""
-        body = orjson.dumps(self.document(request.path_qs))
+    def answer(self, instance: str) -> web.Response:
+        """To send for the request at `instance`."""
+        body = orjson.dumps(self.document(instance))
         return web.Response(body=body, status=self.type.status, content_type=MEDIA_TYPE, headers=self.headers)
 
 
@@ -136,7 +137,7 @@ async def problem_middleware(request: web.Request, handler: Handler) -> web.Stre
 def _refused(request: web.Request, problem: Problem, cause: Exception | None = None) -> web.Response:
     if problem.type.status >= WORKERS_OWN:
         _tell(request, problem.type.status, problem.slug, problem.type.level, problem.detail, cause)
-    return problem.response(request)
+    return problem.answer(request.path_qs)
 
 
 def _tell(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import time
 from pathlib import Path
 from types import SimpleNamespace
@@ -17,6 +18,7 @@ from app.base.setting_groups import HttpSettings
 from app.domain.records import TopicPartition
 from app.edge.http.application import create_app
 from app.edge.http.context import ServedGroup
+from app.edge.http.entry.security import HEADERS
 from app.edge.http.listening import listening
 from app.engine.drive.kafka.schemas import Awaited
 from app.engine.drive.ownership.directory import Membership
@@ -140,25 +142,29 @@ async def test_a_request_that_is_no_http_is_a_line_in_the_log_without_a_trace(
     async with listening(app, LOOPBACK, 0) as port:
         reader, writer = await asyncio.open_connection(LOOPBACK, port)
         writer.write(b"GET /v1/tasks?zone=\xff\xfe 100% HTTP/1.1\r\n\r\n")
-        assert (await reader.readline()).startswith(b"HTTP/1.0 400")
+        head, _, body = (await reader.read()).partition(b"\r\n\r\n")
         writer.close()
+    assert head.startswith(b"HTTP/1.0 400")
+    lines = head.decode().splitlines()
+    assert {f"{name}: {value}" for name, value in HEADERS.items()} <= {*lines}
+    assert [line for line in lines if line.startswith("Server:")] == ["Server: flagfall"]
+    assert (json.loads(body)["type"], "cannot be read" in json.loads(body)["detail"]) == (
+        "urn:flagfall:problem:bad-request",
+        True,
+    )
     told = [(record.levelname, record.exc_info, record.getMessage().partition(":")[0]) for record in caplog.records]
     assert told == [("WARNING", None, "a request could not be read")]
 
 
-async def test_a_body_that_cannot_be_read_is_a_line_in_the_log_without_a_trace(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_a_body_that_cannot_be_read_is_told_in_words(tmp_path: Path) -> None:
     app = create_app([ServedGroup("rides", one_task(), VIEWS, (RIDES,))], verdicts_in(tmp_path))
     async with listening(app, LOOPBACK, 0) as port, ClientSession(f"http://{LOOPBACK}:{port}") as session:
-        sent = {"data": b"abc", "headers": {"Content-Encoding": "gzip"}}
-        async with session.post("/v1/sql", **sent) as answer:
-            assert (answer.status, (await answer.json(content_type=None))["type"]) == (
-                400,
-                "urn:flagfall:problem:bad-request",
-            )
-    told = [(record.levelname, record.exc_info, record.getMessage().partition(":")[0]) for record in caplog.records]
-    assert told == [("WARNING", None, "a request could not be read")]
+        for encoding, status, why in (("gzip", 400, "it is no gzip."), ("br", 415, "compressed as 'br'")):
+            headers = {"Content-Type": "application/json", "Content-Encoding": encoding}
+            async with session.post("/v1/sql", data=b"abc", headers=headers) as answer:
+                told = await answer.json(content_type=None)
+            assert (answer.status, answer.content_type) == (status, "application/problem+json")
+            assert ("Server" in answer.headers, why in told["detail"]) == (False, True), told
 
 
 async def test_a_statement_ends_when_its_client_has_left(tmp_path: Path) -> None:

@@ -26,7 +26,10 @@ NO_FORMAT = {"406": problem("There is no format that Accept names.")}
 NO_ROW = {"404": problem("There is no such view, or no such row.")}
 NO_TOPIC = {"404": problem("There is no such topic here.")}
 NO_RUN = {"404": problem("There is no such run, or its files are gone.")}
-TOO_LARGE = {"413": problem("It is longer than a request may be.")}
+TOO_LARGE = {
+    "413": problem("It is longer than a request may be."),
+    "415": problem("It is no JSON in UTF-8, or compressed otherwise than by gzip or deflate."),
+}
 TOO_MUCH = {"422": problem("A worker would have to fold more rows than one request may.")}
 MANY_STREAMS = {"429": problem("The worker has as many open streams as it may.")}
 NOT_TAKEN = (

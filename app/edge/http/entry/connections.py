@@ -16,6 +16,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 from prometheus_client.registry import Collector
 
 from app.edge.http.entry.unread import UnreadAnswers, Write, pieces
+from app.edge.http.entry.unreadable import READING, CallersProtocol
 from app.edge.http.problems import Handler
 
 LOOK_SECONDS = 1.0
@@ -46,7 +47,7 @@ class CallersConnections(Collector):
                 self._look()
                 if self._quiet:
                     self._close(next(iter(self._quiet)), TOO_MANY)
-            return server()
+            return CallersProtocol(server, loop=asyncio.get_running_loop(), **READING)
 
         return come
 

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from app.codecs.stored.arrow_columns import arrow_stream
 from app.edge.http.context import Edge, edge_of
-from app.edge.http.entry.bodies import read_body
+from app.edge.http.entry.bodies import read_body, require_sent_as
 from app.edge.http.problems import Problem, bad_parameter
 from app.edge.http.query.answer_format import liked
 from app.edge.http.query.instants import INSTANT_EXAMPLE, to_us
@@ -90,8 +90,7 @@ def _stream(one: TableRows, names: Names) -> bytes:
 
 async def _read(request: web.Request) -> StatementBody:
     read_no_parameters(request)
-    if request.content_type != "application/json":  # which no page of another origin can send unasked
-        raise Problem("bad-request", f"Send JSON, with {hdrs.CONTENT_TYPE}: application/json.")
+    require_sent_as(request, [MEDIA_TYPES["json"]])
     too_long = Problem("too-large", f"A statement has at most {MOST_BODY_BYTES:,} bytes.")
     try:
         return StatementBody.model_validate_json(await read_body(request, MOST_BODY_BYTES, too_long))
