@@ -15,7 +15,11 @@ from app.domain.windows.instants import to_iso
 from app.edge.formats.format import Document
 from app.edge.http.problems import Problem, bad_parameter
 from app.edge.http.query.group_values import NULL, group_text
-from app.edge.http.query.parameters import CURSOR, LIMIT, one
+from app.edge.http.query.parameters import (
+    CURSOR,
+    LIMIT,
+    unknown,
+)
 from app.edge.http.query.read_query import read_query
 from app.edge.http.query.rows_query import ALL_ROWS, RowsQuery
 from app.edge.http.rows.answers import whole_page
@@ -55,7 +59,7 @@ def asked_row(view: View, parameters: MultiMapping[str]) -> tuple[RowAsked, Rows
     allowed = (*(group.name for group in view.groups), *windowed, *OWN)
     for name in parameters:
         if name not in allowed:
-            raise bad_parameter(name, one(parameters, name) or "", f"unknown; there are {', '.join(allowed)}")
+            raise unknown(parameters, name, f"there are {', '.join(allowed)}")
     query = read_query(view, MultiDict(told for told in parameters.items() if told[0] not in OWN))
     asked = RowAsked(*_window(view, query), tuple(_value(query, group.name) for group in view.groups))
     until_us = asked.start_us

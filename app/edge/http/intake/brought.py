@@ -5,15 +5,15 @@ from __future__ import annotations
 import hashlib
 from typing import NamedTuple
 
-import orjson
 from aiohttp import web
 
-from app.edge.http.entry.bodies import read_body
+from app.edge.http.entry.bodies import read_body, require_sent_as
+from app.edge.http.intake.decoding import document, documents
 from app.edge.http.problems import Problem
-from app.edge.intake.encoding import AnyJson, NoDocument
+from app.edge.intake.encoding import AnyJson
 
 JSON, LINES = "application/json", "application/x-ndjson"
-"""Neither of which a page of another origin can send unasked."""
+"""One document or a list of them, and one a line."""
 KEY = "Idempotency-Key"
 MOST_KEY_LETTERS = 200
 MOST_BODY_BYTES = 4_000_000
@@ -36,17 +36,10 @@ class SentRecords(NamedTuple):
         if self.media_type == LINES:
             lines = [line for line in self.body.split(b"\n") if line.strip()]
             _require_few(len(lines))
-            return [_document(line) for line in lines]
-        found = self._whole()
+            return [document(line) for line in lines]
+        found = documents(self.body)
         _require_few(len(found))
         return found
-
-    def _whole(self) -> list[AnyJson]:
-        try:
-            document = orjson.loads(self.body)
-        except orjson.JSONDecodeError as error:
-            raise Problem("bad-request", f"What was sent is no JSON: {error}.") from None
-        return document if isinstance(document, list) else [document]
 
 
 def _require_few(count: int) -> None:
@@ -54,17 +47,8 @@ def _require_few(count: int) -> None:
         raise Problem("bad-request", f"Send 1 to {MOST_RECORDS:,} records at a time; these are {count:,}.")
 
 
-def _document(line: bytes) -> AnyJson:
-    try:
-        document: AnyJson = orjson.loads(line)
-    except orjson.JSONDecodeError as error:
-        return NoDocument(f"no JSON: {error}")
-    return document
-
-
 async def read_brought(request: web.Request) -> SentRecords:
-    if request.content_type not in (JSON, LINES):
-        raise Problem("bad-request", f"Send JSON, with Content-Type: {JSON}, or a record a line, with {LINES}.")
+    require_sent_as(request, (JSON, LINES))
     key = _key(request)
     too_long = Problem("too-large", f"A request has at most {MOST_BODY_BYTES:,} bytes; send several.")
     return SentRecords(await read_body(request, MOST_BODY_BYTES, too_long), request.content_type, key)

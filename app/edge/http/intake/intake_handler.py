@@ -19,7 +19,10 @@ from app.edge.http.intake.lane_owners import lane_for, owner_of
 from app.edge.http.owners import NO_KEY_OF_OURS, unreached
 from app.edge.http.problems import MEDIA_TYPE as PROBLEM
 from app.edge.http.problems import TYPES, Problem, bad_parameter
-from app.edge.http.query.parameters import one
+from app.edge.http.query.parameters import (
+    one,
+    unknown,
+)
 from app.edge.http.query.read_query import read_no_parameters
 from app.edge.http.responses import json_response
 from app.edge.intake.encoding import NoSchemaFits
@@ -45,7 +48,7 @@ async def take_rides(request: web.Request) -> web.Response:
     """Rides of a service, as records of its topic."""
     for name in request.query:
         if name != SERVICE:
-            raise bad_parameter(name, one(request.query, name) or "", f"unknown; there is {SERVICE}")
+            raise unknown(request.query, name, f"there is {SERVICE}")
     service = one(request.query, SERVICE)
     if service not in SERVICES:
         raise bad_parameter(SERVICE, service or "", f"one of {', '.join(SERVICES)}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Protocol
 
-from app.edge.http.problems import bad_parameter
+from app.edge.http.problems import Problem, bad_parameter
 
 LIMIT, CURSOR = "limit", "cursor"
 COMMON = (LIMIT, CURSOR, "order", "partial")
@@ -33,11 +33,16 @@ class Parameters(Protocol):
 
 
 def one(parameters: Parameters, name: str) -> str | None:
-    """What is given for the name, or None; a problem where it is given twice, but for groups."""
+    """What is given for the name, or None; a problem where it is given twice."""
     values = parameters.getall(name, [])
-    if len(values) > 1 and name in RESERVED and name not in REPEATABLE:
+    if len(values) > 1 and name not in REPEATABLE:
         raise bad_parameter(name, ", ".join(values), "may be given once")
     return values[0] if values else None
+
+
+def unknown(parameters: Parameters, name: str, there_is: str) -> Problem:
+    """One that an address does not take; `there_is` tells what it takes."""
+    return bad_parameter(name, ", ".join(parameters.getall(name, [])), f"unknown; {there_is}")
 
 
 def choice(parameters: Parameters, name: str, allowed: tuple[str, ...]) -> str:

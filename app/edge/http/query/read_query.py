@@ -30,6 +30,7 @@ from app.edge.http.query.parameters import (
     Parameters,
     choice,
     one,
+    unknown,
     whole_number,
 )
 from app.edge.http.query.rows_query import DEFAULT_LIMIT, RowsQuery
@@ -59,9 +60,10 @@ def read_query(
     for name in parameters:
         if name not in known:
             taken = f"takes {', '.join(name for name in known if name not in without)}"
-            no_panes = f"{view.name} has no panes of one length to fold; it {taken}"
-            why = no_panes if name in FOLDED else f"unknown; {view.name} {taken}"
-            raise bad_parameter(name, one(parameters, name) or "", why)
+            if name in FOLDED:
+                no_panes = f"{view.name} has no panes of one length to fold; it {taken}"
+                raise bad_parameter(name, ", ".join(parameters.getall(name, [])), no_panes)
+            raise unknown(parameters, name, f"{view.name} {taken}")
     query = RowsQuery(
         view=view,
         from_us=_instant(view, parameters, "from"),
@@ -97,7 +99,7 @@ def read_partial(parameters: Parameters) -> bool:
     """Whether a partial answer is allowed, for requests that take no other parameter."""
     for name in parameters:
         if name != "partial":
-            raise bad_parameter(name, one(parameters, name) or "", "unknown; there is: partial")
+            raise unknown(parameters, name, "there is: partial")
     return is_partial_allowed(parameters)
 
 

@@ -10,7 +10,14 @@ from app.domain.windows.instants import to_iso
 from app.edge.http.brokers import Brokers
 from app.edge.http.context import Edge, edge_of
 from app.edge.http.problems import Problem, bad_parameter
-from app.edge.http.query.parameters import CURSOR, LIMIT, PARTITION, one, whole_number
+from app.edge.http.query.parameters import (
+    CURSOR,
+    LIMIT,
+    PARTITION,
+    one,
+    unknown,
+    whole_number,
+)
 from app.edge.http.query.read_query import read_no_parameters
 from app.edge.http.query.seal import SEAL
 from app.edge.http.responses import json_response
@@ -36,7 +43,7 @@ async def show_results(request: web.Request) -> web.Response:
     assert log is not None, "the application was made without one"
     for name in request.query:
         if name not in PARAMETERS:
-            raise bad_parameter(name, one(request.query, name) or "", f"unknown; there are {', '.join(PARAMETERS)}")
+            raise unknown(request.query, name, f"there are {', '.join(PARAMETERS)}")
     limit = whole_number(request.query, LIMIT, MAX_RESULTS) or DEFAULT_RESULTS
     brokers = Brokers(edge.limits.max_seconds)
     starts, stable = await brokers.answer(log.bounds(published.topic))

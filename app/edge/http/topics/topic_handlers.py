@@ -10,7 +10,9 @@ from app.base.kafka.topic import Topic
 from app.edge.http.brokers import Brokers
 from app.edge.http.context import Edge, ServedGroup, edge_of
 from app.edge.http.problems import Problem, bad_parameter
-from app.edge.http.query.parameters import one
+from app.edge.http.query.parameters import (
+    unknown,
+)
 from app.edge.http.query.read_query import read_no_parameters
 from app.edge.http.responses import json_response
 from app.edge.http.tasks.gather_tasks import gather_tasks
@@ -60,7 +62,7 @@ async def show_topic(request: web.Request) -> web.Response:
 def _asked_groups(request: web.Request) -> list[str]:
     for name in request.query:
         if name != GROUP:
-            raise bad_parameter(name, one(request.query, name) or "", f"unknown; there is {GROUP}, repeatable")
+            raise unknown(request.query, name, f"there is {GROUP}, repeatable")
     groups = list(dict.fromkeys(request.query.getall(GROUP, [])))
     for group in groups:
         if not (0 < len(group) <= MOST_GROUP_LETTERS and group.isprintable()):
