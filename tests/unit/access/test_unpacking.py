@@ -7,7 +7,7 @@ import zlib
 
 import pytest
 
-from app.edge.http.entry.unpacking import Packed, Unpacking, encoding_of
+from app.edge.http.entry.unpacking import CannotUnpack, Unpacking, encoding_of
 
 TEXT = b'{"ride_id": "a"}' * 1_000
 BARE = zlib.compress(TEXT)[2:-4]
@@ -41,15 +41,15 @@ def test_of_what_is_large_so_much_is_read_as_is_asked_for() -> None:
 def test_what_ends_early_is_told(way: str) -> None:
     unpacking = unpacking_of(way)
     unpacking.read(WAYS[way][:-1], 1 << 20)
-    with pytest.raises(Packed, match=r"its (gzip|deflate) ends before it is whole"):
+    with pytest.raises(CannotUnpack, match=r"its (gzip|deflate) ends before it is whole"):
         unpacking.end()
 
 
 @pytest.mark.parametrize("encoding", ["gzip", "deflate"])
 def test_what_is_not_compressed_as_it_says_is_told(encoding: str) -> None:
-    with pytest.raises(Packed, match=f"it is no {encoding}"):
+    with pytest.raises(CannotUnpack, match=f"it is no {encoding}"):
         Unpacking(encoding).read(b"\xff" * 9, 10)
-    with pytest.raises(Packed):
+    with pytest.raises(CannotUnpack):
         Unpacking(encoding).end()
 
 
@@ -62,5 +62,5 @@ def test_other_encodings_are_not_taken() -> None:
         "deflate",
     ]
     for told in ("br", "zstd", "gzip, br", "gzip, gzip"):
-        with pytest.raises(Packed, match="taken are gzip, deflate"):
+        with pytest.raises(CannotUnpack, match="taken are gzip, deflate"):
             encoding_of(told)

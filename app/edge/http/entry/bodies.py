@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Sequence
 
 from aiohttp import hdrs, web
 
-from app.edge.http.entry.unpacking import Packed, Unpacking, encoding_of
+from app.edge.http.entry.unpacking import CannotUnpack, Unpacking, encoding_of
 from app.edge.http.problems import Problem
 
 BODY_SECONDS = 10.0
@@ -33,7 +33,7 @@ async def read_body(request: web.Request, most_bytes: int, too_long: Problem) ->
     body = bytearray()
     try:
         encoding = encoding_of(", ".join(request.headers.getall(hdrs.CONTENT_ENCODING, [])))
-    except Packed as error:
+    except CannotUnpack as error:
         raise Problem("not-taken-so", f"What was sent cannot be read: {error}.") from None
     try:
         async with asyncio.timeout(BODY_SECONDS):
@@ -46,7 +46,7 @@ async def read_body(request: web.Request, most_bytes: int, too_long: Problem) ->
     except web.RequestPayloadError as error:
         why = "it ends before it is whole, or is not in the pieces that its head tells of"
         raise Problem("bad-request", f"What was sent cannot be read: {why}.") from error
-    except Packed as error:
+    except CannotUnpack as error:
         raise Problem("bad-request", f"What was sent cannot be read: {error}.") from None
     return bytes(body)
 

@@ -11,20 +11,20 @@ TAKEN: Final = (GZIP, DEFLATE)
 _NAMES: Final = {"": None, "identity": None, GZIP: GZIP, "x-gzip": GZIP, DEFLATE: DEFLATE}
 
 
-class Packed(Exception):
+class CannotUnpack(Exception):
     """It is not what its encoding says, or not taken at all; the message has why."""
 
 
 def encoding_of(told: str) -> str | None:
-    """Of a header's text; None where nothing is compressed. Packed where it is not taken."""
+    """Of a header's text; None where nothing is compressed. CannotUnpack where it is not taken."""
     name = told.strip().lower()
     if name not in _NAMES:
-        raise Packed(f"it is compressed as {told!r}; taken are {', '.join(TAKEN)}, and what is not compressed")
+        raise CannotUnpack(f"it is compressed as {told!r}; taken are {', '.join(TAKEN)}, and what is not compressed")
     return _NAMES[name]
 
 
 class Unpacking:
-    """Of one body. Packed is raised by what cannot be read."""
+    """Of one body. CannotUnpack is raised by what cannot be read."""
 
     def __init__(self, encoding: str) -> None:
         self._encoding = encoding
@@ -39,14 +39,14 @@ class Unpacking:
             try:
                 found += self._stream.decompress(part, most_bytes - len(found))
             except zlib.error:
-                raise Packed(f"it is no {self._encoding}") from None
+                raise CannotUnpack(f"it is no {self._encoding}") from None
             part = self._stream.unused_data
         return bytes(found)
 
     def end(self) -> None:
         """Nothing follows."""
         if self._stream is None or not self._stream.eof:
-            raise Packed(f"its {self._encoding} ends before it is whole")
+            raise CannotUnpack(f"its {self._encoding} ends before it is whole")
 
     def _wrapped(self, part: bytes) -> int:
         """How zlib knows what begins so: some send deflate without the two bytes that should stand before it."""
