@@ -108,9 +108,21 @@ class Problem(Exception):
         return web.Response(body=body, status=self.type.status, content_type=MEDIA_TYPE, headers=self.headers)
 
 
+SAID: web.ResponseKey[Problem] = web.ResponseKey("said", Problem)
+"""Under which an answer that is no problem document holds the Problem that it is."""
+
+
 def bad_parameter(name: str, value: str, allowed: str) -> Problem:
     """A parameter that cannot be used: which, what it said, what it may say."""
     return Problem("bad-parameter", f"{name}={value}: {allowed}", parameter=name, value=value, allowed=allowed)
+
+
+def without_document(problem: Problem, answer: web.Response) -> web.Response:
+    """The answer as that problem, which says in its own words, to people, what a document would."""
+    answer.set_status(problem.type.status)
+    answer.headers.update(problem.headers)
+    answer[SAID] = problem
+    return answer
 
 
 @web.middleware
@@ -129,15 +141,21 @@ async def problem_middleware(request: web.Request, handler: Handler) -> web.Stre
     except Exception as error:
         detail = f"An unexpected failure; the worker's log has the cause, under trace {trace.id}. Nothing was changed."
         return _refused(request, Problem("internal-error", detail), error)
-    if response.status >= WORKERS_OWN:
+    if (said := response.get(SAID)) is not None:
+        _tell_of(request, said)
+    elif response.status >= WORKERS_OWN:
         _tell(request, response.status, "sent-on", logging.WARNING, "Another worker's answer, whose log says more.")
     return response
 
 
 def _refused(request: web.Request, problem: Problem, cause: Exception | None = None) -> web.Response:
+    _tell_of(request, problem, cause)
+    return problem.answer(request.path_qs)
+
+
+def _tell_of(request: web.Request, problem: Problem, cause: Exception | None = None) -> None:
     if problem.type.status >= WORKERS_OWN:
         _tell(request, problem.type.status, problem.slug, problem.type.level, problem.detail, cause)
-    return problem.answer(request.path_qs)
 
 
 def _tell(

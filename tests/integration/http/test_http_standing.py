@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import time
 from pathlib import Path
 from types import SimpleNamespace
@@ -46,6 +47,19 @@ async def test_a_worker_that_is_not_ready_never_answers_from_its_tables(serve: S
         assert (await client.get(address)).status == 200, address
     page = await client.get("/")
     assert (page.status, standing in await page.text()) == (503, True)
+
+
+async def test_a_page_without_figures_is_told_in_the_log_as_a_worker_that_is_not_ready(
+    serve: Serve, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A page is no problem document, and nobody else's answer either."""
+    caplog.set_level(logging.INFO)
+    directory = ready_directory([])
+    directory.standing = GroupStanding.RECOVERING
+    assert (await (await serve(directory)).get("/")).status == 503
+    (told,) = [line for line in caplog.records if hasattr(line, "trace_id")]
+    assert (told.levelname, told.problem, told.status) == ("INFO", "not-ready", 503)
+    assert "The tables are being read back from their changelog." in told.getMessage()
 
 
 async def test_a_worker_that_recovers_answers_about_the_tasks_that_it_has_taken_over(serve: Serve) -> None:

@@ -18,13 +18,13 @@ from app.domain.measures.parts import values_name
 from app.domain.view import View
 from app.domain.windows.instants import to_iso
 from app.edge.http.across_tasks import AcrossTasks
-from app.edge.http.context import WHY, Edge, ServedGroup, edge_of
+from app.edge.http.context import WHY, Edge, ServedGroup, edge_of, not_ready
 from app.edge.http.entry.security import MAX_ADDRESS_BYTES, SCRIPTED, policy
 from app.edge.http.evidence.asked_row import evidence_address
 from app.edge.http.long_work import MANY_DOCUMENTS
 from app.edge.http.page import figures
 from app.edge.http.page.verdicts import NONE_YET, card
-from app.edge.http.problems import RETRY_AFTER_SECONDS, Problem
+from app.edge.http.problems import Problem, without_document
 from app.edge.http.query.rows_query import RowsQuery, no_rows_query
 from app.edge.http.rows.answers import whole_page
 from app.edge.http.rows.gather import Gathered, gather
@@ -78,10 +78,9 @@ async def page(request: web.Request) -> web.Response:
         verdict=card(edge),
         none_yet=NONE_YET,
     )
-    headers = {"Content-Security-Policy": policy("'self'", SCRIPTED)}
-    if not panels:
-        headers["Retry-After"] = str(RETRY_AFTER_SECONDS)
-    return web.Response(text=text, status=200 if panels else 503, content_type="text/html", headers=headers)
+    answer = web.Response(text=text, content_type="text/html")
+    answer.headers["Content-Security-Policy"] = policy("'self'", SCRIPTED)
+    return answer if panels else without_document(not_ready(edge.standing), answer)
 
 
 async def static(request: web.Request) -> web.Response:
