@@ -18,10 +18,24 @@ WINDOW = {"start": "2024-01-31T11:55:00Z", "end": "2024-01-31T12:00:00Z"}
 GROUP = {"zone": 161, "zone_name": "Midtown Center", "zone_borough": "Manhattan"}
 
 
-def page_of(found: int, *, agrees: bool | None = None, cursor: str | None = None, missing: int = 0) -> dict[str, Any]:
+def record(offset: int, *, added: bool = False) -> dict[str, Any]:
+    """One of a page, as docs/http.md tells it; a correction's may have lost its values."""
+    values = {"pickup_at_us": "2024-01-31T11:57:11Z", "pickup_zone": 161, "base": None, "is_shared": False}
+    place = {"topic": "rides.yellow", "partition": 0, "offset": offset, "timestamp": "2024-01-31T12:00:00Z"}
+    return place | {"added": added, "values": {} if added else values | {"id": "x" * 500}}
+
+
+def page_of(
+    found: int,
+    *,
+    agrees: bool | None = None,
+    cursor: str | None = None,
+    missing: int = 0,
+    records: list[dict[str, Any]] | None = None,
+) -> dict[str, Any]:
     """A page of evidence, as docs/http.md tells it."""
     return {
-        "data": [],
+        "data": records or [],
         "meta": {
             "row": {"window": WINDOW, "group": GROUP, "count": COUNT, "fingerprint": "08d0b5a6c27f1e93"},
             "found": {"count": found, "fingerprint": "08d0b5a6c27f1e93"},
@@ -89,3 +103,45 @@ async def test_bars_and_rows_of_the_tables_lead_to_it_too(serve: Serve, browser:
         await expect(shown).to_contain_text("They agree")
         await shown.get_by_role("button", name="close").click()
         await expect(shown).to_be_hidden()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [360, 1360])
+async def test_the_first_twenty_records_are_shown_within_the_screen(
+    serve: Serve, browser: playwright.Browser, scheme: str, width: int
+) -> None:
+    """However many pages they are on."""
+    page, *_ = await opened(serve, browser, color_scheme=scheme, viewport={"width": width, "height": 800})
+    pages = [page_of(15, cursor="a", records=[record(at) for at in range(15)])]
+    pages += [page_of(COUNT, agrees=True, records=[record(at, added=at == 16) for at in range(15, 40)])]
+    await answering(page, {None: pages[0], "a": pages[1]})
+    await page.locator("#highest tr").first.get_by_role("link").click()
+    shown = page.get_by_role("dialog")
+    await expect(shown).to_contain_text("They agree")
+    table = shown.get_by_role("table", name="The first 20 of its 2,334 records")
+    columns = ["topic", "partition", "offset", "added", "pickup_at_us", "pickup_zone", "is_shared", "id"]
+    assert await table.get_by_role("columnheader").all_inner_texts() == columns
+    assert await table.get_by_role("rowheader").count() == 20
+    cells = ["0", "19", "false", "2024-01-31T11:57:11Z", "161", "false", f"{'x' * 80}…"]
+    assert await table.get_by_role("row").last.get_by_role("cell").all_inner_texts() == cells
+    assert await table.get_by_role("row").nth(17).get_by_role("cell").all_inner_texts() == ["0", "16", "true", *"––––"]
+    assert await page.evaluate("document.documentElement.scrollWidth") == width
+    room = "(dialog => dialog.scrollWidth <= dialog.clientWidth)(document.getElementById('evidence'))"
+    assert await page.evaluate(room)
+
+
+async def test_a_row_of_few_records_shows_all_of_them_and_the_next_one_none_of_its(
+    serve: Serve, browser: playwright.Browser
+) -> None:
+    page, *_ = await opened(serve, browser)
+    told = page_of(2, agrees=True, records=[record(1), record(2)])
+    told["meta"]["row"]["count"] = 2
+    await answering(page, {None: told})
+    figures, shown = page.locator("#highest").get_by_role("link"), page.get_by_role("dialog")
+    await figures.first.click()
+    await expect(shown.get_by_role("table", name="Its records")).to_be_visible()
+    await page.keyboard.press("Escape")
+    await answering(page, {None: {"status": 503, "detail": "The brokers are away."}})
+    await figures.last.click()
+    await expect(shown).to_contain_text("The brokers are away.")
+    await expect(page.locator("#evidence-found")).to_be_hidden()

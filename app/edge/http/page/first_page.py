@@ -33,7 +33,7 @@ from app.edge.http.tasks.standing import TaskStanding
 from app.rides.zones import ZONE_COLUMNS
 
 HERE = Path(__file__).parent
-SCRIPTS = ("answers", "choice", "city", "city_map", "evidence", "figures", "lists", "panels")
+SCRIPTS = ("answers", "choice", "city", "city_map", "evidence", "figures", "lists", "panels", "records")
 OWN_STATIC = {"city.css": "text/css", **{f"{name}.js": "text/javascript" for name in SCRIPTS}}
 """Beside those that all pages share."""
 NEWEST_ROWS = 8

@@ -3,6 +3,7 @@
 import { Refused, ask } from "/static/answers.js";
 import { span } from "/static/figures.js";
 import { byId } from "/static/panels.js";
+import { SHOWN, showRecords } from "/static/records.js";
 
 const PAGE_MS = 30e3; // a page reads for five seconds, behind those that others ask for
 
@@ -17,6 +18,7 @@ export function openEvidence(event) {
   byId("evidence-title").textContent = "Its records";
   byId("evidence-raw").setAttribute("href", link.getAttribute("href"));
   byId("evidence-raw").textContent = "its records as JSON";
+  byId("evidence-found").hidden = true;
   byId("evidence").showModal();
   look(new URL(link.getAttribute("href"), location));
 }
@@ -27,12 +29,15 @@ async function look(address) {
   const mine = (looks += 1);
   const isCurrent = () => mine === looks && byId("evidence").open;
   const asked = Object.fromEntries(address.searchParams);
+  const first = [];
   say("Reading the topics again.");
   try {
     for (let cursor = {}; isCurrent(); ) {
-      const { meta } = await ask(address.pathname, { ...asked, ...cursor }, PAGE_MS);
+      const { data, meta } = await ask(address.pathname, { ...asked, ...cursor }, PAGE_MS);
       if (!isCurrent()) return;
       tell(meta, Number(asked.limit));
+      first.push(...data.slice(0, SHOWN - first.length));
+      showRecords(first, meta.row.count);
       if (meta.next_cursor === null) return;
       cursor = { cursor: meta.next_cursor };
     }
