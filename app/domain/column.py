@@ -34,6 +34,28 @@ class Kind(StrEnum):
         return self.python is int
 
 
+class NumberUnit(StrEnum):
+    """What a number that is shown is in."""
+
+    INSTANT = "instant"  # microseconds since the epoch, UTC
+    MICROSECONDS = "microseconds"  # a length of time
+    CENTS = "cents"
+    HUNDREDTH_MILES = "hundredth-miles"
+
+
+ENDINGS: Mapping[str, NumberUnit] = {
+    "_us": NumberUnit.MICROSECONDS,
+    "_cents": NumberUnit.CENTS,
+    "_hundredth_miles": NumberUnit.HUNDREDTH_MILES,
+}
+"""By what the names of columns, measures and figures end with."""
+
+
+def unit_of(*names: str) -> NumberUnit | None:
+    """The unit that the first of these names ends with that ends with one."""
+    return next((unit for name in names for ending, unit in ENDINGS.items() if name.endswith(ending)), None)
+
+
 def _utf8_bytes(text: str) -> int:
     return len(text.encode())
 
@@ -76,6 +98,12 @@ class Column:
     def bounds(self) -> tuple[int | None, int | None]:
         """Inclusive, of a number, or of a text's bytes; None is open."""
         return self.low, TRAITS[self.kind].high if self.high is None else self.high
+
+    def unit(self, shown_as: str) -> NumberUnit | None:
+        """What its values are in, where they are shown by this name: an instant whatever either is called."""
+        if self.kind is Kind.INSTANT:
+            return NumberUnit.INSTANT
+        return unit_of(self.name, shown_as) if self.kind is Kind.INTEGER else None
 
     def refuses(self, value: Value) -> bool:
         """Whether a value is null where it may not be, or outside the bounds."""

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from app.domain.column import NumberUnit
 from app.domain.errors import did_you_mean
-from app.domain.figures.contract import Figure, FigureValue, MeasuresByName, ShownByName, ShownValues
+from app.domain.figures.contract import Figure, FigureValue, MeasuresByName, ShownByName, ShownValues, Units
 from app.domain.measures.parts import COUNT
 
 MAX_TIMES = 1_000_000_000
@@ -24,6 +25,9 @@ class Mean(Figure):
 
     def value(self, measures: MeasuresByName, held: ShownValues) -> FigureValue:
         return measures[self.of].typical(held)
+
+    def unit(self, units: Units) -> NumberUnit | None:
+        return units[self.of] or Figure.unit(self, units)
 
     def problems(self, measures: MeasuresByName, shown: ShownByName) -> Iterable[str]:
         found = measures.get(self.of)
@@ -73,6 +77,12 @@ class DifferenceOf(Figure):
     def value(self, measures: MeasuresByName, held: ShownValues) -> FigureValue:
         of, less = held[self.of], held[self.less]
         return None if of is None or less is None else int(of - less)
+
+    def unit(self, units: Units) -> NumberUnit | None:
+        of, less = units.get(self.of), units.get(self.less)
+        if of is NumberUnit.INSTANT:
+            return NumberUnit.MICROSECONDS if less is NumberUnit.INSTANT else NumberUnit.INSTANT
+        return of if of is not None and of is less else Figure.unit(self, units)
 
     def problems(self, measures: MeasuresByName, shown: ShownByName) -> Iterable[str]:
         return _not_numbers(self, (self.of, self.less), shown)

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any, ClassVar, NamedTuple
 
+from app.domain.column import NumberUnit
 from app.domain.measures.parts import Part
 from app.domain.source import Source, no_column
 
@@ -52,6 +53,10 @@ class Measure(ABC):
         """Whether a record may have no value for it."""
         column = None if self.column is None else source.by_name.get(self.column)
         return column is not None and column.nullable
+
+    def unit(self, source: Source) -> NumberUnit | None:
+        """What its value is in; None for a plain number, as a count is."""
+        return None if self.column is None else source.by_name[self.column].unit(self.name)
 
     @abstractmethod
     def parts(self, source: Source) -> tuple[Part, ...]:

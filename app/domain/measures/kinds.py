@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import ClassVar
 
-from app.domain.column import Kind
+from app.domain.column import Kind, NumberUnit
 from app.domain.measures.contract import Bin, Measure, Shown
 from app.domain.measures.parts import COUNT, Op, Part, Take, values_name
 from app.domain.source import Source
@@ -132,6 +132,9 @@ class Histogram(Measure):
     @property
     def bins(self) -> tuple[Bin, ...]:
         return tuple(pairwise((None, *self.edges, None)))
+
+    def unit(self, source: Source) -> NumberUnit | None:
+        return None  # they are counts
 
     def parts(self, source: Source) -> tuple[Part, ...]:
         return tuple(

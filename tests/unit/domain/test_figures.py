@@ -9,10 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from app.domain.column import NumberUnit
 from app.domain.errors import DefinitionError
-from app.domain.figures.contract import Figure
+from app.domain.figures.contract import Figure, units
 from app.domain.figures.kinds import DifferenceOf, Mean, Quantile, Ratio
-from app.domain.measures.kinds import Count, Histogram, Max, Sum
+from app.domain.measures.contract import Measure
+from app.domain.measures.kinds import Count, First, Histogram, Last, Max, Min, Sum
 from app.domain.view import Group, View
 from app.domain.windows.tumbling import Tumbling
 from app.rides.ride import RIDES
@@ -109,3 +111,53 @@ def test_a_figure_that_cannot_be_is_refused_in_words(figure: Figure, problem: st
 
 def test_figures_are_in_no_version_of_a_view() -> None:
     assert view_of(Mean("m", "tip")).version == view_of().version
+
+
+@pytest.mark.parametrize("kind", [Min, Max, First, Last])
+@pytest.mark.parametrize("name", ["latest_us", "at", "of_cents"])
+def test_a_value_of_an_instant_is_an_instant_whatever_it_is_called(kind: type[Max], name: str) -> None:
+    assert unit_told(kind(name, "pickup_at_us")) is NumberUnit.INSTANT
+
+
+@pytest.mark.parametrize(
+    ("measure", "unit"),
+    [
+        (Count("kept_us"), None),
+        (Sum("most", "tip_cents"), NumberUnit.CENTS),
+        (Max("longest", "duration_us"), NumberUnit.MICROSECONDS),
+        (Max("longest_cents", "duration_us"), NumberUnit.MICROSECONDS),
+        (Sum("distance", "distance_hundredth_miles"), NumberUnit.HUNDREDTH_MILES),
+        (Max("last_cents", "pickup_zone"), None),
+        (Sum("sharing_cents", "passenger_count"), NumberUnit.CENTS),
+        (Histogram("lengths_us", "duration_us", (0,)), None),
+    ],
+)
+def test_any_other_measure_is_in_the_unit_that_its_column_or_else_itself_names(
+    measure: Measure, unit: NumberUnit | None
+) -> None:
+    assert unit_told(measure) is unit
+
+
+@pytest.mark.parametrize(
+    ("figure", "unit"),
+    [
+        (Mean("mean", "tip_cents"), NumberUnit.CENTS),
+        (DifferenceOf("length", "last_us", "first_us"), NumberUnit.MICROSECONDS),
+        (DifferenceOf("begun_us", "last_us", "longest"), NumberUnit.INSTANT),
+        (DifferenceOf("more", "tip_cents", "fare"), NumberUnit.CENTS),
+        (DifferenceOf("odd", "tip_cents", "rides"), None),
+        (Ratio("rate", "tip_cents", "fare"), None),
+        (Ratio("each_cents", "tip_cents", "count"), NumberUnit.CENTS),
+        (Quantile("half_us", "lengths", 50), NumberUnit.MICROSECONDS),
+    ],
+)
+def test_a_figure_is_in_the_unit_that_it_is_made_of_or_names(figure: Figure, unit: NumberUnit | None) -> None:
+    measures = (
+        *(Count("rides"), Sum("tip_cents", "tip_cents"), Sum("fare", "fare_cents"), Max("longest", "duration_us")),
+        *(Min("first_us", "pickup_at_us"), Max("last_us", "pickup_at_us"), Histogram("lengths", "duration_us", (0,))),
+    )
+    assert units(measures, (figure,), RIDES)[figure.name] is unit
+
+
+def unit_told(measure: Measure) -> NumberUnit | None:
+    return units((measure,), (), RIDES)[measure.name]

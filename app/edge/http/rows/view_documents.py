@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
-from app.domain.figures.contract import Figure
+from app.domain.column import NumberUnit
+from app.domain.figures.contract import Figure, units
 from app.domain.measures.contract import Measure
 from app.domain.source import Rule
 from app.domain.view import View
@@ -19,7 +20,7 @@ from app.engine.drive.ownership.directory import Directory
 
 def view_document(view: View) -> dict[str, Any]:
     """The definition. Every word of it is known without any state."""
-    columns = view.source.by_name
+    columns, units_of = view.source.by_name, units(view.measures, view.figures, view.source)
     return {
         "name": view.name,
         "version": view.version,
@@ -37,8 +38,8 @@ def view_document(view: View) -> dict[str, Any]:
         "window": {"kind": view.window.key.replace("_", "-"), **view.window.document()},
         "grace_seconds": view.grace_seconds,
         "retention_seconds": view.retention_seconds,
-        "measures": [_shown(measure) for measure in view.measures],
-        "figures": [_shown(figure) for figure in view.figures],
+        "measures": [_shown(measure, units_of[measure.name]) for measure in view.measures],
+        "figures": [_shown(figure, units_of[figure.name]) for figure in view.figures],
         "rules": [_rule(rule, view) for rule in view.source.rules_in(view.columns)],
         "links": {name: f"/v1/views/{view.name}/{name}" for name in ("rows", "changes", "export")},
     }
@@ -91,5 +92,5 @@ def _rule(rule: Rule, view: View) -> dict[str, Any]:
     return told | {"left_out": rule.name in view.leaves_out}
 
 
-def _shown(one: Measure | Figure) -> dict[str, Any]:
-    return {"name": one.name, "kind": one.key, "help": one.help, **one.document()}
+def _shown(one: Measure | Figure, unit: NumberUnit | None) -> dict[str, Any]:
+    return {"name": one.name, "kind": one.key, "help": one.help, "unit": unit, **one.document()}
