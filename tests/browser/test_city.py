@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from itertools import product
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from playwright import async_api as playwright
 from playwright.async_api import expect
 
+from app.domain.column import NumberUnit
 from app.edge.http.page.figures import figure, heading
 from app.engine.drive.standing import GroupStanding
-from tests.support.http import Serve, url_of
+from tests.support.http import NOON_US, Serve, url_of
 from tests.support.material.stored.tables import ready_directory
 from tests.support.pages.city import JFK, MIDTOWN, RIDES, TROUBLE_MS, opened, task, zone
 
@@ -115,13 +117,14 @@ async def test_cards_are_dimmed_soon_where_a_worker_answers_some_requests_yet(
 async def test_the_page_and_its_scripts_write_figures_alike(serve: Serve, browser: playwright.Browser) -> None:
     page, *_ = await opened(serve, browser)
     values = [None, 0, 1, -1, 25, 35, 999, 1_234_567, -4_250, 59_999_999, 60_000_000, 3_599_000_000, -7_265_000_000]
-    names = ["rides", "tip_cents", "longest_us", "distance_hundredth_miles"]
-    asked = [(name, value) for name in names for value in values]
-    script = "async ([asked, names]) => { const of = await import('/static/figures.js');"
-    script += " return [asked.map((one) => of.figure(...one)), names.map(of.heading)]; }"
-    assert await page.evaluate(script, [asked, names]) == [
-        [figure(name, value) for name, value in asked],
-        [heading(name) for name in names],
+    names = ["rides", "tip_cents", "longest_us", "latest_at_us", "distance_hundredth_miles"]
+    units = [None, *NumberUnit]
+    asked, headed = list(product(units, [*values, NOON_US])), list(product(units, names))
+    script = "async ([asked, headed]) => { const of = await import('/static/figures.js');"
+    script += " return [asked.map((one) => of.figure(...one)), headed.map((one) => of.heading(...one))]; }"
+    assert await page.evaluate(script, [asked, headed]) == [
+        [figure(unit, value) for unit, value in asked],
+        [heading(unit, name) for unit, name in headed],
     ]
 
 

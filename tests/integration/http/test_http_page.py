@@ -8,8 +8,9 @@ from pathlib import Path
 from prometheus_client.parser import text_string_to_metric_families
 
 from app.domain.rows import RowKey
+from app.rides.questions import ROUTES, STREAKS
 from app.rides.views import CLEANLINESS, VENDOR_TRIPS, ZONE_DEMAND
-from tests.support.http import BY_BASE, NOON_US, Serve, one_task, zone_table
+from tests.support.http import BY_BASE, NOON_US, Serve, one_task, server_of, zone_table
 from tests.support.material.stored.runs import NOON, wrote
 from tests.support.material.stored.tables import cells_of, ready_directory, task_of
 
@@ -92,3 +93,28 @@ async def test_the_page_shows_zone_names_positions_and_escapes_what_it_shows(ser
     assert "&lt;script&gt;" in text
     assert text.count("<script") == text.count('<script type="module" src="/static/city.js"></script>') == 1
     assert "style=" not in text
+
+
+async def test_instants_are_told_as_instants_and_what_lies_between_as_a_length_of_time(tmp_path: Path) -> None:
+    """Measures of all of them end with `_us`."""
+    route = RowKey(NOON_US, (132, 161))
+    streak = RowKey(NOON_US, (132,))
+    at = {"count": 3, "latest_us": NOON_US + 61_000_000, "first_us": NOON_US, "last_us": NOON_US + 62_000_000}
+    at["session_end_us"] = at["last_us"]
+    views = {
+        view: {key: tuple((dict.fromkeys(view.cells, 0) | {k: v for k, v in at.items() if k in view.cells}).values())}
+        for view, key in ((ROUTES, route), (STREAKS, streak))
+    }
+    async with server_of(tmp_path, tuple(views)) as serve:
+        client = await serve(ready_directory([task_of(0, views, watermark_us=NOON_US)]))
+        text = await (await client.get("/")).text()
+        told = (await (await client.get("/v1/views")).json())["data"]
+    assert "latest, UTC</th>" in text
+    assert all(f">2024-01-31 12:{of}</td>" in text for of in ("01:01", "00:00", "01:02"))
+    assert " h " not in text
+    units = {one["name"]: one["unit"] for view in told for one in (*view["measures"], *view["figures"])}
+    assert units == {
+        **{"rides": None, "latest_us": "instant", "total_cents": "cents", "duration_minutes": None},
+        **{"mean_total_cents": "cents", "median_duration_us": "microseconds", "p95_duration_us": "microseconds"},
+        **{"pickups": None, "first_us": "instant", "last_us": "instant", "length_us": "microseconds"},
+    }

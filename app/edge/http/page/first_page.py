@@ -4,6 +4,7 @@ own, the city as it moves, where a view is over its zones."""
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -13,10 +14,11 @@ from aiohttp import web
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from app.base.pages.static_files import STATIC, static_text
+from app.domain.column import NumberUnit
 from app.domain.event_time import NO_WATERMARK
+from app.domain.figures.contract import units
 from app.domain.measures.parts import values_name
 from app.domain.view import View
-from app.domain.windows.instants import to_iso
 from app.edge.http.across_tasks import AcrossTasks
 from app.edge.http.context import WHY, Edge, ServedGroup, edge_of, not_ready
 from app.edge.http.entry.security import MAX_ADDRESS_BYTES, SCRIPTED, policy
@@ -33,7 +35,18 @@ from app.edge.http.tasks.standing import TaskStanding
 from app.rides.zones import ZONE_COLUMNS
 
 HERE = Path(__file__).parent
-SCRIPTS = ("answers", "choice", "city", "city_map", "evidence", "figures", "lists", "panels", "records")
+SCRIPTS = (
+    "address",
+    "answers",
+    "choice",
+    "city",
+    "city_map",
+    "evidence",
+    "figures",
+    "lists",
+    "panels",
+    "records",
+)
 OWN_STATIC = {"city.css": "text/css", **{f"{name}.js": "text/javascript" for name in SCRIPTS}}
 """Beside those that all pages share."""
 NEWEST_ROWS = 8
@@ -95,7 +108,7 @@ async def static(request: web.Request) -> web.Response:
 
 def moment(watermark_us: int) -> str:
     """`2024-01-31 08:05:00`, UTC; a dash where nothing was seen."""
-    return figures.ABSENT if watermark_us == NO_WATERMARK else to_iso(watermark_us)[:19].replace("T", " ")
+    return figures.ABSENT if watermark_us == NO_WATERMARK else figures.instant(watermark_us)
 
 
 async def _panel(edge: Edge, view: View) -> Panel:
@@ -112,10 +125,11 @@ async def _panel(edge: Edge, view: View) -> Panel:
     rows = sum(len(part.rows) for part in gathered.parts.values())
     found = await edge.long_work.run(rows > MANY_DOCUMENTS, whole_page, query, gathered)
     shown = range(min(len(found.rows), NEWEST_ROWS))
+    units_of = units(view.measures, (), view.source)
     return Panel(
         view,
-        [figures.heading(measure.name) for measure in view.measures],
-        [_row(view, found.document(query, at, gathered, edge.names)) for at in shown],
+        [figures.heading(units_of[measure.name], measure.name) for measure in view.measures],
+        [_row(view, units_of, found.document(query, at, gathered, edge.names)) for at in shown],
         gathered,
     )
 
@@ -127,8 +141,8 @@ async def _a_day_before(edge: Edge, view: View) -> int | None:
     return None if latest_us == NO_WATERMARK else latest_us - DAY_US
 
 
-def _row(view: View, told: dict[str, Any]) -> dict[str, Any]:
-    measures = [_figure(measure.name, told["measures"]) for measure in view.measures]
+def _row(view: View, units_of: Mapping[str, NumberUnit | None], told: dict[str, Any]) -> dict[str, Any]:
+    measures = [_figure(units_of[measure.name], measure.name, told["measures"]) for measure in view.measures]
     groups = [
         (told["group"][g.name], told["group"].get(f"{g.name}_name"), told["group"].get(f"{g.name}_borough"))
         for g in view.groups
@@ -165,10 +179,10 @@ def _template() -> Any:
     return environment.get_template("page.html")
 
 
-def _figure(name: str, measures: dict[str, Any]) -> Any:
+def _figure(unit: NumberUnit | None, name: str, measures: dict[str, Any]) -> Any:
     """As the page shows it: of a list bars, and what they stand for."""
     told = _told(measures, name)
-    return (figures.bars(told), told) if isinstance(told, list) else figures.figure(name, told)
+    return (figures.bars(told), told) if isinstance(told, list) else figures.figure(unit, told)
 
 
 def _told(measures: dict[str, Any], name: str) -> Any:

@@ -1,10 +1,11 @@
 // The city on the first page, as it moves: asks for what is chosen, and shows what is answered.
 
+import { amountsOf } from "/static/address.js";
 import { AGAIN_MS, Follower, Refused, ask, fetchInTime, watch } from "/static/answers.js";
 import { Choice } from "/static/choice.js";
 import { CityMap } from "/static/city_map.js";
 import { openEvidence } from "/static/evidence.js";
-import { figure, minute, second, span } from "/static/figures.js";
+import { figure, heading, minute, second, span } from "/static/figures.js";
 import { valueOf } from "/static/lists.js";
 import { byId, rowsOf, showHighest, showRoutes, showZone, zoneName } from "/static/panels.js";
 
@@ -12,23 +13,43 @@ const MOST_ROWS = 1000;
 const REFRESH_MS = 15e3;
 const ZONES = ["pickup_zone", "dropoff_zone"];
 const DRAWN = ["cards", "tables"]; // by the worker
+const ADDRESS = "city-address";
 
 let city = null;
 let refreshes = 0;
 
 class City {
-  constructor(views, zones) {
-    const ofZones = (count) => views.filter((view) => view.groups.length === count && view.groups.every(isZone));
+  constructor(views, routes, zones) {
     this.map = new CityMap(byId("city-map"), byId("city-legend"), zones, (zone) => this.choice.set({ zone }));
-    this.routes = ofZones(2)[0];
+    this.routes = routes;
     this.shown = null; // the rows on the page, their window and meta
     this.live = null; // the meta of the stream's last event
     this.heartbeat_seconds = Number(byId("city").dataset.heartbeatSeconds);
-    this.choice = new Choice(byId("city-controls"), byId("city-now"), ofZones(1), (change) => this.changed(change));
-    this.choice.begin();
+    this.unusable = []; // of the address, until something else is chosen
+    this.choice = new Choice(byId("city-controls"), byId("city-now"), views, (change) => this.changed(change));
+    this.begin();
+  }
+
+  begin() {
+    this.tellOfAddress(this.choice.begin());
+  }
+
+  tellOfAddress(unusable) {
+    const { view, measure, length, end } = this.choice;
+    const instead = [view.name, heading(measure.unit, measure.name), `over ${length}`, end ? `up to ${minute(end)} UTC` : "now"];
+    const told = `Of the address could not be used: ${unusable.join(", ")}. Shown instead: ${instead.join(", ")}.`;
+    byId(ADDRESS).textContent = unusable.length ? told : "";
+    this.unusable = unusable;
+  }
+
+  refuseZone() {
+    const unusable = [...this.unusable, `zone=${this.choice.zone}`];
+    this.choice.set({ zone: null });
+    this.tellOfAddress(unusable);
   }
 
   changed(change) {
+    this.tellOfAddress([]);
     if (Object.keys(change).join() === "zone") {
       this.showZone();
       return;
@@ -46,7 +67,7 @@ class City {
 
   follow() {
     const { view, measure, length } = this.choice;
-    const asked = { last: length, limit: MOST_ROWS, measures: measure };
+    const asked = { last: length, limit: MOST_ROWS, measures: measure.name };
     this.follower = new Follower(`/v1/views/${view.name}/changes`, asked, this.heartbeat_seconds, {
       show: (told) => this.showNewest(told),
       trouble: (why) => this.say(why),
@@ -56,7 +77,7 @@ class City {
   async askPast() {
     const { view, measure, length, end } = this.choice;
     const isCurrent = this.still();
-    const asked = { last: length, to: end, limit: MOST_ROWS, measures: measure };
+    const asked = { last: length, to: end, limit: MOST_ROWS, measures: measure.name };
     try {
       const { data, meta } = await ask(rowsOf(view), asked);
       if (isCurrent()) this.show({ rows: data, meta });
@@ -87,7 +108,7 @@ class City {
     this.map.paint(measure, new Map(told.rows.map((row) => [row.group[zone], valueOf(row, measure)])));
     byId("city-window").textContent = `${span(told.window)} UTC`;
     const elsewhere = told.rows.filter((row) => !this.map.zones.has(row.group[zone]));
-    const named = elsewhere.map((row) => `${zoneName(row, zone)} ${figure(measure, valueOf(row, measure))}`);
+    const named = elsewhere.map((row) => `${zoneName(row, zone)} ${figure(measure.unit, valueOf(row, measure))}`);
     byId("city-elsewhere").textContent = named.length ? `Not on the map: ${named.join(" · ")}` : "";
     this.say(null);
     this.agreeWithCard();
@@ -98,16 +119,17 @@ class City {
 
   showZone() {
     const { zone } = this.choice;
-    if (this.shown === null || zone === null) return;
     this.map.mark(zone);
-    showZone(this.choice, this.shown, this.map.nameOf(zone), this.still());
+    if (zone === null) byId("city-zone").hidden = true;
+    if (this.shown === null || zone === null) return;
+    showZone(this.choice, this.shown, this.map.nameOf(zone), () => this.refuseZone(), this.still());
   }
 
   // Whether what is chosen and shown is still what it is now: an answer that comes too late is dropped.
   still() {
     const { shown, choice } = this;
-    const before = JSON.stringify([choice.view.name, choice.measure, choice.length, choice.end, choice.zone]);
-    const now = () => JSON.stringify([choice.view.name, choice.measure, choice.length, choice.end, choice.zone]);
+    const now = () => JSON.stringify([choice.view.name, choice.measure.name, choice.length, choice.end, choice.zone]);
+    const before = now();
     return () => shown === this.shown && before === now();
   }
 
@@ -175,13 +197,17 @@ async function firstPage() {
   }
 }
 
-const views = (await ask("/v1/views")).data.filter(({ window }) => window.kind === "tumbling");
+const views = (await ask("/v1/views")).data.filter((view) => view.window.kind === "tumbling" && amountsOf(view).length);
 const zones = await ask("/v1/zones");
-byId("city").hidden = false;
+const ofZones = (count) => views.filter(({ groups }) => groups.length === count && groups.every(isZone));
 byId("evidence-close").addEventListener("click", () => byId("evidence").close());
 document.addEventListener("click", openEvidence);
 setInterval(refresh, REFRESH_MS);
-if (views.some(({ groups }) => groups.length === 1 && groups.every(isZone))) city = new City(views, zones);
+if (ofZones(1).length) {
+  byId("city").hidden = false;
+  city = new City(ofZones(1), ofZones(2)[0], zones);
+  window.addEventListener("hashchange", () => city.begin());
+}
 watch({
   lost(why) {
     dim(true);

@@ -35,16 +35,16 @@ export class CityMap {
   }
 
   // `values`: number by zone; zones without one are left empty.
-  paint(measure, values) {
+  paint({ unit }, values) {
     const levels = levelsOf([...values.values()].filter((value) => value !== null));
     for (const [zone, path] of this.paths) {
       const value = values.get(zone) ?? null;
       path.dataset.level = value === null ? "none" : levels.find(({ from }) => value >= from)?.level ?? 1;
-      const told = `${this.nameOf(zone)}: ${figure(measure, value)}`;
+      const told = `${this.nameOf(zone)}: ${figure(unit, value)}`;
       path.firstChild.textContent = told;
       path.setAttribute("aria-label", told);
     }
-    this.legend.replaceChildren(...levels.map(({ level, from }) => entry(level, `from ${figure(measure, from)}`)));
+    this.legend.replaceChildren(...levels.map(({ level, from }) => entry(level, `from ${figure(unit, from)}`)));
   }
 
   mark(chosen) {

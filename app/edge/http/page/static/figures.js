@@ -1,21 +1,23 @@
-// Figures as the page writes them, by the unit that their name ends with: the same as app/edge/http/page/figures.py.
+// Figures as the page writes them, by the unit that the view says they are in: as app/edge/http/page/figures.py does.
 
 export const ABSENT = "–";
-const UNITS = ["_cents", "_us", "_hundredth_miles"];
+const ENDINGS = { instant: "_us", microseconds: "_us", cents: "_cents", "hundredth-miles": "_hundredth_miles" };
 const whole = new Intl.NumberFormat("en-US", { maximumFractionDigits: 0 });
 const tenths = new Intl.NumberFormat("en-US", { minimumFractionDigits: 1, maximumFractionDigits: 1, roundingMode: "halfEven" });
 const hundredths = new Intl.NumberFormat("en-US", { minimumFractionDigits: 2, maximumFractionDigits: 2 });
 
-export function heading(name) {
-  for (const unit of UNITS) name = name.endsWith(unit) ? name.slice(0, -unit.length) : name;
-  return name.replaceAll("_", " ");
+export function heading(unit, name) {
+  const ending = ENDINGS[unit];
+  const bare = ending && name.endsWith(ending) ? name.slice(0, -ending.length) : name;
+  return `${bare.replaceAll("_", " ")}${unit === "instant" ? ", UTC" : ""}`;
 }
 
-export function figure(name, value) {
+export function figure(unit, value) {
   if (typeof value !== "number") return ABSENT;
-  if (name.endsWith("_cents")) return `${value < 0 ? "−" : ""}$${hundredths.format(Math.abs(value) / 100)}`;
-  if (name.endsWith("_us")) return duration(value);
-  if (name.endsWith("_hundredth_miles")) return `${value < 0 ? "−" : ""}${tenths.format(Math.abs(value) / 100)} mi`;
+  if (unit === "instant") return second(Math.floor(value / 1e6) * 1e3);
+  if (unit === "microseconds") return duration(value);
+  if (unit === "cents") return `${value < 0 ? "−" : ""}$${hundredths.format(Math.abs(value) / 100)}`;
+  if (unit === "hundredth-miles") return `${value < 0 ? "−" : ""}${tenths.format(Math.abs(value) / 100)} mi`;
   return Number.isInteger(value) ? whole.format(value) : hundredths.format(value);
 }
 

@@ -14,8 +14,8 @@ export function element(name, attributes = {}, ...children) {
   return made;
 }
 
-export function valueOf(row, measure) {
-  return row?.measures?.[measure] ?? row?.figures?.[measure] ?? null;
+export function valueOf(row, { name }) {
+  return row?.measures?.[name] ?? row?.figures?.[name] ?? null;
 }
 
 // Where the records are that a row's figures are made of.
@@ -29,7 +29,7 @@ function evidenceOf(view, row, window) {
 // null where there was none. With `choose` the names are buttons.
 export function fillTable(body, { view, measure, window, rows, before, nameOf, choose }) {
   const filled = rows.map((row) => {
-    const evidence = element("a", { href: evidenceOf(view, row, window) }, figure(measure, valueOf(row, measure)));
+    const evidence = element("a", { href: evidenceOf(view, row, window) }, figure(measure.unit, valueOf(row, measure)));
     evidence.title = "its records, and whether they give it";
     const was = before.map((answer) => element("td", { class: "figure" }, earlier(view, answer, row, measure)));
     const name = choose ? button(nameOf(row), () => choose(row)) : nameOf(row);
@@ -48,7 +48,7 @@ function button(text, act) {
 function earlier(view, answer, row, measure) {
   if (answer === null) return ABSENT;
   const same = (other) => view.groups.every(({ name }) => other.group[name] === row.group[name]);
-  return figure(measure, valueOf(answer.data.find(same), measure));
+  return figure(measure.unit, valueOf(answer.data.find(same), measure));
 }
 
 // A bar for each window that has a row, each the way to its records; `slots` are all windows of the chart.
@@ -62,7 +62,7 @@ export function drawBars(drawing, { view, measure, slots, rows }) {
     const value = valueOf(row, measure);
     if (value === null) return null;
     const tall = Math.max(1, (BAR.height * Math.max(0, value)) / top);
-    const told = `${span(window)}: ${figure(measure, value)}, ${row.state}`;
+    const told = `${span(window)}: ${figure(measure.unit, value)}, ${row.state}`;
     const bar = svg("rect", { x: at * step, y: BAR.height - tall, width: BAR.width, height: tall });
     const link = svg("a", { href: evidenceOf(view, row, window), "aria-label": told }, svg("title", {}, told), bar);
     link.dataset.state = row.state;

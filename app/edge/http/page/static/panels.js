@@ -1,5 +1,6 @@
 // What stands beside the map: the highest zones, the busiest routes, one zone's last windows.
 
+import { amountsOf } from "/static/address.js";
 import { Refused, ask, groupText } from "/static/answers.js";
 import { heading, instant, milliseconds } from "/static/figures.js";
 import { drawBars, fillTable, slotsUntil, valueOf } from "/static/lists.js";
@@ -24,9 +25,9 @@ export async function showHighest({ view, measure, length }, { rows, window }, c
   const [{ name: zone }] = view.groups;
   const byValue = (one, other) => (valueOf(other, measure) ?? -Infinity) - (valueOf(one, measure) ?? -Infinity);
   const highest = rows.toSorted(byValue).slice(0, HIGHEST);
-  const before = await earlier(view, window, highest, { last: length, measures: measure });
+  const before = await earlier(view, window, highest, { last: length, measures: measure.name });
   if (!isCurrent()) return;
-  byId("highest-figure").textContent = heading(measure);
+  byId("highest-figure").textContent = heading(measure.unit, measure.name);
   const nameOf = (row) => zoneName(row, zone);
   fillTable(byId("highest"), { view, measure, window, rows: highest, before, nameOf, choose });
 }
@@ -56,25 +57,27 @@ function forget(key, error) {
   return null;
 }
 
-// Routes with the most rides in the window that the map shows, where there is a view of them.
+// Routes with the highest of their view's first figure, which is rides, in the window that the map shows.
 export async function showRoutes(view, { length }, { window }, isCurrent) {
   const [from, to] = view.groups.map(({ name }) => name);
-  const measure = view.measures[0].name;
-  const asked = { last: length, to: window.end, top: HIGHEST, by: measure, measures: measure };
+  const [measure] = amountsOf(view);
+  const asked = { last: length, to: window.end, top: HIGHEST, by: measure.name, measures: measure.name };
   const { data } = await ask(rowsOf(view), asked).catch(() => ({ data: [] }));
-  const before = await earlier(view, window, data, { last: length, measures: measure });
+  const before = await earlier(view, window, data, { last: length, measures: measure.name });
   if (!isCurrent()) return;
   byId("city-routes").hidden = data.length === 0;
+  byId("routes-figure").textContent = heading(measure.unit, measure.name);
   const nameOf = (row) => `${zoneName(row, from)} → ${zoneName(row, to)}`;
   fillTable(byId("routes"), { view, measure, window, rows: data, before, nameOf });
 }
 
-// One zone's windows, of full hours or days, up to the one in which the window ends that the map shows.
-export async function showZone({ view, measure, length, zone }, { window }, name, isCurrent) {
+// One zone's windows, of full hours or days, up to the one in which the window ends that the map shows; `refuse` is
+// called where there can be no such zone.
+export async function showZone({ view, measure, length, zone }, { window }, name, refuse, isCurrent) {
   const slots = slotsUntil(window.end, length, view.window.offset ?? "0s", BARS);
   const [{ name: group }] = view.groups;
   const note = byId("zone-note");
-  const asked = { window: length, from: slots[0].start, to: slots.at(-1).end, [group]: groupText(zone), measures: measure };
+  const asked = { window: length, from: slots[0].start, to: slots.at(-1).end, [group]: groupText(zone), measures: measure.name };
   byId("city-zone").hidden = false;
   byId("zone-name").textContent = name;
   try {
@@ -82,8 +85,10 @@ export async function showZone({ view, measure, length, zone }, { window }, name
     if (!isCurrent()) return;
     drawBars(byId("zone-bars"), { view, measure, slots, rows });
     const said = rows.length ? "each bar leads to its records" : "nothing was counted here";
-    note.textContent = `${heading(measure)}, the last ${BARS} × ${length}; ${said}`;
+    note.textContent = `${heading(measure.unit, measure.name)}, the last ${BARS} × ${length}; ${said}`;
   } catch (error) {
-    if (isCurrent()) note.textContent = error instanceof Refused ? error.message : "The worker cannot be reached.";
+    if (!isCurrent()) return;
+    note.textContent = error instanceof Refused ? error.message : "The worker cannot be reached.";
+    if (error.problem?.parameter === group) refuse();
   }
 }
