@@ -128,6 +128,7 @@ async def test_the_first_twenty_records_are_shown_within_the_screen(
     assert await page.evaluate("document.documentElement.scrollWidth") == width
     room = "(dialog => dialog.scrollWidth <= dialog.clientWidth)(document.getElementById('evidence'))"
     assert await page.evaluate(room)
+    await expect(shown.get_by_role("button", name="close")).to_be_in_viewport()
 
 
 async def test_a_row_of_few_records_shows_all_of_them_and_the_next_one_none_of_its(
