@@ -12,6 +12,8 @@ from app.domain.records import TopicPartition
 
 MICROS_PER_MILLI = 1_000
 StreamOffsets = Mapping[TopicPartition, int]
+NO_BATCH = -1
+"""The number before the first."""
 
 
 @dataclass(frozen=True)
@@ -31,20 +33,48 @@ def read_batch(checkpoint: Path, number: int) -> ThirdBatch:
     return ThirdBatch(number, _offsets(ends), before_ms * MICROS_PER_MILLI)
 
 
+def last_begun(checkpoint: Path) -> int:
+    """The last batch of which Spark knows what it reads, done or not; NO_BATCH where none is."""
+    return _last_in(checkpoint / "offsets")
+
+
+def last_done(checkpoint: Path) -> int:
+    """The last batch that Spark counts as done; NO_BATCH where none is."""
+    return _last_in(checkpoint / "commits")
+
+
+def has_begun(checkpoint: Path) -> bool:
+    """Whether it is told where the first batch begins."""
+    return _starts_file(checkpoint).exists()
+
+
+def read_ends(checkpoint: Path, number: int) -> StreamOffsets:
+    """Up to where batches have read once that one is done, which has begun."""
+    return _offsets(_told(checkpoint, number)[1])
+
+
 def read_reached(checkpoint: Path) -> StreamOffsets:
     """Where the query goes on: behind the last batch that Spark counts as done. Empty where it has none to go on from,
     and what it reads of a topic-partition that was made later it reads from its beginning."""
-    done = [int(file.name) for file in (checkpoint / "commits").glob("*") if file.name.isdigit()]
-    if done:
-        return _offsets(_told(checkpoint, max(done))[1])
-    return read_starts(checkpoint) if (checkpoint / "sources" / "0" / "0").exists() else {}
+    done = last_done(checkpoint)
+    if done != NO_BATCH:
+        return read_ends(checkpoint, done)
+    return read_starts(checkpoint) if has_begun(checkpoint) else {}
 
 
 def read_starts(checkpoint: Path) -> StreamOffsets:
     """Where the first batch begins. Those of topic-partitions that were made later are not among them: these are read
     from their beginning."""
-    text = (checkpoint / "sources" / "0" / "0").read_text()
+    text = _starts_file(checkpoint).read_text()
     return _offsets(json.loads(text[text.index("{") :]))  # before it stand a byte and a version
+
+
+def _starts_file(checkpoint: Path) -> Path:
+    return checkpoint / "sources" / "0" / "0"
+
+
+def _last_in(folder: Path) -> int:
+    return max((int(file.name) for file in folder.glob("*") if file.name.isdigit()), default=NO_BATCH)
 
 
 def _told(checkpoint: Path, number: int) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -14,6 +14,7 @@ from app.base.files.held_alone import HeldElsewhere, held_alone
 from app.domain.view import View
 from spark_batch.errors import AnotherRun, Invalid
 from spark_batch.third.batch import StreamOffsets, read_reached
+from spark_batch.third.whole import CHECKPOINT, SUBJECT, require_whole
 
 
 class Subject(BaseModel):
@@ -43,7 +44,7 @@ class ThirdPlace:
     @property
     def checkpoint(self) -> Path:
         """Where Spark keeps what it needs to go on."""
-        return self.folder / "checkpoint"
+        return self.folder / CHECKPOINT
 
     @property
     def subject(self) -> Subject | None:
@@ -59,9 +60,10 @@ class ThirdPlace:
     @contextmanager
     def held_for(self, subject: Subject) -> Iterator[None]:
         """Hold the folder, made if it is not there, for a query about it. AnotherRun while another process has it;
-        Invalid where it was begun about something else."""
+        Invalid where it was begun about something else, or a part of it is gone or older than the rest."""
         try:
             with held_alone(self.folder / ".lock"):
+                require_whole(subject.view, self.folder)
                 if self.subject is None:
                     self._subject_file.write_text(subject.model_dump_json())
                 self.require(subject)
@@ -103,4 +105,4 @@ class ThirdPlace:
 
     @property
     def _subject_file(self) -> Path:
-        return self.folder / "subject.json"
+        return self.folder / SUBJECT

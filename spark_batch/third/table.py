@@ -22,6 +22,8 @@ from spark_batch.stored.cut import Span
 from spark_batch.stored.row_frames import cell_columns, key_columns
 from spark_batch.third.batch import StreamOffsets, ThirdBatch
 
+ROWS, BATCHES = "rows", "batches"
+"""The folders of the two."""
 WRITER = "flagfall-third"
 """Under which Delta knows batches that were written."""
 BATCHES_UNTIL_TIDIED = 500
@@ -41,7 +43,7 @@ class ThirdTable:
     """Of one view, below `folder`."""
 
     def __init__(self, spark: SparkSession, folder: Path) -> None:
-        self._spark, self._rows, self._batches = spark, folder / "rows", folder / "batches"
+        self._spark, self._rows, self._batches = spark, folder / ROWS, folder / BATCHES
 
     @property
     def has_batches(self) -> bool:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
-from functools import partial
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -13,37 +13,28 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as everywhere in Spark
 
 from app.base.files.verdicts import Verdict
-from app.base.kafka.clients import java_options
-from app.base.names import subject_of
-from app.base.registry.client import Registry
-from app.base.registry.schemas import RegistrySchemas
 from app.base.settings import Settings
 from app.base.terminal import Terminal
 from app.domain.oracle.view_fold import fold
 from app.domain.records import TopicPartition
-from app.domain.view import View
 from app.rides.views import VIEWS
 from spark_batch.errors import AnotherRun, Invalid
 from spark_batch.findings.shown.report import show
 from spark_batch.findings.third import OneSided
 from spark_batch.findings.words import OF_THIRD
-from spark_batch.source.read_source import kept_columns
 from spark_batch.stored.row_frames import key_columns, row_schema
 from spark_batch.third.batch import ThirdBatch
 from spark_batch.third.place import Subject, ThirdPlace
-from spark_batch.third.query import start_query
-from spark_batch.third.read_stream import read_stream
 from spark_batch.third.table import ThirdTable
 from tests.support.machine.world import delete_records
 from tests.support.material.histories import START_US
 from tests.support.material.stored.folded import fold_tasks
+from tests.support.material.stored.third import keep, topic_ids
 from tests.support.material.stored.world import World, new_world
 from tests.support.material.stored.written import write_poison, write_random_rides
 from tests.support.reconciled import SEED, Checked, check, poison
 
 COUNT = 70
-AT_ONCE = 200
-"""Offsets of a batch: a watermark moves between batches, so some records come late."""
 
 
 @pytest.fixture(scope="module")
@@ -165,6 +156,65 @@ def test_a_query_whose_unread_records_were_deleted_is_refused_with_what_is_gone_
     keep(small_world, spark, tmp_path)
 
 
+@pytest.fixture(scope="module")
+def kept_twice(
+    services: Settings, spark: SparkSession, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[tuple[Subject, Path, Path]]:
+    """What a query is about, its folder as it was before its last records came, and behind them."""
+    root = tmp_path_factory.mktemp("kept")
+    with new_world(services, topics=1) as made:
+        for when in ("before", "after"):
+            write_random_rides(made, SEED, 10)
+            keep(made, spark, root)
+            shutil.copytree(ThirdPlace.of(root, made.settings.app_id, made.view).folder, root / when)
+        yield Subject.of(made.view, topic_ids(made)), root / "before", root / "after"
+
+
+@pytest.mark.parametrize(
+    ("part", "is_older", "words"),
+    [
+        ("checkpoint", False, r"keeps batches up to \d+, and no checkpoint"),
+        ("checkpoint", True, r"keeps batches up to \d+, and its checkpoint ends with \d+"),
+        ("rows", False, r"checkpoint counts batch \d+ as done, and rows has none"),
+        ("rows", True, r"checkpoint counts batch \d+ as done, and rows ends with \d+"),
+        ("batches", False, r"checkpoint has read \S+-\d to \d+, and batches to 0"),
+        ("batches", True, r"checkpoint has read \S+-\d to \d+, and batches to \d+"),
+        ("checkpoint/offsets", False, r"its checkpoint has no offsets of batch \d+"),
+        ("checkpoint/sources", False, r"its checkpoint does not say where it began"),
+        ("subject.json", False, r"nothing there says what its query is about"),
+    ],
+)
+def test_a_folder_of_which_a_part_is_gone_or_older_is_refused_before_anything_is_written(
+    kept_twice: tuple[Subject, Path, Path], tmp_path: Path, part: str, is_older: bool, words: str
+) -> None:
+    subject, before, after = kept_twice
+    place = ThirdPlace(shutil.copytree(after, tmp_path / "third"))
+    with place.held_for(subject):
+        pass
+    (place.folder / part).rename(tmp_path / "away")
+    if is_older:
+        shutil.copytree(before / part, place.folder / part)
+    there = sorted(place.folder.rglob("*"))
+    advice = f"move {place.folder} away as a whole, and `flagfall third {subject.view}` begins anew"
+    with pytest.raises(Invalid, match=rf"{words}.*{advice}"), place.held_for(subject):
+        pass
+    assert sorted(place.folder.rglob("*")) == there
+
+
+@pytest.mark.parametrize("is_told", [True, False])
+def test_a_query_that_was_killed_before_spark_counted_its_batch_as_done_goes_on(
+    kept_twice: tuple[Subject, Path, Path], tmp_path: Path, is_told: bool
+) -> None:
+    subject, _, after = kept_twice
+    place = ThirdPlace(shutil.copytree(after, tmp_path / "third"))
+    last = max(int(file.name) for file in (place.checkpoint / "commits").glob("[0-9]*"))
+    (place.checkpoint / "commits" / str(last)).unlink()
+    if not is_told:
+        max((place.folder / "batches" / "_delta_log").glob("*.json")).unlink()
+    with place.held_for(subject):
+        pass
+
+
 def test_a_folder_is_of_one_query_about_one_declaration(world: World, tmp_path: Path) -> None:
     place, subject = ThirdPlace(tmp_path / "third"), Subject.of(world.view, {"rides": "one"})
     with place.held_for(subject), pytest.raises(AnotherRun, match="one at a time"), place.held_for(subject):
@@ -176,26 +226,6 @@ def test_a_folder_is_of_one_query_about_one_declaration(world: World, tmp_path: 
         pass
     with pytest.raises(Invalid, match="declared otherwise"), place.held_for(Subject.of(VIEWS[1], {})):
         pass
-
-
-def keep(world: World, spark: SparkSession, root: Path) -> None:
-    """Let the query of the first view read all that there is."""
-    view, held = world.view, partial(held_schemas, world.settings, world.view)
-    columns, options = kept_columns(view.source, [view]), java_options(world.settings.kafka)
-    records = read_stream(spark, options, view.source, columns, held(), held, AT_ONCE)
-    place = ThirdPlace.of(root, world.settings.app_id, view)
-    with place.held_for(Subject.of(view, topic_ids(world))):
-        query = start_query(spark, view, records, place, {"availableNow": True}, lambda batch, spans: None)
-        query.awaitTermination()
-
-
-def topic_ids(world: World) -> dict[str, str]:
-    names = [topic.name for topic in world.source.topics]
-    return {name: str(facts.id) for name, facts in world.cluster.topics(names).items()}
-
-
-def held_schemas(settings: Settings, view: View) -> RegistrySchemas:
-    return RegistrySchemas(Registry(settings), [subject_of(topic.name) for topic in view.source.topics])
 
 
 def place(one: dict[str, Any]) -> tuple[str, int, int]:
