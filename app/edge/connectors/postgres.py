@@ -1,8 +1,6 @@
-"""The table of a view's finals in PostgreSQL 15 or later, and its address."""
+"""The table of a view's finals in PostgreSQL 15 or later."""
 
 from __future__ import annotations
-
-from urllib.parse import urlsplit
 
 from app.domain.view import WINDOW_END, WINDOW_NAME, View
 from app.edge.connectors.columns import (
@@ -60,15 +58,6 @@ def table_statements(view: View, table: str) -> str:
 def quoted(name: str) -> str:
     """An identifier of SQL."""
     return '"' + name.replace('"', '""') + '"'
-
-
-def jdbc_url(database: str) -> str:
-    """Java's notation of `postgresql://user@host:port/name`, without the user; both escape the name alike."""
-    told = urlsplit(database)
-    host = f"[{told.hostname}]" if ":" in (told.hostname or "") else told.hostname
-    port = f":{told.port}" if told.port else ""
-    query = f"?{told.query}" if told.query else ""
-    return f"jdbc:postgresql://{host}{port}{told.path}{query}"
 
 
 def _listed(names: tuple[str, ...] | list[str]) -> str:

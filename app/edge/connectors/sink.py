@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 from typing import Any
-from urllib.parse import unquote, urlsplit
 
 from app.base.names import finals_topic
 from app.domain.view import View
+from app.edge.connectors.address import jdbc_url, user
 from app.edge.connectors.columns import (
     OFFSET,
     PARTITION,
@@ -17,7 +17,6 @@ from app.edge.connectors.columns import (
     final_columns,
     key_columns,
 )
-from app.edge.connectors.postgres import jdbc_url
 
 PASSWORD = "${env:PGPASSWORD}"
 """Read by the Connect worker, from its own environment."""
@@ -37,7 +36,7 @@ def sink(view: View, name: str, database: str, table: str, tasks: int = 1) -> di
         "topics": finals_topic(view.name),
         "tasks.max": str(tasks),
         "connection.url": jdbc_url(database),
-        "connection.username": unquote(urlsplit(database).username or "postgres"),
+        "connection.username": user(database),
         "connection.password": PASSWORD,
         "collection.name.format": table,
         "quote.identifiers": "true",

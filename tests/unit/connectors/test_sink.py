@@ -13,8 +13,9 @@ from app.domain.column import Kind
 from app.domain.errors import DefinitionError
 from app.domain.view import Group, View
 from app.edge.cli.tables.connect import command
+from app.edge.connectors.address import jdbc_url
 from app.edge.connectors.columns import final_columns, table_name
-from app.edge.connectors.postgres import jdbc_url, table_statements
+from app.edge.connectors.postgres import table_statements
 from app.edge.connectors.sink import sink
 from app.rides.generator.dirt import Dirt
 from app.rides.generator.generator import Generator
@@ -117,6 +118,10 @@ def test_the_databases_address_is_told_as_java_has_it_without_its_user() -> None
         (["sink", "zone_demand", "--database", "mysql://x/y"], "one is postgresql://user@127.0.0.1:5432/name"),
         (["sink", "zone_demand", "--database", "postgresql://127.0.0.1"], "one is postgresql://"),
         (["check", "zone_demand", "--database", "postgresql://u:p@127.0.0.1/x"], "set PGPASSWORD"),
+        (["sink", "zone_demand", "--database", "postgresql://u:@127.0.0.1/x"], "set PGPASSWORD"),
+        (["sink", "zone_demand", "--database", "postgresql://127.0.0.1/x"], "it names no user"),
+        (["check", "zone_demand", "--database", "postgresql://@127.0.0.1/x"], "it names no user"),
+        (["sink", "zone_demand", "--database", "postgresql://u@127.0.0.1/x#y"], "is written %23"),
         (["sink", "zone_demand", "--database", "postgresql://127.0.0.1:port/x"], "one is postgresql://"),
         (["sink", "zone_demand", "--database", "postgresql://[::1/x"], "one is postgresql://"),
         (["source", "rides.csv", "--topic", "rides.yellow"], "rides.yellow is a topic of flagfall"),
@@ -131,3 +136,25 @@ def test_the_databases_address_is_told_as_java_has_it_without_its_user() -> None
 def test_wrong_usage_is_told_with_what_is_right(arguments: list[str], told: str) -> None:
     result = CliRunner().invoke(command, arguments)
     assert (result.exit_code, told in result.output) == (2, True), result.output
+
+
+@pytest.mark.parametrize(
+    "parameter",
+    ["password", "%70assword", "sslmode=require&password", "user", "host", "hostaddr", "passfile", "sslpassword"],
+)
+@pytest.mark.parametrize("of", ["sink", "check"])
+def test_a_parameter_that_is_a_secret_or_another_address_is_refused_and_not_repeated(of: str, parameter: str) -> None:
+    address = f"postgresql://u@127.0.0.1/x?{parameter}=hunter2"
+    result = CliRunner().invoke(command, [of, "zone_demand", "--database", address])
+    assert (result.exit_code, "a password is read from PGPASSWORD" in result.output) == (2, True), result.output
+    assert "hunter2" not in result.output
+
+
+def test_what_is_told_of_a_wrong_address_repeats_no_password() -> None:
+    for address in (
+        "postgresql://u:hunter2@127.0.0.1",
+        "postgresql://u:hunter2@127.0.0.1:port/x",
+        "my://u:hunter2@x/y",
+    ):
+        result = CliRunner().invoke(command, ["sink", "zone_demand", "--database", address])
+        assert (result.exit_code, "hunter2" in result.output) == (2, False), result.output

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 
 import click
 
@@ -22,16 +21,12 @@ MOST_SHOWN = 10
 
 
 def _postgres(context: click.Context, parameter: click.Parameter, given: str) -> str:
-    wrong = click.BadParameter(f"{given!r} is none; one is postgresql://user@127.0.0.1:5432/name")
+    from app.edge.connectors.address import WrongAddress, require_address
+
     try:
-        told = urlsplit(given)
-        is_whole = told.hostname and told.path.strip("/") and told.port != 0
-    except ValueError as error:  # of the port, or of an address in brackets
-        raise wrong from error
-    if told.scheme not in ("postgresql", "postgres") or not is_whole:
-        raise wrong
-    if told.password:
-        raise click.BadParameter("a password does not belong on a command line: set PGPASSWORD")
+        require_address(given)
+    except WrongAddress as error:
+        raise click.BadParameter(str(error)) from error
     return given
 
 
