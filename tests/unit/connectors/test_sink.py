@@ -129,6 +129,7 @@ def test_the_databases_address_is_told_as_java_has_it_without_its_user() -> None
         (["source", "rides.csv", "--topic", "flagfall-connect-config"], "is where Connect keeps what it knows"),
         (["source", "rides.csv", "--topic", "flagfall-connect-status"], "is where Connect keeps what it knows"),
         (["source", "rides.csv", "--topic", "__consumer_offsets"], "are Kafka's own topics"),
+        (["source", "", "--topic", "imports.csv"], "a file has a name"),
         (["check", "zone_demand", "--wait", "nan"], "nan is no number of seconds"),
         (["check", "zone_demand", "--wait", "inf"], "inf is no number of seconds"),
     ],

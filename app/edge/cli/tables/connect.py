@@ -30,6 +30,12 @@ def _postgres(context: click.Context, parameter: click.Parameter, given: str) ->
     return given
 
 
+def _named(context: click.Context, parameter: click.Parameter, given: Path) -> Path:
+    if not given.name:
+        raise click.BadParameter("a file has a name; this is none")
+    return given
+
+
 def _bounded(context: click.Context, parameter: click.Parameter, given: float) -> float:
     if not math.isfinite(given):
         raise click.BadParameter(f"{given} is no number of seconds")
@@ -103,7 +109,7 @@ def sink(view: str, table: str | None, database: str, tasks: int) -> None:
 
 
 @command.command()
-@click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
+@click.argument("file", type=click.Path(dir_okay=False, path_type=Path), callback=_named)
 @click.option("--topic", required=True, metavar="NAME", help="That the lines go to; Connect makes it.")
 def source(file: Path, topic: str) -> None:
     """The configuration of a connector that brings the lines of FILE into a topic, each once, as the file grows.
