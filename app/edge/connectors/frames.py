@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, NamedTuple
 
 import orjson
 import polars as pl
@@ -22,6 +22,7 @@ TYPES: Mapping[CellType, pl.DataType] = {
     CellType.INTEGERS: pl.List(pl.Int64()),
 }
 PLACE: dict[str, pl.DataType] = {PARTITION: pl.Int64(), OFFSET: pl.Int64(), PUBLISHED_AT: pl.Datetime("us")}
+VALUES: Mapping[CellType, type] = {CellType.INTEGER: int, CellType.TEXT: str, CellType.INTEGERS: list}
 OIDS = {20: CellType.INTEGER, 25: CellType.TEXT, 1016: CellType.INTEGERS}
 """PostgreSQL's numbers of the types that finals' fields have."""
 EPOCH = datetime(1970, 1, 1)
@@ -31,6 +32,22 @@ CONNECT_SECONDS = 10
 
 class DatabaseUnusable(FlagfallError):
     """The database does not answer, or has no such table; the text says which, and what to do."""
+
+
+class NoFinal(NamedTuple):
+    """A record of the topic that somebody else wrote: without a value, or with another than a final has. The sink
+    passes over an empty one; at another its task fails."""
+
+    partition: int
+    offset: int
+    is_empty: bool
+
+
+class FinalsRead(NamedTuple):
+    """What stands in the topic: a row per final, with where it stands, and what is none."""
+
+    finals: pl.DataFrame
+    no_finals: list[NoFinal]
 
 
 def other_columns(database: str, table: str, columns: Sequence[FinalColumn]) -> list[FinalColumn]:
@@ -47,21 +64,28 @@ def other_columns(database: str, table: str, columns: Sequence[FinalColumn]) -> 
 
 
 def published(
-    finals: Iterable[Message], columns: Sequence[FinalColumn], others: Sequence[FinalColumn] = ()
-) -> pl.DataFrame:
-    """A row per record of the topic, with where it stands; with those of the others that any final has."""
-    asked = (*columns, *others)
-    names = [column.name for column in asked]
+    records: Iterable[Message], columns: Sequence[FinalColumn], others: Sequence[FinalColumn] = ()
+) -> FinalsRead:
+    """Finals with those of the other columns that any of them has."""
+    asked, no_finals = (*columns, *others), list[NoFinal]()
 
     def rows() -> Iterator[tuple[Any, ...]]:
-        for final in finals:
-            told = orjson.loads(final.value() or b"{}")
-            _, at_ms = final.timestamp()
-            place = (final.partition(), final.offset(), EPOCH + timedelta(milliseconds=at_ms))
-            yield (*(told.get(name) for name in names), *place)
+        for record in records:
+            value, partition, offset = record.value(), record.partition(), record.offset()
+            if (told := _final(value, asked)) is None:
+                no_finals.append(NoFinal(partition, offset, is_empty=not value))
+                continue
+            _, at_ms = record.timestamp()
+            yield (
+                *(told.get(column.name) for column in asked),
+                partition,
+                offset,
+                EPOCH + timedelta(milliseconds=at_ms),
+            )
 
     found = _frame(rows(), {column.name: TYPES[column.type] for column in asked} | PLACE)
-    return found.drop(column.name for column in others if found[column.name].null_count() == len(found))
+    unused = [column.name for column in others if found[column.name].null_count() == len(found)]
+    return FinalsRead(found.drop(unused), no_finals)
 
 
 def held(database: str, table: str, schema: Mapping[str, pl.DataType]) -> pl.DataFrame:
@@ -71,6 +95,19 @@ def held(database: str, table: str, schema: Mapping[str, pl.DataType]) -> pl.Dat
         cursor.itersize = CHUNK_ROWS
         cursor.execute(f"select {names} from {quoted(table)}".encode())
         return _frame(cursor, schema)
+
+
+def _final(value: bytes | None, columns: Sequence[FinalColumn]) -> dict[str, Any] | None:
+    """What the value says, if it is that of a final: with all that finals of every version have."""
+    try:
+        told = orjson.loads(value or b"null")
+    except orjson.JSONDecodeError:
+        return None
+    return told if isinstance(told, dict) and all(_fits(told.get(one.name), one) for one in columns) else None
+
+
+def _fits(value: Any, column: FinalColumn) -> bool:
+    return not column.is_always if value is None else isinstance(value, VALUES[column.type])
 
 
 @contextmanager

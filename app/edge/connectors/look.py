@@ -18,7 +18,7 @@ from app.domain.records import TopicPartition
 from app.domain.view import View
 from app.edge.connectors.columns import OFFSET, PARTITION, final_columns, key_columns
 from app.edge.connectors.comparison import TableFound, compare
-from app.edge.connectors.frames import held, other_columns, published
+from app.edge.connectors.frames import FinalsRead, NoFinal, held, other_columns, published
 
 LOOKS_APART_SECONDS = 1.0
 
@@ -41,10 +41,12 @@ class SinkTable:
 
 @dataclass(frozen=True, slots=True)
 class TableSeen:
-    """What was found, and from which offset on the connector reads each partition that it has committed one of."""
+    """What was found, and from which offset on the connector reads each partition that it has committed one of;
+    `no_finals`: records of the topic that are not compared, as they are none."""
 
     found: TableFound
     reached: dict[int, int]
+    no_finals: list[NoFinal]
 
 
 def look(settings: Settings, kept: SinkTable, wait_seconds: float) -> TableSeen:
@@ -56,7 +58,7 @@ def look(settings: Settings, kept: SinkTable, wait_seconds: float) -> TableSeen:
     partitions = range(cluster.topics([kept.topic])[kept.topic].partitions)
     places = [TopicPartition(kept.topic, partition) for partition in partitions]
     ends = _by_partition(cluster.log_ends(places, committed=True))
-    finals = _published(settings, kept, dict.fromkeys(partitions, OFFSET_BEGINNING))
+    finals, no_finals = _published(settings, kept, dict.fromkeys(partitions, OFFSET_BEGINNING))
     starts = _by_partition(cluster.log_starts(places))
     deadline = time.monotonic() + wait_seconds
     while True:
@@ -66,7 +68,7 @@ def look(settings: Settings, kept: SinkTable, wait_seconds: float) -> TableSeen:
         asked = _with_newer(settings, kept, finals, rows, ends)
         found = compare(asked, rows, key_columns(kept.view), starts, reached)
         if not found.to_come or not found.is_right or time.monotonic() > deadline:
-            return TableSeen(found, reached)
+            return TableSeen(found, reached, no_finals)
         time.sleep(LOOKS_APART_SECONDS)
 
 
@@ -78,11 +80,11 @@ def _with_newer(
     grown = {partition: end for partition, end in ends.items() if last.get(partition, -1) >= end}
     if not grown:
         return finals
-    newer = _published(settings, kept, grown).join(rows, key_columns(kept.view), "semi", nulls_equal=True)
+    newer = _published(settings, kept, grown).finals.join(rows, key_columns(kept.view), "semi", nulls_equal=True)
     return pl.concat([finals, newer], how="diagonal").select(finals.columns)
 
 
-def _published(settings: Settings, kept: SinkTable, starts: Mapping[int, int]) -> pl.DataFrame:
+def _published(settings: Settings, kept: SinkTable, starts: Mapping[int, int]) -> FinalsRead:
     """From these offsets on, by partition."""
     columns, client = final_columns(kept.view), librdkafka_options(settings.kafka)
     others = other_columns(kept.database, kept.table, columns)

@@ -10,6 +10,7 @@ import httpx
 import psutil
 import psycopg
 import pytest
+from confluent_kafka import Producer
 
 from app.base.kafka.clients import librdkafka_options
 from app.base.kafka.committed import committed
@@ -38,12 +39,16 @@ LAST_OF = FIRST_OF.replace("min", "max")
 
 @pytest.fixture
 def published(connected: Settings, database: str, tmp_path: Path) -> Settings:
-    """With finals of all rides in `windows.zone_demand`, and an empty table."""
+    """With finals of all rides in `windows.zone_demand`, behind them a record of somebody's without a value, and an
+    empty table."""
     write_rides(connected, 0, RIDES)
     with ready_worker(connected, tmp_path) as worker:
         wait_for(lambda: covers(connected, worker, ZONE_DEMAND), "all rides are covered", [worker])
         close_all(connected)
         wait_for(lambda: are_closed(connected), "all windows are closed", [worker])
+    producer = Producer(librdkafka_options(connected.kafka))
+    producer.produce(finals_topic(ZONE_DEMAND.name), partition=0)
+    assert producer.flush(patient(30)) == 0
     run(database, f"drop table if exists {TABLE} cascade", asked("table", "zone_demand", "--table", TABLE))
     return connected
 
@@ -82,7 +87,7 @@ def altered_if_fares_were_dropped(settings: Settings, database: str) -> list[dic
     assert [column.name for column in others] == ["fare_cents", "own"]
     client, topic = librdkafka_options(settings.kafka), finals_topic(ZONE_DEMAND.name)
     messages = (one for at in range(settings.topics.partitions) for one in committed(client, topic, at))
-    finals = frames.published(messages, columns, others)
+    finals = frames.published(messages, columns, others).finals
     found = compare(finals, frames.held(database, TABLE, finals.schema), key_columns(ZONE_DEMAND), {}, {})
     return found.altered.to_dicts()
 
@@ -99,6 +104,7 @@ def test_a_sink_that_is_killed_in_the_middle_leaves_every_final_once_and_what_is
     killed_at = number(database, rows)
     found = checked(database, code=0, wait_seconds=patient(90))
     assert found["equal"] == number(database, rows) == number(database, f"select count(*) from {TABLE}_last")
+    assert [(one["partition"], one["is_empty"]) for one in found["no_finals"]] == [(0, True)]
     whole = found["equal"]
     assert whole > killed_at, "it was killed before it was done"
     micros = f"{rows} where window_start_time = 'epoch'::timestamptz + window_start_us * interval '1 us'"

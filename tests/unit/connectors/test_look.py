@@ -13,9 +13,10 @@ import pytest
 from app.base.kafka.cluster import TopicFacts
 from app.base.settings import Settings
 from app.domain.records import TopicPartition
+from app.edge.cli.tables.connect_shown import TableVerdict, document, show, verdict
 from app.edge.connectors import look as looking
 from app.edge.connectors.columns import CellType, final_columns
-from app.edge.connectors.frames import published
+from app.edge.connectors.frames import NoFinal, published
 from app.edge.connectors.look import SinkTable, look
 from app.rides.views import ZONE_DEMAND
 
@@ -26,7 +27,11 @@ TABLE = SinkTable(ZONE_DEMAND, "postgresql://taxi@127.0.0.1/taxi", "demand", "co
 
 def final(offset: int, zone: int) -> Any:
     told = {column.name: VALUES[column.type] for column in COLUMNS} | {"zone": zone}
-    said = {"value": json.dumps(told).encode(), "timestamp": (1, 0), "partition": 0, "offset": offset}
+    return record(offset, json.dumps(told).encode())
+
+
+def record(offset: int, value: bytes | None) -> Any:
+    said = {"value": value, "timestamp": (1, 0), "partition": 0, "offset": offset}
     return SimpleNamespace(**{name: lambda value=value: value for name, value in said.items()})
 
 
@@ -58,7 +63,7 @@ class Finals:
     def held(self, database: str, table: str, schema: Any) -> pl.DataFrame:
         self.looks += 1
         self.log.append(final(len(self.log), len(self.log)))
-        return published([*self.log[: len(self.log) - self.behind], *self.forged], COLUMNS).select(list(schema))
+        return published([*self.log[: len(self.log) - self.behind], *self.forged], COLUMNS).finals.select(list(schema))
 
 
 @pytest.fixture
@@ -86,3 +91,17 @@ def test_only_finals_that_were_there_at_the_beginning_are_waited_for(finals: Fin
 def test_rows_that_say_that_they_are_newer_than_they_can_be_are_found(finals: Finals) -> None:
     finals.forged = [final(77, 900)]
     assert look(Settings(), TABLE, 60.0).found.foreign["zone"].to_list() == [900]
+
+
+@pytest.mark.parametrize("value", [None, b"", b"{}", b"[1]", b"no JSON", b'{"view": 1}'])
+def test_a_record_that_is_no_final_is_told_and_neither_missed_nor_waited_for(
+    finals: Finals, value: bytes | None, capsys: pytest.CaptureFixture[str]
+) -> None:
+    finals.log.append(record(3, value))
+    seen = look(Settings(), TABLE, 60.0)
+    assert (verdict(seen), seen.found.equal, finals.looks) == (TableVerdict.MATCH, 4, 1)
+    assert seen.no_finals == [NoFinal(0, 3, is_empty=not value)]
+    assert document(TABLE, seen)["no_finals"] == [{"partition": 0, "offset": 3, "is_empty": not value}]
+    show(TABLE, seen)
+    told = "is of another kind; the sink's task fails" if value else "is empty; the sink passes over it"
+    assert f"windows.zone_demand-0 at 3 {told}" in capsys.readouterr().out

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -13,11 +13,6 @@ from app.edge.cli.common import bootstrap_option, echo_json, json_option, load_c
 if TYPE_CHECKING:
     from app.base.settings import Settings
     from app.domain.view import View
-    from app.edge.connectors.look import TableSeen
-
-MATCH, MISMATCH, INCONCLUSIVE = 0, 10, 11
-MOST_SHOWN = 10
-"""Rows of a difference; `--json` gives all."""
 
 
 def _postgres(context: click.Context, parameter: click.Parameter, given: str) -> str:
@@ -164,6 +159,7 @@ def check(
     flagfall connect check zone_demand --database postgresql://taxi@127.0.0.1/taxi --json
     """
     from app.base.names import sink_group
+    from app.edge.cli.tables.connect_shown import document, show, verdict
     from app.edge.connectors.columns import table_name
     from app.edge.connectors.look import SinkTable, look
     from app.rights import require_table_check
@@ -175,12 +171,11 @@ def check(
     require_table_check(settings, kept.topic, kept.group)
     tell(f"reading {kept.topic}")
     seen = look(settings, kept, wait_seconds)
-    code = MISMATCH if not seen.found.is_right else INCONCLUSIVE if seen.found.to_come else MATCH
     if as_json:
-        echo_json(_document(kept.group, seen, code))
+        echo_json(document(kept, seen))
     else:
-        _show(kept.group, seen, code)
-    return code
+        show(kept, seen)
+    return verdict(seen).value
 
 
 def _require_free(settings: Settings, topic: str) -> None:
@@ -209,41 +204,3 @@ def _with_finals(settings: Settings, name: str) -> View:
         told = f"{name!r} is no view whose windows end, so that it publishes finals{did_you_mean(name, views)}"
         raise click.UsageError(f"{told}; there are {', '.join(views)}")
     return views[name]
-
-
-def _document(group: str, seen: TableSeen, code: int) -> dict[str, Any]:
-    found = seen.found
-    return {
-        "verdict": {MATCH: "MATCH", MISMATCH: "MISMATCH", INCONCLUSIVE: "INCONCLUSIVE"}[code],
-        "equal": found.equal,
-        "to_come": found.to_come,
-        "forgotten": found.forgotten,
-        "group": group,
-        "reached": seen.reached,
-        "missing": found.missing.to_dicts(),
-        "altered": found.altered.to_dicts(),
-        "foreign": found.foreign.to_dicts(),
-    }
-
-
-def _show(group: str, seen: TableSeen, code: int) -> None:
-    found = seen.found
-    click.echo(f"{_document(group, seen, code)['verdict']}  {found.equal:,} rows are as they were published")
-    if found.to_come:
-        click.echo(
-            f"{found.to_come:,} finals are still to be written: /connectors/<name>/status says whether it runs"
-            if seen.reached
-            else f"{found.to_come:,} finals are not there, lost or still to be written: the group {group} has no "
-            "offsets. Its connector never ran, is called otherwise (--connector), or its offsets were deleted"
-        )
-    if found.forgotten:
-        click.echo(f"{found.forgotten:,} rows are of finals that the topic does not hold any more")
-    for what, rows in (
-        ("finals are not in the table, and the connector is past them", found.missing),
-        ("rows have other values", found.altered),
-        ("rows were never published", found.foreign),
-    ):
-        if len(rows):
-            click.echo(f"{len(rows):,} {what}:")
-            for row in rows.head(MOST_SHOWN).to_dicts():
-                click.echo(f"  {row}")
