@@ -105,3 +105,15 @@ def test_a_record_that_is_no_final_is_told_and_neither_missed_nor_waited_for(
     show(TABLE, seen)
     told = "is of another kind; the sink's task fails" if value else "is empty; the sink passes over it"
     assert f"windows.zone_demand-0 at 3 {told}" in capsys.readouterr().out
+
+
+def test_a_connector_that_has_committed_nothing_yet_is_one_of_the_reasons_that_are_told(
+    finals: Finals, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    finals.behind = 3
+    monkeypatch.setattr(Finals, "group_offsets", lambda *asked: {})
+    seen = look(Settings(), TABLE, 0.0)
+    assert verdict(seen) is TableVerdict.INCONCLUSIVE
+    show(TABLE, seen)
+    told = "the group connect-demand has no offsets. A connector that has just begun commits its first after a minute"
+    assert f"{told}: ask again then" in capsys.readouterr().out

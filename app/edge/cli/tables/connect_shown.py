@@ -74,8 +74,9 @@ def _to_come(kept: SinkTable, seen: TableSeen) -> str:
     if seen.reached:
         return f"{count} still to be written: /connectors/<name>/status says whether it runs"
     return (
-        f"{count} not there, lost or still to be written: the group {kept.group} has no offsets. Its connector never "
-        "ran, is called otherwise (--connector), or its offsets were deleted"
+        f"{count} not there, lost or still to be written: the group {kept.group} has no offsets. A connector that "
+        "has just begun commits its first after a minute: ask again then. If there are none still, it never ran, is "
+        "called otherwise (--connector), or its offsets were deleted"
     )
 
 
