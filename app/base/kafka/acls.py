@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from concurrent.futures import Future
 from enum import StrEnum
 from typing import Any, NamedTuple
@@ -13,17 +13,22 @@ from confluent_kafka.admin import (
     AclBindingFilter,
     AclOperation,
     AclPermissionType,
+    AdminClient,
+    ClusterMetadata,
     ResourcePatternType,
     ResourceType,
 )
 
-from app.base.kafka.administrator import REQUEST_TIMEOUT_SECONDS, admin_client
+from app.base.kafka.administrator import OF_PASSWORDS, OF_TLS, REQUEST_TIMEOUT_SECONDS, admin_client, asked
+from app.base.kafka.group_members import LIBRARY_SECONDS
 from app.base.setting_groups import KafkaSettings
 from app.domain.errors import FlagfallError
 
 CLUSTER_NAME = "kafka-cluster"
 """Kafka's own, of the one resource of its kind."""
-ANY_HOST = "*"
+ANY_HOST = ANY_NAME = "*"
+EVERYBODY = "*"
+"""Kafka's own name of a user, for entries about whoever has come in."""
 
 
 class Resource(StrEnum):
@@ -38,6 +43,7 @@ class Resource(StrEnum):
 class Operation(StrEnum):
     """As Kafka's tools call them. Who may read or write may describe, too."""
 
+    ALL = "All"
     READ = "Read"
     WRITE = "Write"
     CREATE = "Create"
@@ -54,6 +60,14 @@ class Acl(NamedTuple):
     operation: Operation
     is_prefix: bool = False
 
+    def includes(self, other: Acl) -> bool:
+        """Whether nobody needs the other who has this. That who may read may describe, too, is left out."""
+        if self.resource is not other.resource or self.operation not in (other.operation, Operation.ALL):
+            return False
+        if self.is_prefix:
+            return other.name.startswith(self.name)
+        return self.name == ANY_NAME or (self.name == other.name and not other.is_prefix)
+
 
 class AclsRefused(FlagfallError):
     """The cluster does not tell or take rights: it has no authorizer, or who asks may not."""
@@ -66,6 +80,7 @@ _TYPES = {
     Resource.CLUSTER: ResourceType.BROKER,
 }
 OPERATIONS = {
+    Operation.ALL: AclOperation.ALL,
     Operation.READ: AclOperation.READ,
     Operation.WRITE: AclOperation.WRITE,
     Operation.CREATE: AclOperation.CREATE,
@@ -74,13 +89,36 @@ OPERATIONS = {
     Operation.DESCRIBE_CONFIGS: AclOperation.DESCRIBE_CONFIGS,
 }
 """As Kafka's administrators' client calls them."""
+_WITH_RIGHTS = {Operation.DESCRIBE: "see", Operation.ALTER: "change"}
 _RESOURCE_OF = {kafkas: ours for ours, kafkas in _TYPES.items()}
 _OPERATION_OF = {kafkas: ours for ours, kafkas in OPERATIONS.items()}
 
 
+def beyond(some: Iterable[Acl], others: Collection[Acl]) -> list[Acl]:
+    """Those that none of the others includes, in order."""
+    return sorted(acl for acl in some if not any(other.includes(acl) for other in others))
+
+
+def require(kafka: KafkaSettings, operation: Operation) -> None:
+    """Raises AclsRefused unless Kafka lets who asks describe the cluster, and so see rights, or alter it, and them.
+    KafkaUnavailable where it does not say."""
+
+    def ask(admin: AdminClient, _: ClusterMetadata, seconds: float) -> bool:
+        told = admin.describe_cluster(include_authorized_operations=True, request_timeout=LIBRARY_SECONDS)
+        return OPERATIONS[operation] in (told.result(seconds).authorized_operations or ())  # None: not even describe
+
+    if not asked(kafka, ask, "does not say what we may"):
+        raise AclsRefused(
+            f"{kafka.bootstrap_server}: {kafka.sasl_username or 'who asks'} lacks {operation} on the cluster, "
+            f"which it takes to {_WITH_RIGHTS[operation]} rights. Ask as who may {operation.lower()} the cluster: "
+            f"{OF_PASSWORDS} and {OF_TLS} say who asks"
+        )
+
+
 def held(kafka: KafkaSettings, user: str) -> tuple[set[Acl], int]:
-    """What the user may do from anywhere; and how many entries there are besides, of kinds that are none of ours.
-    Raises AclsRefused."""
+    """What entries of the user's own let it do from anywhere; and how many it has of kinds that are none of ours.
+    Raises AclsRefused, KafkaUnavailable. Who may not see rights is told by Kafka's client that there are none."""
+    require(kafka, Operation.DESCRIBE)
     of_user = AclBindingFilter(
         ResourceType.ANY, None, ResourcePatternType.ANY, principal(user), None, AclOperation.ANY, AclPermissionType.ANY
     )
@@ -93,16 +131,16 @@ def held(kafka: KafkaSettings, user: str) -> tuple[set[Acl], int]:
 def grant(kafka: KafkaSettings, user: str, acls: Collection[Acl]) -> None:
     """Give them all; those that are there stay. Raises AclsRefused, when some may have been given."""
     admin = admin_client(kafka)
-    asked = admin.create_acls([_binding(user, acl) for acl in acls]) if acls else {}
-    for future in asked.values():
+    futures = admin.create_acls([_binding(user, acl) for acl in acls]) if acls else {}
+    for future in futures.values():
         _told(kafka, future)
 
 
 def revoke(kafka: KafkaSettings, user: str, acls: Collection[Acl]) -> None:
     """Take them; one that is not there is none the less gone. Raises AclsRefused, when some may have been taken."""
     admin = admin_client(kafka)
-    asked = admin.delete_acls([_filter(user, acl) for acl in acls]) if acls else {}
-    for future in asked.values():
+    futures = admin.delete_acls([_filter(user, acl) for acl in acls]) if acls else {}
+    for future in futures.values():
         _told(kafka, future)
 
 
@@ -136,7 +174,7 @@ def _place(user: str, acl: Acl) -> tuple[ResourceType, str, ResourcePatternType,
 
 
 def _acl(binding: AclBinding) -> Acl | None:
-    """None for what none of ours is: denials, of one host, everything at once."""
+    """None for what none of ours is: denials, of one host, deletion."""
     resource, operation = _RESOURCE_OF.get(binding.restype), _OPERATION_OF.get(binding.operation)
     is_ours = binding.permission_type is AclPermissionType.ALLOW and binding.host == ANY_HOST
     if resource is None or operation is None or not is_ours:

@@ -77,7 +77,7 @@ NAMED_BY_AIOKAFKA = (
     "ClusterAuthorizationFailedError",
 )
 """The same: where aiokafka expects none, as among committed offsets, it raises another error that holds the name."""
-ASK_FOR_RIGHTS = "`flagfall rights check` says what a user lacks"
+ASK_FOR_RIGHTS = "`flagfall rights check` says what a user lacks, to who may describe the cluster"
 
 
 def passes(error: KafkaError) -> bool:

@@ -23,11 +23,11 @@ from confluent_kafka.admin import (
 from app.base.errors import KafkaUnavailable, TopicsDiffer, TopicsMissing
 from app.base.kafka.administrator import POLL_SECONDS, REQUEST_TIMEOUT_SECONDS, admin_client, asked, told_by_each
 from app.base.kafka.demands import PARTITIONS, REPLICATION_FACTOR, entry_demands
-from app.base.kafka.passing import ANSWERS, passes
+from app.base.kafka.passing import ANSWERS, ASK_FOR_RIGHTS, passes
 from app.base.kafka.topic import Topic
 from app.base.setting_groups import KafkaSettings
 
-HIDDEN = ". What a user may not see is missing for it: ask `flagfall rights check`"
+HIDDEN = f". What a user may not see is missing for it: {ASK_FOR_RIGHTS}"
 
 
 @dataclass(frozen=True, slots=True)

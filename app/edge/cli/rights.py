@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING
 
 import click
@@ -18,11 +19,13 @@ FACTS = ("user", "finding", "operation", "resource", "name")
 role_argument = click.argument("role", type=click.Choice([role.value for role in KafkaRole]))
 PRINCIPAL = "User:"
 """What authorizers put before a user's name."""
-EVERYBODY = "*"
+HAS, HAS_AS_ALL = "has, too", "has, as everybody"
 
 
 def _each_one_user(context: click.Context, parameter: click.Parameter, users: tuple[str, ...]) -> tuple[str, ...]:
     """What was given to such names before can still be shown and taken."""
+    from app.base.kafka.acls import EVERYBODY
+
     for user in users:
         bare = user.removeprefix(PRINCIPAL)
         if not bare.strip():
@@ -44,8 +47,9 @@ def command() -> None:
 
     \b
     flagfall rights list worker
-    flagfall rights grant worker worker-2026
-    flagfall rights check worker worker-2026
+    flagfall rights grant worker worker-2026     as who may alter the cluster
+    flagfall rights check worker worker-2026     as who may describe it
+    flagfall rights revoke worker worker-2025    as who may alter it
     """
 
 
@@ -78,6 +82,7 @@ def grant(role: str, users: tuple[str, ...], bootstrap_server: str | None) -> No
     from app.base.kafka import acls
 
     needed, settings = _needed(role, bootstrap_server)
+    acls.require(settings.kafka, acls.Operation.ALTER)
     for user in users:
         there, _ = acls.held(settings.kafka, user)
         acls.grant(settings.kafka, user, [acl for acl in needed if acl not in there])
@@ -88,8 +93,9 @@ def grant(role: str, users: tuple[str, ...], bootstrap_server: str | None) -> No
 @role_argument
 @users_argument
 @bootstrap_option
-def revoke(role: str, users: tuple[str, ...], bootstrap_server: str | None) -> None:
-    """Take from users what a role needs, though another role of theirs may need some of it, too.
+def revoke(role: str, users: tuple[str, ...], bootstrap_server: str | None) -> int:
+    """Take from users what a role needs, though another role of theirs may need some of it, too; exit 1 if wider
+    entries, or everybody's, still give them some. Ask as who may alter the cluster.
 
     \b
     flagfall rights revoke worker worker-2025
@@ -97,10 +103,19 @@ def revoke(role: str, users: tuple[str, ...], bootstrap_server: str | None) -> N
     from app.base.kafka import acls
 
     needed, settings = _needed(role, bootstrap_server)
+    acls.require(settings.kafka, acls.Operation.ALTER)
+    kept = 0
     for user in users:
-        there, _ = acls.held(settings.kafka, user)
-        acls.revoke(settings.kafka, user, [acl for acl in needed if acl in there])
-        click.echo(f"{user} has none of the rights of {role}; {len(needed.keys() & there)} of them are gone")
+        (there, others), (everybody, others_of_all) = _held(settings, user)
+        gone = needed.keys() & there
+        acls.revoke(settings.kafka, user, gone)
+        still = len(needed) - len(acls.beyond(needed, (there - gone) | everybody))
+        has = f"still has {still} of the {len(needed)} rights of {role}, by wider entries or everybody's (`User:*`)"
+        stay = f"; {others + others_of_all} entries of other kinds stay" if others + others_of_all else ""
+        told = has if still else f"has none of the rights of {role}"
+        click.echo(f"{user} {told}; {len(gone)} of them are gone{stay}")
+        kept += still
+    return int(kept > 0)
 
 
 @command.command()
@@ -109,23 +124,14 @@ def revoke(role: str, users: tuple[str, ...], bootstrap_server: str | None) -> N
 @bootstrap_option
 @json_option
 def check(role: str, users: tuple[str, ...], bootstrap_server: str | None, as_json: bool) -> int:
-    """What users lack of a role, and what they have beyond it; exit 1 unless all have exactly that.
+    """What users lack of a role, and what they have beyond it, as everybody, too; exit 1 unless all have exactly that.
+    Ask as who may describe the cluster.
 
     \b
     flagfall rights check worker worker-2026
     """
-    from app.base.kafka import acls
-
     needed, settings = _needed(role, bootstrap_server)
-    found = {user: acls.held(settings.kafka, user) for user in users}
-    lines = [
-        (user, word, acl.operation.value, acl.resource.value, _shown(acl))
-        for user, (there, _) in found.items()
-        for word, some in (("lacks", needed.keys() - there), ("has, too", there - needed.keys()))
-        for acl in sorted(some)
-    ]
-    others = {user: count for user, (_, count) in found.items() if count}
-    lines += [(user, "has, too", f"{count} entries of other kinds", "", "") for user, count in others.items()]
+    lines = [line for user in users for line in _compared(settings, needed, user)]
     if as_json:
         echo_json([dict(zip(FACTS, line, strict=True)) for line in lines])
     elif lines:
@@ -133,6 +139,28 @@ def check(role: str, users: tuple[str, ...], bootstrap_server: str | None, as_js
     else:
         click.echo(f"{', '.join(users)}: exactly the rights of {role}")
     return int(bool(lines))
+
+
+def _compared(settings: Settings, needed: Collection[Acl], user: str) -> Iterator[tuple[str, ...]]:
+    """What is told of a user, under the names of FACTS."""
+    from app.base.kafka.acls import beyond
+
+    (own, others), (everybody, others_of_all) = _held(settings, user)
+    more, more_of_all = beyond(own, needed), beyond(everybody, needed)
+    for word, some in (("lacks", beyond(needed, own | everybody)), (HAS, more), (HAS_AS_ALL, more_of_all)):
+        for acl in some:
+            yield user, word, acl.operation.value, acl.resource.value, _shown(acl)
+    for word, count in ((HAS, others), (HAS_AS_ALL, others_of_all)):
+        if count:
+            yield user, word, f"{count} entries of other kinds", "", ""
+
+
+def _held(settings: Settings, user: str) -> tuple[tuple[set[Acl], int], tuple[set[Acl], int]]:
+    """By entries of its own; by those of everybody."""
+    from app.base.kafka.acls import EVERYBODY, held
+
+    own = held(settings.kafka, user)
+    return own, (set(), 0) if user == EVERYBODY else held(settings.kafka, EVERYBODY)
 
 
 def _needed(role: str, bootstrap_server: str | None = None) -> tuple[dict[Acl, str], Settings]:
