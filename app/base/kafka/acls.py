@@ -19,14 +19,18 @@ from confluent_kafka.admin import (
     ResourceType,
 )
 
+from app.base.errors import KafkaUnavailable
 from app.base.kafka.administrator import OF_PASSWORDS, OF_TLS, REQUEST_TIMEOUT_SECONDS, admin_client, asked
+from app.base.kafka.broker_admin import broker_settings
 from app.base.kafka.group_members import LIBRARY_SECONDS
+from app.base.kafka.passing import is_refusal
 from app.base.setting_groups import KafkaSettings
 from app.domain.errors import FlagfallError
 
 CLUSTER_NAME = "kafka-cluster"
 """Kafka's own, of the one resource of its kind."""
 ANY_HOST = ANY_NAME = "*"
+AUTHORIZER = "authorizer.class.name"
 EVERYBODY = "*"
 """Kafka's own name of a user, for entries about whoever has come in."""
 
@@ -117,15 +121,31 @@ def require(kafka: KafkaSettings, operation: Operation) -> None:
 
 def held(kafka: KafkaSettings, user: str) -> tuple[set[Acl], int]:
     """What entries of the user's own let it do from anywhere; and how many it has of kinds that are none of ours.
-    Raises AclsRefused, KafkaUnavailable. Who may not see rights is told by Kafka's client that there are none."""
+    Raises AclsRefused, KafkaUnavailable. Kafka's client (2.16) knows of no refusal here: it finds nothing then."""
     require(kafka, Operation.DESCRIBE)
     of_user = AclBindingFilter(
         ResourceType.ANY, None, ResourcePatternType.ANY, principal(user), None, AclOperation.ANY, AclPermissionType.ANY
     )
     admin = admin_client(kafka)  # which ends, and its answers with it, once nothing names it
     found = _told(kafka, admin.describe_acls(of_user))
+    if not found:
+        _require_authorizer(kafka)
     known = {acl for one in found if (acl := _acl(one)) is not None}
     return known, len(found) - len(known)
+
+
+def _require_authorizer(kafka: KafkaSettings) -> None:
+    """Raises AclsRefused where brokers say that they have none. One that may not be asked has one."""
+    try:
+        brokers = broker_settings(kafka).values()
+    except KafkaUnavailable as error:
+        if is_refusal(error):
+            return
+        raise
+    if any(settings[AUTHORIZER].value == "" for settings in brokers if AUTHORIZER in settings):
+        raise AclsRefused(
+            f"{kafka.bootstrap_server}: brokers have no authorizer (docs/rights.md): everybody may do anything there"
+        )
 
 
 def grant(kafka: KafkaSettings, user: str, acls: Collection[Acl]) -> None:
