@@ -90,6 +90,7 @@ def test_each_role_does_its_work_by_its_rights_and_needs_all_of_them(users: User
         require_table_check(reconcile, FINALS, SINK)
         assert Cluster(reconcile.kafka).group_offsets(SINK, [Place(FINALS, 0)]) == {}
         assert json.loads(done(reconcile, "reconcile", "--json", "--worker", worker.url))["verdict"] == "MATCH"
+        done(reconcile, "third", ZONE_DEMAND.name, "--once")
         assert worker.stop() == 0
     found = {f"{role}: {acl.operation} {acl.name}" for role in USED for acl in superfluous(users, role)}
     assert found == ELSEWHERE
