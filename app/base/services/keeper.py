@@ -16,6 +16,7 @@ Exits 0 once the service runs and PID_FILE is written; the keeper itself stays b
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import selectors
@@ -24,11 +25,12 @@ import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from time import monotonic, time
+from time import monotonic, sleep, time
 
 import psutil
 
 FIRST_PAUSE_SECONDS = 0.5
+LOOK_SECONDS = 0.001
 STEADY_SECONDS = 600.0
 """Whoever ran so long had no fault in its start: its end begins a new row."""
 
@@ -77,8 +79,20 @@ def keep(
 
 def begin(command: list[str], pid_file: Path, told: dict[str, object]) -> subprocess.Popen[bytes]:
     service = subprocess.Popen(command, stdin=subprocess.DEVNULL)
+    await_command(service.pid)
     record(pid_file, service.pid, command, told)
     return service
+
+
+def await_command(pid: int) -> None:
+    """Wait until the kernel tells the process's command line, or it is gone.
+
+    Popen returns within execve(), before the new command line is there: a process that has none yet would not be taken
+    for the recorded one. Where processors are scarce that was seen to last for 0.2 s.
+    """
+    with contextlib.suppress(psutil.NoSuchProcess):
+        while not psutil.Process(pid).cmdline():
+            sleep(LOOK_SECONDS)
 
 
 def record(pid_file: Path, pid: int, command: list[str], told: dict[str, object]) -> None:

@@ -15,7 +15,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from app.base.services import processes
+from app.base.services import keeper, processes
 from app.base.services.errors import PortInUse, StartFailed
 from app.base.services.processes import Daemon, Deaths
 from tests.support.machine.waiting import wait_for
@@ -72,6 +72,20 @@ def test_a_started_process_is_found_and_stopped(daemon: Daemon) -> None:
     assert not process.is_running()
     assert not daemon.pid_file.exists()
     assert not processes.stop(daemon.pid_file, 5)
+
+
+def test_a_process_is_recorded_once_its_command_line_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    looks = [["sleep", "60"], [], []]
+    monkeypatch.setattr(psutil.Process, "cmdline", lambda _: looks.pop())
+    service = keeper.begin(["sleep", "60"], tmp_path / "kept.json", {})
+    service.kill()
+    service.wait()
+    assert not looks
+
+
+def test_a_process_that_ends_at_once_is_not_waited_for(tmp_path: Path) -> None:
+    service = keeper.begin(["true"], tmp_path / "kept.json", {})
+    assert service.wait() == 0
 
 
 def test_a_process_that_ignores_term_is_killed(tmp_path: Path) -> None:
