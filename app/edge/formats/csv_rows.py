@@ -18,10 +18,8 @@ QUOTED = re.compile(r'[",\r\n]|^$')
 
 
 def encode(told: Told) -> bytes:
-    """A line of names and one for each row; nothing where there are no rows."""
+    """A line of names and one for each row: readers of CSV want the names of no rows too."""
     table = told.table()
-    if not len(table):
-        return b""
     columns = (_texts(name, table[name]) for name in table.column_names)
     return "".join(map(line, (table.column_names, *zip(*columns, strict=True)))).encode()
 

@@ -127,4 +127,13 @@ def test_values_are_text_of_their_own_and_a_list_is_one_value() -> None:
         "window_start,is_closed,base,empty,quoted,none,rides,share,histogram,fingerprint\n"
         f'{to_iso(NOON_US)},true,\'=1+1,"","a,""b""\n",,-3,0.5,1 2,00000000000000ff\n'
     )
-    assert encode_csv(Told([], {}, lambda: pa.table(columns).slice(1))) == b""
+
+
+@pytest.mark.parametrize("parameters", [{}, {"top": "3", "by": "rides"}, {"window": "1h"}])
+async def test_lines_of_no_rows_have_the_names_that_those_of_some_have(
+    client: Client, parameters: dict[str, str]
+) -> None:
+    some = await (await client.get(ROWS, params={"format": "csv", **parameters})).text()
+    none = await (await client.get(ROWS, params={"format": "csv", "zone": "99", **parameters})).text()
+    assert len(some.splitlines()) > 1
+    assert none == f"{some.splitlines()[0]}\n"
