@@ -99,6 +99,24 @@ def test_a_rows_records_are_found_wherever_the_search_begins_and_breaks_off(seed
 
 
 @given(seed=st.integers(0, 2**32))
+def test_to_the_end_a_search_finds_what_a_row_lacks_and_nothing_that_a_right_one_has_not(seed: int) -> None:
+    rng = random.Random(seed)
+    logs = [random_log(rng, topic, partition, 120) for topic in TOPIC_NAMES[:2] for partition in (0, 1)]
+    advances = random_advances(rng, logs)
+    view = rng.choice((*ALL_VIEWS, SHIFTS))
+    rows = fold(view, [record for log in logs for record in log.records], advances).rows
+    by_task = {task: by_window(view, of_task) for task, of_task in rows.items()}
+    merged = together(view, by_task.values())
+    for key in rng.sample(sorted(merged, key=repr), min(ROWS_LOOKED_INTO, len(merged))):
+        asked = asked_of(view, key, merged[key])
+        right = {task: count_of(view, asked, by_task.get(task, {})) for task in (0, 1)}
+        for wanted in (right, {task: rng.randint(0, count) for task, count in right.items()}):
+            found = asyncio.run(look_for(view, asked, wanted, Logs(logs, advances, rng), rng, to_the_end=True))
+            assert found.cells == merged[key]
+            assert len(found.records) == merged[key][0]
+
+
+@given(seed=st.integers(0, 2**32))
 def test_a_right_row_is_accused_of_nothing_that_its_logs_have_lost(seed: int) -> None:
     rng = random.Random(seed)
     histories = [random_log(rng, topic, partition, 120) for topic in TOPIC_NAMES[:2] for partition in (0, 1)]
@@ -141,12 +159,21 @@ class Evidence(NamedTuple):
     lost: Mapping[TopicPartition, int]
 
 
-async def look_for(view: View, asked: RowAsked, wanted: dict[int, int], logs: Logs, rng: random.Random) -> Evidence:
+async def look_for(
+    view: View,
+    asked: RowAsked,
+    wanted: dict[int, int],
+    logs: Logs,
+    rng: random.Random,
+    *,
+    to_the_end: bool = False,
+) -> Evidence:
     """Page after page, until nothing is left to be looked at."""
     searcher = RowSearch(DEFINITION, cast(Connections, logs), cast(Rereader, logs))
     rulings = await searcher.rulings(view, logs.covered)
     spans = await searcher.spans(view, asked, rulings, wanted)
-    search, work, records = Search(asked, tuple(spans), wanted, view.neutral), LongWork(), list[Record]()
+    search = Search(asked, tuple(spans), wanted, view.neutral, to_the_end)
+    work, records = LongWork(), list[Record]()
     while search.next is not None:
         looking = Looking(searcher, Brokers(request_seconds=60), work, view, rulings, limit=rng.choice((1, 3, 1000)))
         search = await looking.go_on(search)

@@ -117,6 +117,7 @@ def assert_evidence(world: Settings, started: Worker, mended: Path) -> None:
     for row in (*mended[:10], *rows[:: len(rows) // 10]):
         found = evidence_of(started, ZONE_DEMAND, row)
         assert (found.meta["agrees"], found.meta["missing"]) == (True, None), found.meta
+        assert evidence_of(started, ZONE_DEMAND, row, 1_000, to_the_end=True).meta["agrees"]
         assert found.meta["row"]["state"] == row["state"]
         assert len(found.records) == found.meta["found"]["count"] == row["count"]
         assert found.meta["found"]["fingerprint"] == row["fingerprint"]
@@ -134,7 +135,7 @@ def assert_made_up_cursors_are_refused(started: Worker, row: dict[str, Any]) -> 
     address = f"/v1/views/{ZONE_DEMAND.name}/evidence"
     page = started.get(address, **asked, limit=1).json()
     seal = Seal(SecretStr(""))  # these workers have no token
-    cursor = decode(seal, ZONE_DEMAND, told, page["meta"]["next_cursor"])
+    cursor = decode(seal, ZONE_DEMAND, told, page["meta"]["next_cursor"], to_the_end=False)
     ahead = tuple(offset + 1 for offset in cursor.position)
     for made_up in ({"position": ahead}, {"position": ahead[1:]}, {"wanted": cursor.wanted | {900: 1}}):
         refused = started.get(address, **asked, cursor=encode(seal, cursor.model_copy(update=made_up)))

@@ -25,9 +25,11 @@ from app.domain.records import Record
 from app.domain.rows import Cells, RowKey, merge_rows
 from app.domain.source import with_derived
 from app.domain.view import View
+from app.domain.windows.instants import to_iso
 from app.rides.generator.dirt import Dirt
 from app.rides.ride import RIDES
 from spark_batch.reconcile import reconcile
+from tests.support.evidence import evidence_of
 from tests.support.flow import by_task, exported
 from tests.support.machine.asking import flush
 from tests.support.machine.closing import are_closed, close_all
@@ -89,6 +91,7 @@ def test_wrong_rows_are_set_right_once_with_what_was_added_to_them_and_finals_st
         assert refed.returncode == 0, refed.stderr
         added = {at: view.merge(spoilt.get(at, before.get(at, view.neutral)), row) for at, row in late.items()}
         assert exported(view, [second]) == (wrong := {**before, **spoilt, **added})
+        assert_told_what_it_lacks(second, view, next(iter(spoilt)))
         refused = reconciled(defined, second, tmp_path / "runs", "--repair", "apply", "--most-repairs", "2")
         assert (refused.returncode, "3 rows can be set right" in refused.stderr) == (1, True)
         assert exported(view, [second]) == wrong
@@ -116,6 +119,19 @@ def test_wrong_rows_are_set_right_once_with_what_was_added_to_them_and_finals_st
         assert report.verdict is Verdict.MATCH, report.as_json()
         assert report.views[0].corrections == 3 + len(late)
         assert last_finals(defined, view) == merged(view, right)
+
+
+def assert_told_what_it_lacks(worker: Worker, view: View, at: tuple[int, RowKey]) -> None:
+    """One record, by its place, with all that belong to the row."""
+    task, (start_us, (zone,)) = at
+    assert start_us is not None
+    asked = {"zone": str(zone), "from": to_iso(start_us), "to": to_iso(view.window.window_end(start_us))}
+    (row,) = worker.get(f"/v1/views/{view.name}/rows", **asked).json()["data"]
+    found = evidence_of(worker, view, row, to_the_end=True)
+    lacked = found.meta["lacks"]["record"]
+    assert lacked in [{name: one[name] for name in lacked} for one in found.records]
+    assert (found.meta["lacks"]["count"], lacked["partition"], found.meta["agrees"]) == (1, task, False)
+    assert (found.meta["searched_to_the_end"], len(found.records)) == (True, row["count"] + 1)
 
 
 def rides(world: Settings) -> list[Record]:

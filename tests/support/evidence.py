@@ -15,11 +15,15 @@ class Evidence(NamedTuple):
     meta: dict[str, Any]
 
 
-def evidence_of(started: Worker, view: View, row: dict[str, Any], limit: int = 7) -> Evidence:
+def evidence_of(
+    started: Worker, view: View, row: dict[str, Any], limit: int = 7, *, to_the_end: bool = False
+) -> Evidence:
     """As a client asks for it that holds a row of an answer."""
     asked = {g.name: "null" if (value := row["group"][g.name]) is None else str(value) for g in view.groups}
     if row["window"] is not None:
         asked["from"] = row["window"]["start"]
+    if to_the_end:
+        asked["to_the_end"] = "true"
     records, cursor = list[dict[str, Any]](), {}
     while True:
         answer = started.get(f"/v1/views/{view.name}/evidence", **asked, **cursor, limit=limit)

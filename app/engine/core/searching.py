@@ -55,18 +55,20 @@ class JudgedBy(NamedTuple):
 class Search:
     """What is left of it: `spans` in the order in which they are read, and by task how many records are still `wanted`.
 
-    `found` is what those that were found fold to.
+    `found` is what those that were found fold to. `to_the_end`: it goes on behind the last one that is wanted, for
+    those that the row lacks.
     """
 
     asked: RowAsked
     spans: tuple[SearchSpan, ...]
     wanted: Mapping[int, int]
     found: Cells
+    to_the_end: bool = False
 
     @property
     def next(self) -> SearchSpan | None:
         """What is to be read next; None when all is found, or all was looked at."""
-        return next((span for span in self.spans if self.wanted[span.partition] > 0), None)
+        return next((span for span in self.spans if self.to_the_end or self.wanted[span.partition] > 0), None)
 
     @property
     def is_short(self) -> bool:
@@ -99,7 +101,8 @@ def take(
     offsets = batch.offsets[again.usable.index]
     at = belonging(view, search.asked, seen_then(view, judged.graces, again.usable, offsets)).tolist()
     rest = span._replace(from_offset=batch.next_offset, watermark_us=again.watermark_us)
-    most = min(most, search.wanted[span.partition])  # a log that has lost its beginning takes late ones for others
+    if not search.to_the_end:  # a log that has lost its beginning takes late ones for others
+        most = min(most, search.wanted[span.partition])
     if len(at) > most:
         at = at[:most]
         last = at[-1]
@@ -113,7 +116,7 @@ def _took(view: View, search: Search, records: list[Record], rest: SearchSpan | 
     """`rest`: what is left of the span that was read."""
     span = search.next
     assert span is not None
-    wanted = dict(search.wanted) | {span.partition: search.wanted[span.partition] - len(records)}
+    wanted = dict(search.wanted) | {span.partition: max(0, search.wanted[span.partition] - len(records))}
     found = merge_rows(view, [search.found, *(_contribution(view, record) for record in records)])
     spans = search.without(span).spans
     left = spans if rest is None else (rest, *spans)

@@ -14,11 +14,13 @@ _RECORD = record(
         "values": {"type": "object", "description": "Its columns; instants as text."},
     }
 )
+_THE_ONE = nullable(record({"topic": TEXT, "partition": INTEGER, "offset": INTEGER})) | {
+    "description": "Where it stands or stood, if it is one."
+}
 _MISSING = record(
     {
         "count": INTEGER,
-        "record": nullable(record({"topic": TEXT, "partition": INTEGER, "offset": INTEGER}))
-        | {"description": "Where it stood, if it is one."},
+        "record": _THE_ONE,
         "logs_begin": by_topic_partition(INTEGER)
         | {"description": "First offsets of logs that have lost what may have been of the row."},
     }
@@ -39,14 +41,16 @@ EVIDENCE = record(
                 | {"description": "Of the records of this page and those before it."},
                 "searched_to_the_end": {
                     "type": "boolean",
-                    "description": "Whether nothing is left to be looked at; what was not found then is missing.",
+                    "description": "Whether all was looked at where records of the row may stand.",
                 },
                 "agrees": nullable({"type": "boolean"})
                 | {
-                    "description": "Whether the fold of all records is the row, cell by cell; null before the end, and "
-                    "where the topics cannot tell any more."
+                    "description": "Whether the fold of what was found is the row, cell by cell; null while there is a "
+                    "next page, and where the topics cannot tell any more."
                 },
                 "missing": nullable(_MISSING) | {"description": "What could not be found."},
+                "lacks": nullable(record({"count": INTEGER, "record": _THE_ONE}))
+                | {"description": "What belongs to the row, and is not in it."},
                 "offsets_read": INTEGER,
                 "next_cursor": nullable(TEXT),
             }

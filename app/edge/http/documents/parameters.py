@@ -14,7 +14,7 @@ from app.edge.http.intake.brought import KEY, MOST_KEY_LETTERS
 from app.edge.http.intake.intake_handler import SERVICE
 from app.edge.http.query.arrangement import MAX_TOP, NO_GROUP, among_which, ranking_names, shown_names
 from app.edge.http.query.min_position import DEFAULT_WAIT_SECONDS, EXAMPLE
-from app.edge.http.query.parameters import FORMAT, MAX_STALENESS, MIN_POSITION, NOT_OF_CHANGES, WAIT
+from app.edge.http.query.parameters import FORMAT, MAX_STALENESS, MIN_POSITION, NOT_OF_CHANGES, TO_THE_END, WAIT
 from app.edge.http.query.read_query import MAX_STALENESS_US
 from app.edge.http.query.rows_query import DEFAULT_LIMIT
 from app.edge.http.results.result_handlers import DEFAULT_RESULTS, MAX_RESULTS
@@ -45,6 +45,7 @@ def of_evidence(view: View | None) -> list[ApiDocument]:
         *(_parameter(name, value_schema(c), f"As the row has it; {value_help(c)}") | _REQUIRED for name, c in groups),
         *(told | _OF_ROW[told["name"]] for told in bounds if told["name"] == "from" or not view.window.merges),
         _parameter("limit", limit, "Records of a page, at most."),
+        _parameter(TO_THE_END, {"type": "boolean", "default": False}, "Also look for records that the row lacks."),
         _CURSOR,
     ]
 

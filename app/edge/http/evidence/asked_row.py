@@ -15,11 +15,7 @@ from app.domain.windows.instants import to_iso
 from app.edge.formats.format import Document
 from app.edge.http.problems import Problem, bad_parameter
 from app.edge.http.query.group_values import NULL, group_text
-from app.edge.http.query.parameters import (
-    CURSOR,
-    LIMIT,
-    unknown,
-)
+from app.edge.http.query.parameters import CURSOR, LIMIT, TO_THE_END, unknown
 from app.edge.http.query.read_query import read_query
 from app.edge.http.query.rows_query import ALL_ROWS, RowsQuery
 from app.edge.http.rows.answers import whole_page
@@ -30,7 +26,7 @@ from app.engine.core.views.belonging import RowAsked
 
 DEFAULT_RECORDS, MAX_RECORDS = 100, 1_000
 """Of a page."""
-OWN = (LIMIT, CURSOR)
+OWN = (LIMIT, CURSOR, TO_THE_END)
 """Parameters that say nothing of the row."""
 
 
@@ -42,7 +38,7 @@ def evidence_address(view: View, row: Document) -> str:
 
 
 class ToldRow(NamedTuple):
-    """A row as all tasks told it. `wanted`: by task, how many of its records each has.
+    """A row as all tasks told it. `wanted`: by task, how many of its records each has; none, maybe.
 
     `corrected`: whether a correction has set some of it.
     """
@@ -74,10 +70,10 @@ def told_row(view: View, asked: RowAsked, query: RowsQuery, gathered: Gathered) 
     if view.window.merges:
         asked = asked._replace(end_us=_session_end(view, query, gathered))
         parts = {partition: _within(asked, rows) for partition, rows in parts.items()}
-    counts = {partition: int(rows.cells[:, COUNT_AT].sum()) for partition, rows in parts.items() if len(rows)}
-    if not counts:
+    counts = {partition: int(rows.cells[:, COUNT_AT].sum()) for partition, rows in parts.items()}
+    rows = concatenated(list(parts.values()))
+    if not len(rows):
         raise _unknown(view)
-    rows = concatenated([parts[partition] for partition in counts])
     corrected = rows.corrected is not None and bool(rows.corrected.any())
     return ToldRow(asked, merge_rows(view, rows.cells.tolist()), counts, corrected)
 

@@ -19,9 +19,9 @@ from app.edge.http.context import edge_of
 from app.edge.http.evidence.asked_row import DEFAULT_RECORDS, MAX_RECORDS, ToldRow, asked_row, told_row
 from app.edge.http.evidence.looking import Looking
 from app.edge.http.evidence.search_cursors import SearchCursor, decode, encode
-from app.edge.http.evidence.verdict import missing, verdict
+from app.edge.http.evidence.verdict import lacks, missing, verdict
 from app.edge.http.problems import Problem
-from app.edge.http.query.parameters import CURSOR, one, whole_number
+from app.edge.http.query.parameters import CURSOR, TO_THE_END, choice, one, whole_number
 from app.edge.http.query.rows_query import RowsQuery
 from app.edge.http.query.seal import SEAL
 from app.edge.http.responses import json_response
@@ -41,14 +41,15 @@ async def show_evidence(request: web.Request) -> web.Response:
     view = edge.view(request.match_info["view"])
     asked, query = asked_row(view, request.query)
     limit = whole_number(request.query, "limit", MAX_RECORDS) or DEFAULT_RECORDS
+    to_the_end = choice(request.query, TO_THE_END, ("false", "true")) == "true"
     given = one(request.query, CURSOR)
-    cursor = None if given is None else decode(seal, view, asked, given)
+    cursor = None if given is None else decode(seal, view, asked, given, to_the_end=to_the_end)
     edge.require_ready(view)
     gathered = await gather(edge, query, takes_partial=False)
     if cursor is None:
         row = told_row(view, asked, query, gathered)
         _require_whole(query, row.asked.start_us, gathered.left_below_us(view))
-        cursor = _begun(view, row, gathered)
+        cursor = _begun(view, row, gathered, to_the_end=to_the_end)
     searcher = edge.searcher(view)
     rulings = await brokers.answer(searcher.rulings(view, _covered(gathered, cursor)))
     looking = Looking(searcher, brokers, edge.long_work, view, rulings, limit=limit)
@@ -67,9 +68,10 @@ async def show_evidence(request: web.Request) -> web.Response:
                 "row": _row(view, query, cursor, closed_to_us, names),
                 "position": {str(place): at.next_offset for place, at in rulings.covered.items()},
                 "found": {"count": cursor.found[COUNT_AT], "fingerprint": as_hex(cursor.found[FINGERPRINT_AT])},
-                "searched_to_the_end": cursor.is_at_end,
+                "searched_to_the_end": cursor.is_exhausted,
                 "agrees": told.agrees,
                 "missing": missing(view, cursor, told.lost) if cursor.is_short else None,
+                "lacks": lacks(view, cursor) if told.agrees is False else None,
                 "offsets_read": looking.offsets,
                 "next_cursor": None if cursor.is_at_end else encode(seal, cursor),
             },
@@ -94,8 +96,8 @@ def _require_whole(query: RowsQuery, start_us: int | None, left_us: int | None) 
         raise not_in_history(query, left_us, "records are looked for behind rows that the tables hold")
 
 
-def _begun(view: View, row: ToldRow, gathered: Gathered) -> SearchCursor:
-    """A search that has found nothing yet."""
+def _begun(view: View, row: ToldRow, gathered: Gathered, *, to_the_end: bool) -> SearchCursor:
+    """A search that has found nothing yet: in tasks that have some of the row; to the end, in all."""
     return SearchCursor(
         view=view.name,
         version=view.version,
@@ -105,8 +107,9 @@ def _begun(view: View, row: ToldRow, gathered: Gathered) -> SearchCursor:
         row=row.cells,
         corrected=row.corrected,
         position=tuple(state.next_offset for _, state in _inputs(gathered)),
-        wanted=row.wanted,
+        wanted={task: count for task, count in row.wanted.items() if count or to_the_end},
         found=view.neutral,
+        to_the_end=to_the_end,
     )
 
 

@@ -33,7 +33,7 @@ Partition = Annotated[int, Field(ge=0, le=MAX_PARTITION)]
 class SearchCursor(BaseModel):
     """A search on its way. `row`: what the tasks told at `position`, next offsets in the order of topic-partitions.
 
-    `at`: what is being read; None before the beginning and behind the end.
+    `wanted`: of the tasks that are looked into. `at`: what is being read; None before the beginning and behind the end.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -50,6 +50,7 @@ class SearchCursor(BaseModel):
     wanted: dict[Partition, Offset]
     found: tuple[Cell, ...]
     at: tuple[str, Partition, Offset, Offset, Cell, bool] | None = None
+    to_the_end: bool = False
 
     @property
     def asked(self) -> RowAsked:
@@ -57,13 +58,18 @@ class SearchCursor(BaseModel):
 
     @property
     def is_at_end(self) -> bool:
-        """Behind the beginning: whether nothing is left to be looked at, whatever was found."""
+        """Behind the beginning: whether nothing more is looked for, whatever was found."""
         return self.at is None
 
     @property
     def is_short(self) -> bool:
         """Whether records are missing, though all was looked at."""
         return self.is_at_end and any(self.wanted.values())
+
+    @property
+    def is_exhausted(self) -> bool:
+        """Whether all was looked at where records of the row may stand."""
+        return self.is_at_end and (self.to_the_end or self.is_short)
 
     @property
     def is_adding(self) -> bool:
@@ -83,7 +89,7 @@ class SearchCursor(BaseModel):
             if place not in places:
                 raise Problem("bad-cursor", "What it goes on with is not there any more; start again without a cursor.")
             spans = (here, *spans[places.index(place) + 1 :])
-        return Search(self.asked, tuple(spans), self.wanted, self.found)
+        return Search(self.asked, tuple(spans), self.wanted, self.found, self.to_the_end)
 
 
 def encode(seal: Seal, cursor: SearchCursor) -> str:
@@ -92,7 +98,7 @@ def encode(seal: Seal, cursor: SearchCursor) -> str:
     return seal.sealed(zlib.compress(short.model_dump_json().encode(), 9))
 
 
-def decode(seal: Seal, view: View, asked: RowAsked, text: str) -> SearchCursor:
+def decode(seal: Seal, view: View, asked: RowAsked, text: str, *, to_the_end: bool) -> SearchCursor:
     """The search that a cursor goes on with; a problem if no worker gave it, or for another row."""
     opened = seal.opened(text)
     try:
@@ -103,6 +109,8 @@ def decode(seal: Seal, view: View, asked: RowAsked, text: str) -> SearchCursor:
     except ValueError:
         told_why = "This cursor of evidence is of another release; start again without a cursor."
         raise Problem("bad-cursor", told_why) from None
+    if cursor.to_the_end is not to_the_end:
+        raise Problem("bad-cursor", "to_the_end is not what it was on the page before; give the same or begin again.")
     if not _belongs(cursor, view, asked):
         raise Problem("bad-cursor", "The cursor was made for another row or version; start again without a cursor.")
     return cursor.model_copy(update={"group": asked.group})

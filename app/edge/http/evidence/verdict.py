@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from typing import Any, NamedTuple
 
 from app.domain.fingerprint import signed, unmix, unpack
 from app.domain.records import TopicPartition
-from app.domain.rows import COUNT_AT, FINGERPRINT_AT
+from app.domain.rows import COUNT_AT, FINGERPRINT_AT, Cells
 from app.domain.view import View
 from app.edge.http.brokers import Brokers
 from app.edge.http.evidence.looking import Looking
@@ -47,15 +47,26 @@ async def _are_mended(looking: Looking, cursor: SearchCursor) -> bool:
 
 def missing(view: View, cursor: SearchCursor, lost: Mapping[TopicPartition, int]) -> dict[str, Any]:
     """What could not be found: how many records, the one if it is one, and where logs begin, if that may be why."""
-    count = sum(cursor.wanted.values())
-    told: dict[str, Any] = {
-        "count": count,
-        "record": None,
+    return {
+        "count": (count := sum(cursor.wanted.values())),
+        "record": _one_between(view, cursor.row, cursor.found, cursor.wanted) if count == 1 else None,
         "logs_begin": {str(place): at for place, at in sorted(lost.items())},
     }
-    if count == 1:
-        number, partition, offset = unpack(unmix(signed(cursor.row[FINGERPRINT_AT] - cursor.found[FINGERPRINT_AT])))
-        topics = {topic.number: topic.name for topic in view.source.topics}
-        if number in topics and partition in cursor.wanted:
-            told["record"] = {"topic": topics[number], "partition": partition, "offset": offset}
-    return told
+
+
+def lacks(view: View, cursor: SearchCursor) -> dict[str, Any] | None:
+    """What the topics have of the row beyond what it is made of: how many records, and the one if it is one."""
+    count = cursor.found[COUNT_AT] - cursor.row[COUNT_AT]
+    if count <= 0:
+        return None
+    one = _one_between(view, cursor.found, cursor.row, cursor.wanted) if count == 1 else None
+    return {"count": count, "record": one}
+
+
+def _one_between(view: View, more: Cells, less: Cells, partitions: Container[int]) -> dict[str, Any] | None:
+    """The record of these tasks by which the one has more than the other, if it is one."""
+    number, partition, offset = unpack(unmix(signed(more[FINGERPRINT_AT] - less[FINGERPRINT_AT])))
+    topics = {topic.number: topic.name for topic in view.source.topics}
+    if number in topics and partition in partitions:
+        return {"topic": topics[number], "partition": partition, "offset": offset}
+    return None

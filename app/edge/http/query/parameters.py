@@ -19,9 +19,10 @@ PARTITION, STORED_FROM = "partition", "stored_from_us"
 """By which workers ask one another for their parts of an answer, and say which rows to leave out."""
 NOT_OF_CHANGES = (CURSOR, "partial")
 """What a stream of changes does not take, which begins with the first rows, of all partitions."""
+TO_THE_END = "to_the_end"
 OF_ROWS = (FORMAT, MIN_POSITION, WAIT, MAX_STALENESS)
 """What rows take beside those that say which."""
-RESERVED = frozenset({*COMMON, *WINDOWED, *FOLDED, *ARRANGED, *OF_ROWS, PARTITION, STORED_FROM})
+RESERVED = frozenset({*COMMON, *WINDOWED, *FOLDED, *ARRANGED, *OF_ROWS, PARTITION, STORED_FROM, TO_THE_END})
 """No group of a view is called so."""
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from app.base import names
@@ -57,18 +57,21 @@ class RowSearch:
             raised.setdefault(TopicPartition(advance.topic, advance.partition), []).append(advance)
         return Rulings(covered, raised)
 
-    async def spans(self, view: View, asked: RowAsked, rulings: Rulings, wanted: Mapping[int, int]) -> list[SearchSpan]:
+    async def spans(
+        self, view: View, asked: RowAsked, rulings: Rulings, partitions: Collection[int]
+    ) -> list[SearchSpan]:
         """Where records of these tasks may stand: first where they should, then what lies before, the same at any time.
 
         Those whose instant is ahead of what they reported may stand before.
         """
-        places = sorted(place for place in rulings.covered if wanted.get(place.partition))
+        places = sorted(place for place in rulings.covered if place.partition in partitions)
         starts, likely = await self._bounds(view, asked, rulings, places)
         ahead, before = list[SearchSpan](), list[SearchSpan]()
         for place in places:
             end = rulings.covered[place].next_offset
             low = max(starts[place], min(likely[place], end))
-            for spans, begin, to in ((ahead, low, end), (before, starts[place], low)):
+            first = low if view.window.column == view.source.reported_at else starts[place]
+            for spans, begin, to in ((ahead, low, end), (before, first, low)):
                 if begin < to:
                     spans.append(SearchSpan(*place, begin, to, _raised_to(rulings.of(place), begin)))
         return [*ahead, *before]

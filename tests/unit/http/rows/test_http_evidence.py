@@ -106,7 +106,10 @@ def cursor_of(**told: Any) -> SearchCursor:
 
 def test_a_cursor_goes_on_with_the_search_that_it_was_made_of() -> None:
     cursor = cursor_of()
-    assert decode(SEAL, ZONE_DEMAND, RowAsked(NOON_US, NOON_US + PANE_US, (132,)), encode(SEAL, cursor)) == cursor
+    asked, text = RowAsked(NOON_US, NOON_US + PANE_US, (132,)), encode(SEAL, cursor)
+    assert decode(SEAL, ZONE_DEMAND, asked, text, to_the_end=False) == cursor
+    with pytest.raises(Problem, match="to_the_end is not what it was"):
+        decode(SEAL, ZONE_DEMAND, asked, text, to_the_end=True)
     spans = [SearchSpan("rides.green", 0, 0, 9), SearchSpan("rides.yellow", 0, 0, 7), SearchSpan("rides.fhv", 0, 0, 1)]
     assert cursor.search_in(spans).spans == (SearchSpan("rides.yellow", 0, 2, 7, NOON_US), spans[2])
     with pytest.raises(Problem, match="start again without a cursor"):
@@ -132,7 +135,7 @@ def test_a_cursor_goes_on_with_the_search_that_it_was_made_of() -> None:
 )
 def test_a_cursor_of_something_else_is_refused(cursor: str) -> None:
     with pytest.raises(Problem) as refused:
-        decode(SEAL, ZONE_DEMAND, RowAsked(NOON_US, NOON_US + PANE_US, (132,)), cursor)
+        decode(SEAL, ZONE_DEMAND, RowAsked(NOON_US, NOON_US + PANE_US, (132,)), cursor, to_the_end=False)
     assert refused.value.slug == "bad-cursor"
 
 
@@ -141,7 +144,7 @@ def test_a_cursor_of_other_answers_is_told_as_that() -> None:
     of_results = result_cursors.encode(SEAL, "windows.zone_demand", {0: 3})
     for cursor in (SEAL.sealed(of_rows.encode()), of_results):
         with pytest.raises(Problem, match="This is no cursor of evidence; take"):
-            decode(SEAL, ZONE_DEMAND, RowAsked(NOON_US, NOON_US + PANE_US, (132,)), cursor)
+            decode(SEAL, ZONE_DEMAND, RowAsked(NOON_US, NOON_US + PANE_US, (132,)), cursor, to_the_end=False)
     inside = SEAL.opened(encode(SEAL, cursor_of())).decode(errors="replace")
     with pytest.raises(Problem, match="This is no cursor of rows; take"):
         read_query(ZONE_DEMAND, MultiDict(cursor=inside))
