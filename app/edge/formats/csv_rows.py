@@ -12,7 +12,8 @@ from app.domain.fingerprint import as_hex
 from app.domain.windows.instants import to_iso
 from app.edge.formats.format import Document, Told
 
-FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
+FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
+"""Of texts that a spreadsheet would run, by OWASP's list; the last four are wide forms of the first."""
 QUOTED = re.compile(r'[",\r\n]|^$')
 """What is put in quotes: the empty text too, as null is nothing at all."""
 
@@ -42,7 +43,7 @@ def line(values: Iterable[Any]) -> str:
 
 def _field(value: Any) -> str:
     if isinstance(value, str):
-        text = f"'{value}" if value.startswith(FORMULA_STARTS) else value  # a spreadsheet would run it
+        text = f"'{value}" if value.lstrip("'").startswith(FORMULA_STARTS) else value
         return '"' + text.replace('"', '""') + '"' if QUOTED.search(text) else text
     if value is None:
         return ""

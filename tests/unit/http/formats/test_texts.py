@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import hashlib
+import io
 import json
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -127,6 +128,17 @@ def test_values_are_text_of_their_own_and_a_list_is_one_value() -> None:
         "window_start,is_closed,base,empty,quoted,none,rides,share,histogram,fingerprint\n"
         f'{to_iso(NOON_US)},true,\'=1+1,"","a,""b""\n",,-3,0.5,1 2,00000000000000ff\n'
     )
+
+
+@pytest.mark.parametrize("text", ["=1", "+1", "-1", "@A1", "\t=1", "\n=1", "\uff1d1", "'=1", "''=1"])
+def test_a_text_that_a_spreadsheet_would_run_has_one_apostrophe_more(text: str) -> None:
+    _, line = csv.reader(io.StringIO(encode_csv(Told([], {}, lambda: pa.table({"base": [text]}))).decode(), newline=""))
+    assert line == [f"'{text}"]
+
+
+@pytest.mark.parametrize("text", ["O'Hare", "'", "''x", "1=1"])
+def test_a_text_that_none_would_run_is_told_as_it_is(text: str) -> None:
+    assert encode_csv(Told([], {}, lambda: pa.table({"base": [text]}))).decode() == f"base\n{text}\n"
 
 
 @pytest.mark.parametrize("parameters", [{}, {"top": "3", "by": "rides"}, {"window": "1h"}])
