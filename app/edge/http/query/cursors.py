@@ -42,7 +42,7 @@ def decode(shape: KeyShape, filters_hash: str, cursor: str) -> RowKey:
     except (ValueError, TypeError):
         raise Problem("bad-cursor", "This is no cursor of rows; take meta.next_cursor of the page before.") from None
     if layout != LAYOUT or made_for != filters_hash:
-        detail = "The cursor was made for another view, version, order or filter; start again without a cursor."
+        detail = "The cursor was made for another view, version or question; start again without a cursor."
         raise Problem("bad-cursor", detail)
     if not _fits(shape, window, group):
         raise Problem("bad-cursor", f"The cursor's key is not one of {shape.view.name}; start again without a cursor.")

@@ -17,6 +17,8 @@ from app.edge.http.rows.gather import Gathered
 from app.edge.http.rows.parts import InputState
 from app.engine.drive.ownership.directory import Directory
 
+LINKED = ("rows", "changes", "evidence", "export")
+
 
 def view_document(view: View) -> dict[str, Any]:
     """The definition. Every word of it is known without any state."""
@@ -41,7 +43,7 @@ def view_document(view: View) -> dict[str, Any]:
         "measures": [_shown(measure, units_of[measure.name]) for measure in view.measures],
         "figures": [_shown(figure, units_of[figure.name]) for figure in view.figures],
         "rules": [_rule(rule, view) for rule in view.source.rules_in(view.columns)],
-        "links": {name: f"/v1/views/{view.name}/{name}" for name in ("rows", "changes", "export")},
+        "links": {name: f"/v1/views/{view.name}/{name}" for name in LINKED},
     }
 
 
