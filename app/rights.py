@@ -100,7 +100,7 @@ def _producer(settings: Settings, catalogue: Catalogue) -> Iterator[Why]:
 def _worker(settings: Settings, catalogue: Catalogue) -> Iterator[Why]:
     yield from _all(needed_topics(settings, catalogue), {SETTINGS: "refuses one by which figures would be wrong"})
     yield from _all(_records(settings, catalogue), {READ: "counts its records"})
-    yield from _all([zones_topic(settings)], {READ: "joins names to answers"})
+    yield from _all([zones_topic(settings)], {READ: "joins names to answers", SETTINGS: "tells how it is kept"})
     for group in catalogue.groups:
         yield from _task(settings, group)
     if settings.http.intake:

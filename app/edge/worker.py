@@ -50,7 +50,7 @@ from app.engine.drive.questions import Check
 from app.engine.drive.watch.settings_watch import SettingsWatch
 from app.rides.zone_map import zone_map
 from app.rights import KafkaRole, require_rights
-from app.topics import needed_topics
+from app.topics import needed_topics, zones_topic
 
 log = logging.getLogger(__name__)
 
@@ -149,9 +149,9 @@ def create_worker(
     connections = Connections(aiokafka_options(settings.kafka), Cluster(settings.kafka), schemas)
     for agent in agents:
         agent.attach(app, app.keep(agent.define(settings), connections))
-    names = no_names()
+    names, told = no_names(), [*needed, zones_topic(settings)]
     app.edges += [
-        HttpEdge(app, settings, names, connections, KnownTopics(settings.kafka, needed, connections.cluster)),
+        HttpEdge(app, settings, names, connections, KnownTopics(settings.kafka, told, connections.cluster)),
         HeldTopic(names, connections),
         SettingsWatch(lambda: topic_states(settings.kafka, needed), app.registry),
     ]

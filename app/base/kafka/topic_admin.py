@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from time import monotonic, sleep
+from types import MappingProxyType
 from typing import NamedTuple
 
-from confluent_kafka import KafkaError, KafkaException, TopicCollection
+from confluent_kafka import KafkaError, KafkaException, TopicCollection, TopicPartitionInfo
 from confluent_kafka.admin import (
     AdminClient,
     ClusterMetadata,
@@ -39,12 +40,22 @@ class TopicState:
     differences: tuple[str, ...] = ()
 
 
+class Copies(NamedTuple):
+    """Of a partition, by the ids of brokers: who leads it, None where nobody does; who has a copy, and whose copies
+    have all of it."""
+
+    leader: int | None
+    replicas: tuple[int, ...]
+    in_sync: tuple[int, ...]
+
+
 class Described(NamedTuple):
-    """Partitions, the least replication factor of one, and configuration."""
+    """Partitions, the least replication factor of one, configuration, and by partition who has it."""
 
     partitions: int
     replicas: int
     settings: dict[str, str]
+    copies: Mapping[int, Copies] = MappingProxyType({})
 
     @property
     def told(self) -> dict[str, str]:
@@ -165,17 +176,22 @@ def _describe(admin: AdminClient, names: Sequence[str], seconds: float) -> dict[
     for name in names:
         partitions = described[name].result(seconds).partitions
         entries = configured[name].result(seconds)
-        replicas = min(len(partition.replicas) for partition in partitions)
-        found[name] = Described(len(partitions), replicas, {key: entry.value for key, entry in entries.items()})
+        copies = {one.id: _copies(one) for one in partitions}
+        replicas = min(len(one.replicas) for one in copies.values())
+        found[name] = Described(len(partitions), replicas, {key: e.value for key, e in entries.items()}, copies)
     return found
 
 
+def _copies(partition: TopicPartitionInfo) -> Copies:
+    has, in_sync = (tuple(node.id for node in nodes) for nodes in (partition.replicas, partition.isr))
+    return Copies(None if partition.leader is None else partition.leader.id, has, tuple(sorted(in_sync)))
+
+
 def _differences(topic: Topic, found: Described) -> Iterable[str]:
-    partitions, replicas, settings = found
-    if partitions != topic.partitions:
-        yield f"has {partitions} partitions, not {topic.partitions}"
-    if replicas < topic.replication_factor:
-        yield f"has replication factor {replicas}, not {topic.replication_factor}"
+    if found.partitions != topic.partitions:
+        yield f"has {found.partitions} partitions, not {topic.partitions}"
+    if found.replicas < topic.replication_factor:
+        yield f"has replication factor {found.replicas}, not {topic.replication_factor}"
     for demand in entry_demands(topic):
-        if not demand.admits(settings.get(demand.name)):
-            yield f"has {demand.name}={settings.get(demand.name)}, not {demand.wanted}"
+        if not demand.admits(has := found.settings.get(demand.name)):
+            yield f"has {demand.name}={has}, not {demand.wanted}"

@@ -124,7 +124,7 @@ def test_a_topic_that_a_user_may_not_see_is_told_of_as_such(users: Users) -> Non
 
 def answered(worker: Worker) -> None:
     """What a worker reads for who asks it."""
-    assert worker.get(f"/v1/results/{FINALS}").is_success
+    assert all(worker.get(path).is_success for path in (f"/v1/results/{FINALS}", "/v1/topics/zones"))
     row = worker.get(f"/v1/views/{ZONE_DEMAND.name}/rows", limit=1).json()["data"][0]
     assert evidence_of(worker, ZONE_DEMAND, row).meta["agrees"]
 

@@ -36,6 +36,9 @@ async def test_topics_are_told_as_the_cluster_has_them(world: Settings, tmp_path
     ends = {partition: end for (topic, partition), end in log_ends(world, RIDES).items() if topic == "rides.yellow"}
     assert {one["partition"]: one["end"] for one in rides["partitions"]} == ends
     assert all(one["start"] <= one["end"] for one in rides["partitions"])
+    (broker,) = {one["leader"] for one in rides["partitions"]}
+    assert isinstance(broker, int)
+    assert all(one["replicas"] == one["in_sync_replicas"] == [broker] for one in rides["partitions"])
     assert (rides["subject"], rides["settings"]["cleanup.policy"]) == ("rides.yellow-value", "delete")
     assert (rides["readers"][0]["group"], task["partition"]) == ("rides", 0)
 

@@ -35,9 +35,10 @@ def test_a_worker_writes_all_that_it_keeps_and_asks_itself_for_nothing() -> None
     assert kept - asked <= may(KafkaRole.WORKER, Operation.WRITE)
 
 
-def test_a_worker_looks_at_every_topic_without_which_it_does_not_start() -> None:
-    needed = {topic.name for topic in needed_topics(SETTINGS, CATALOGUE)}
-    assert may(KafkaRole.WORKER, Operation.DESCRIBE_CONFIGS) == needed
+def test_a_worker_looks_at_every_topic_without_which_it_does_not_start_and_at_each_that_it_tells_of() -> None:
+    told = {topic.name for topic in topics(SETTINGS, CATALOGUE)}
+    assert {topic.name for topic in needed_topics(SETTINGS, CATALOGUE)} < told
+    assert may(KafkaRole.WORKER, Operation.DESCRIBE_CONFIGS) == told
 
 
 def test_a_worker_writes_no_records_of_others_unless_it_takes_them_over_http() -> None:

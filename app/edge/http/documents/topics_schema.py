@@ -16,6 +16,12 @@ _DECLARED: Schema = {
 }
 _TASK = record({"partition": _OFFSET, "next_offset": nullable(_OFFSET), "lag_records": nullable(_OFFSET)})
 _STATE = TEXT | {"description": f"In Kafka's words, as stable or empty; {DEAD}: it knows no such group."}
+_BROKERS: Schema = {"type": "array", "items": INTEGER}
+_COPIES: Schema = {
+    "leader": nullable(INTEGER) | {"description": "The id of the broker that leads it; null where none does."},
+    "replicas": _BROKERS | {"description": "Of those that have a copy, the preferred leader first."},
+    "in_sync_replicas": _BROKERS | {"description": "Of those whose copy has all of it."},
+}
 OF_TOPICS: Schema = {
     "Topics": record({"data": {"type": "array", "items": record(_DECLARED)}}),
     "Topic": record(
@@ -25,8 +31,8 @@ OF_TOPICS: Schema = {
             "settings": {"type": "object", "additionalProperties": nullable(TEXT)},
             "partitions": {
                 "type": "array",
-                "items": record({"partition": _OFFSET, "start": _OFFSET, "end": _OFFSET}),
-                "description": "The first offset that is there, and where what is committed ends.",
+                "items": record({"partition": _OFFSET, "start": _OFFSET, "end": _OFFSET, **_COPIES}),
+                "description": "The first offset that is there, and where what is committed ends; who has it.",
             },
             "readers": {
                 "type": "array",

@@ -40,16 +40,12 @@ async def show_topic(request: web.Request) -> web.Response:
     now = await Brokers(edge.limits.max_seconds).answer(known.now(name, groups))
     if now is None:
         raise Problem("unknown-topic", f"{name} is not there: `flagfall topics create` makes it.")
-    partitions = [
-        {"partition": partition, "start": start, "end": now.ends[partition]}
-        for partition, start in sorted(now.starts.items())
-    ]
     return json_response(
         {
             **_declared(edge, known.entries[name]),
             "replication_factor": now.described.replicas,
             "settings": dict(sorted(now.described.settings.items())),
-            "partitions": partitions,
+            "partitions": _partitions(now),
             "readers": [await _reader(edge, group, name) for group in edge.groups if name in group.topics],
             "groups": [
                 {"group": group, "state": now.groups[group].state, "partitions": _behind(now, group)}
@@ -70,6 +66,16 @@ def _asked_groups(request: web.Request) -> list[str]:
     if len(groups) > MOST_GROUPS:
         raise bad_parameter(GROUP, ", ".join(groups), f"{MOST_GROUPS} at most")
     return groups
+
+
+def _partitions(now: TopicNow) -> list[dict[str, Any]]:
+    """Offsets of each, and which brokers have it."""
+    told = []
+    for partition, start in sorted(now.starts.items()):
+        leader, replicas, in_sync = now.described.copies[partition]
+        offsets = {"partition": partition, "start": start, "end": now.ends[partition]}
+        told.append({**offsets, "leader": leader, "replicas": [*replicas], "in_sync_replicas": [*in_sync]})
+    return told
 
 
 def _behind(now: TopicNow, group: str) -> list[dict[str, Any]]:

@@ -17,6 +17,7 @@ from app.base.setting_groups import KafkaSettings
 
 YELLOW = Topic("rides.yellow", "zone", "ride", partitions=2, replication_factor=1, cleanup="delete", help="rides")
 
+ONE, OTHER = SimpleNamespace(id=1), SimpleNamespace(id=2)
 CLUSTER = SimpleNamespace(topics={YELLOW.name: None})
 
 
@@ -27,7 +28,9 @@ class Brokers:
         self.codes, self.settings = list(codes), YELLOW.settings | (more or {})
 
     def describe_topics(self, _: object) -> dict[str, Future[Any]]:
-        return {YELLOW.name: self._answer(SimpleNamespace(partitions=[SimpleNamespace(replicas=[1])] * 2))}
+        led = SimpleNamespace(id=0, leader=ONE, replicas=[ONE, OTHER], isr=[OTHER, ONE])
+        unled = SimpleNamespace(id=1, leader=None, replicas=[OTHER, ONE], isr=[])
+        return {YELLOW.name: self._answer(SimpleNamespace(partitions=[led, unled]))}
 
     def describe_configs(self, resources: list[Any]) -> dict[Any, Future[Any]]:
         future: Future[Any] = Future()
@@ -48,6 +51,12 @@ def test_a_topic_that_another_broker_does_not_know_yet_is_asked_for_again(monkey
     monkeypatch.setattr(administrator, "connected", lambda _: (brokers, CLUSTER))
     (state,) = topic_admin.topic_states(KafkaSettings(), [YELLOW])
     assert (state.exists, state.differences, brokers.codes) == (True, (), [])
+
+
+def test_who_has_a_partition_is_told_and_that_nobody_leads_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(administrator, "connected", lambda _: (Brokers(), CLUSTER))
+    copies = topic_admin.described(KafkaSettings(), [YELLOW])[YELLOW.name].copies
+    assert copies == {0: (1, (1, 2), (1, 2)), 1: (None, (2, 1), ())}
 
 
 def test_a_topic_that_was_just_deleted_is_not_there_once_both_know(
