@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, field_validator, model_validator
 
-from app.base.addresses import LOOPBACK, in_url, is_every_address, reaches_itself_by
+from app.base.addresses import LOOPBACK, in_url, is_every_address, reaches_itself_by, require_ports
 
 PREFIX = "FLAGFALL_"
 
@@ -57,11 +57,7 @@ class KafkaSettings(SettingsGroup):
     @field_validator("bootstrap_server")
     @classmethod
     def _has_ports(cls, value: str) -> str:
-        for address in filter(None, value.split(",")):
-            host, _, port = address.strip().rpartition(":")
-            if not host or not port.isdigit():
-                raise ValueError(f"{address!r} is not host:port")
-        return value
+        return require_ports(value)
 
     @model_validator(mode="after")
     def _is_complete(self) -> KafkaSettings:

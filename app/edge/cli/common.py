@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
+from app.base.addresses import require_ports
 from app.base.printable import printable
 
 if TYPE_CHECKING:
@@ -26,8 +27,16 @@ def bootstrap_option(command: Command) -> Command:
     return click.option(
         "--bootstrap-server",
         metavar="HOST:PORT",
+        callback=_with_ports,
         help="The cluster. Default: FLAGFALL_KAFKA_BOOTSTRAP_SERVER.",
     )(command)
+
+
+def _with_ports(_context: click.Context, _option: click.Parameter, address: str | None) -> str | None:
+    try:
+        return address and require_ports(address)
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from None
 
 
 def json_option(command: Command) -> Command:

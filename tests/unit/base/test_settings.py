@@ -98,13 +98,24 @@ def test_directories_follow_the_desktop_standard(monkeypatch: pytest.MonkeyPatch
     assert str(settings.cache_dir) == "/cache/flagfall"
 
 
+NO_BOOTSTRAP = ("foo", ":1", "foo:", "foo:one", "foo:0", "foo:99999", "foo:²", "::1", "http://foo:1", "one:1,two", ",")
+
+
+def test_addresses_of_brokers_are_names_or_numbers_with_ports() -> None:
+    for one in ("foo:1", "127.0.0.1:65535", "[::1]:9092", "one:1,two:2", "one:1, two:2", "one:1,"):
+        assert Settings.load(kafka={"bootstrap_server": one}).kafka.bootstrap_server == one
+
+
 @pytest.mark.parametrize(
     ("variables", "said"),
     [
         ({"FLAGFALL_SERVICES_KAFKA_PORT": "many"}, ["FLAGFALL_SERVICES_KAFKA_PORT", "'many'"]),
         ({"FLAGFALL_SERVICES_KAFKA_PORT": "70000"}, ["FLAGFALL_SERVICES_KAFKA_PORT", "65535"]),
         ({"FLAGFALL_APP_ID": "a" * 101}, ["FLAGFALL_APP_ID", "100 characters"]),
-        ({"FLAGFALL_KAFKA_BOOTSTRAP_SERVER": "nohost"}, ["FLAGFALL_KAFKA_BOOTSTRAP_SERVER", "host:port"]),
+        *(
+            ({"FLAGFALL_KAFKA_BOOTSTRAP_SERVER": one}, ["FLAGFALL_KAFKA_BOOTSTRAP_SERVER", "is not HOST:PORT", one])
+            for one in NO_BOOTSTRAP
+        ),
         ({"FLAGFALL_KAFKA_BOOTSTRAP_SEVER": "h:1"}, ["FLAGFALL_KAFKA_BOOTSTRAP_SEVER", "no such setting"]),
         ({"FLAGFALL_KAFKA_SECURITY_PROTOCOL": "TLS"}, ["FLAGFALL_KAFKA_SECURITY_PROTOCOL", "SASL_SSL"]),
         ({"FLAGFALL_KAFKA_SECURITY_PROTOCOL": "SASL_SSL"}, ["FLAGFALL_KAFKA_*", "sasl_password"]),

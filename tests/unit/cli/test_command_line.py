@@ -106,6 +106,20 @@ def test_wrong_usage_is_exit_2(speed: str, capsys: pytest.CaptureFixture[str]) -
     assert "60x" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("command", [["topics", "check"], ["rebuild"], ["zones", "publish"], ["late", "show"]])
+@pytest.mark.parametrize("address", ["foo", "foo:99999", "one:1,two"])
+def test_a_broker_without_a_port_is_refused_by_the_name_of_its_option_or_setting(
+    command: list[str], address: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run([*command, "--bootstrap-server", address]) == 2
+    by_option = capsys.readouterr().err
+    monkeypatch.setenv("FLAGFALL_KAFKA_BOOTSTRAP_SERVER", address)
+    assert run(command) == 1
+    by_setting = capsys.readouterr().err
+    for told, named in ((by_option, "--bootstrap-server"), (by_setting, "FLAGFALL_KAFKA_BOOTSTRAP_SERVER")):
+        assert (named in told, "is not HOST:PORT" in told) == (True, True), told
+
+
 @pytest.mark.parametrize("command", [["generate", "--start"], ["advance", "--to"], ["late", "show", "--from"]])
 @pytest.mark.parametrize(
     ("instant", "words"), [("noon", "'noon' is no instant; give one"), ("2026-01-05T08:00", "has no time zone")]
