@@ -5,9 +5,9 @@
     python -m scripts.release --base registry.example/python:3.11-slim-bookworm
 
 Source archive and wheel are the same bytes for the same commit. `licences.md` and the CycloneDX list name every wheel
-and jar; a licence that nobody has looked up, or that forbids the way a part comes by, ends it; so does a Python, or a
-wheel, that is not the image's. The image is built by docker, podman or buildah, where one of them answers; if none
-does, that is told, and the rest is made.
+and jar of what runs, and none that only tests and benchmarks have; a licence that nobody has looked up, or that forbids
+the way a part comes by, ends it; so does a Python, or a wheel, that is not the image's. The image is built by docker,
+podman or buildah, where one of them answers; if none does, that is told, and the rest is made.
 """
 
 from __future__ import annotations

@@ -7,12 +7,13 @@ from collections.abc import Iterable
 from scripts.release.part import Part, Reach
 
 MAVEN, GENERIC = "pkg:maven/", "pkg:generic/"
+NOT_LISTED = "Of what runs; what only tests and benchmarks have is not listed: docs/releasing.md."
 
 
 def page(parts: Iterable[tuple[Part, str]]) -> str:
     """Every part by the way that it comes, its version and licence; then libraries that lie inside wheels."""
     told = list(parts)
-    lines = ["# What flagfall consists of beside itself", ""]
+    lines = ["# What flagfall consists of beside itself", "", NOT_LISTED, ""]
     for reach in Reach:
         some = sorted({(p.name, p.version, expression) for p, expression in told if p.reach is reach})
         lines += [f"## {reach.capitalize()}", "", "| part | version | licence |", "|---|---|---|"]
