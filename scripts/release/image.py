@@ -36,7 +36,10 @@ def build(name: str, commit: Commit, source: Path, base: str | None) -> str:
         bases = [f"--build-arg=PYTHON={python_of(context)}", *([f"--build-arg=BASE={base}"] if base else [])]
         built = subprocess.run([*ENGINES[name], *labels, *bases, "--tag", tag, str(context)], check=False)
     if built.returncode:
-        raise ImageNotBuilt(f"{name} built no image: it ended with {built.returncode}, and says why above")
+        raise ImageNotBuilt(
+            f"{name} built no image: it ended with {built.returncode}, and says why above; ARGS=--no-image leaves it "
+            'out, ARGS="--base IMAGE" begins with another one than the Dockerfile names'
+        )
     return tag
 
 

@@ -52,8 +52,10 @@ def test_it_is_built_of_the_archive_alone_on_the_base_that_is_named(engines: Pat
 
 def test_an_engine_that_gives_up_is_told_in_words(engines: Path, source: Path) -> None:
     _program(engines / "first", GIVES_UP)
-    with pytest.raises(image.ImageNotBuilt, match="first built no image: it ended with 125"):
+    with pytest.raises(image.ImageNotBuilt, match="first built no image: it ended with 125") as told:
         image.build("first", COMMIT, source, None)
+    assert "ARGS=--no-image" in str(told.value)
+    assert 'ARGS="--base ' in str(told.value)
 
 
 def _program(path: Path, script: str) -> None:
