@@ -9,7 +9,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -124,11 +124,15 @@ def in_shell(trial: Tried, line: str) -> str:
 
 def test_the_programs_of_the_course_and_what_stands_beside_them_have_the_same_figures(trial: Tried) -> None:
     trial.typed(program("course_rides.py"))
+    again = trial.refused(program("course_rides.py"))
+    assert again.startswith("course.high, course.low, course.rides: there already, so nothing is sent."), again
     trial.await_all_counted()
     rides, settings = rides_needed(), trial.settings
 
     vendors = Counter(rides["vendor"])
     assert counted_in_faust(trial, "vendor_trips", course.trips_of_vendor) == vendors
+    said = trial.typed(program("vendor_figures.py")).splitlines()
+    assert said == [f"{vendor} {count}" for vendor, count in sorted(vendors.items())]
     assert trips(trial, "vendor_trips") == vendors
     assert trips(trial, "trips_of_vendor") == vendors
 
@@ -136,11 +140,15 @@ def test_the_programs_of_the_course_and_what_stands_beside_them_have_the_same_fi
     high, low = cents.filter(cents >= AMOUNTS.threshold).to_list(), cents.filter(cents < AMOUNTS.threshold).to_list()
     assert counted_in_faust(trial, "by_amount", course.amounts) == {"high": high, "low": low}
     assert sent_on(settings) == {AMOUNTS.high: high, AMOUNTS.low: low}
-    said = trial.typed(program("amounts.py"))
-    assert said.splitlines() == [f"{AMOUNTS.high} {len(high)}", f"{AMOUNTS.low} {len(low)}"]
+    said = trial.typed(program("amounts.py")).splitlines()
+    dear, cheap = ((AMOUNTS.high, "course.high"), len(high)), ((AMOUNTS.low, "course.low"), len(low))
+    assert said == [f"{topic} {count}" for topics, count in (dear, cheap) for topic in topics]
 
     minutes = Counter(zip(rides["vendor"], rides["pickup_at_us"] // MINUTE_US * 60, strict=True))
     assert counted_in_faust(trial, "vendor_minutes", course.trips_by_minute) == minutes
+    said = trial.typed(program("minute_figures.py")).splitlines()
+    newest = sorted(((minute, vendor, count) for (vendor, minute), count in minutes.items()), reverse=True)[:5]
+    assert said == [f"{datetime.fromtimestamp(at, UTC).isoformat()} {vendor} {count}" for at, vendor, count in newest]
     assert {
         (row["group"]["vendor"], datetime.fromisoformat(row["window"]["start"]).timestamp()): row["measures"]["trips"]
         for row in trial.rows("vendor_by_minute")

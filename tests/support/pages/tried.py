@@ -38,6 +38,12 @@ class Tried:
         """What it prints, in a shell or in Python."""
         return _typed(block, self.settings, self.folder, self.worker.port)
 
+    def refused(self, block: Block) -> str:
+        """What it says as it ends with 1."""
+        ran = _ran(block, self.settings, self.folder, self.worker.port)
+        assert ran.returncode == 1, f"{block}\n{ran.stdout}\n{ran.stderr}"
+        return ran.stderr
+
     def rows(self, view: str) -> list[dict[str, Any]]:
         """As many as one page holds."""
         answer = self.worker.get(f"/v1/views/{view}/rows", limit=10_000).json()
@@ -80,13 +86,19 @@ def placed(text: str, settings: Settings, port: int) -> str:
 
 
 def _typed(block: Block, settings: Settings, folder: Path, port: int) -> str:
+    ran = _ran(block, settings, folder, port)
+    assert ran.returncode == 0, f"{block}\n{ran.stdout}\n{ran.stderr}"
+    return ran.stdout
+
+
+def _ran(block: Block, settings: Settings, folder: Path, port: int) -> subprocess.CompletedProcess[str]:
     text = placed(block.text, settings, port)
     in_shell = " && ".join(text.splitlines())
     command = [sys.executable, "-c", text] if block.kind == "python" else ["bash", "-uc", in_shell]
     ours = environment_of(settings) | {"FLAGFALL_WORKER_HTTP_PORT": str(port), "COLUMNS": "200"}
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     with in_time(f"{block.page}: {text}"):
-        ran = subprocess.run(
+        return subprocess.run(
             command,
             cwd=folder,
             env=os.environ | ours | {"PATH": path},
@@ -95,5 +107,3 @@ def _typed(block: Block, settings: Settings, folder: Path, port: int) -> str:
             timeout=patient(120),
             check=False,
         )
-    assert ran.returncode == 0, f"{block}\n{ran.stdout}\n{ran.stderr}"
-    return ran.stdout
