@@ -7,8 +7,9 @@ from dataclasses import dataclass, replace
 
 from app.codecs.avro.schema import Schemas
 from app.codecs.batches.record_headers import Headers
+from app.codecs.stored.advance_requests import encode_request
+from app.domain.advance import AdvanceRequest, refusal_of_request
 from app.domain.branch import Branch
-from app.domain.errors import FlagfallError
 from app.domain.pairs.alert import Alert
 from app.domain.pairs.join import Join
 from app.domain.pairs.pairing import Pairing
@@ -16,13 +17,10 @@ from app.domain.records import Value
 from app.domain.source import Source, with_derived
 from app.domain.view import View
 from app.engine.core.definition import TaskDefinition
+from app.testkit.admission import HarnessError, require_whole
 from app.testkit.cluster.partition_log import SentRecord
 from app.testkit.encoding import encode, filled, schema_of
 from app.testkit.releases import alert_over, branch_over, join_over
-
-
-class HarnessError(FlagfallError):
-    """A test asks for something that its harness does not have."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +32,7 @@ class Declared:
 
     def source_of(self, topic: str) -> Source:
         """The source of a topic of records; HarnessError if it is none."""
-        source = self.definition.by_topic.get(topic)
+        source = self.definition.by_topic.get(topic) if isinstance(topic, str) else None
         if source is None:
             there = ", ".join(self.definition.by_topic)
             raise HarnessError(f"no source here has topic {topic!r}; there are {there}")
@@ -47,6 +45,21 @@ class Declared:
             raise HarnessError(
                 f"view {view.name!r} (over source {view.source.name!r}) is not in this harness; its views: {there}"
             )
+
+    def require_final(self, view: View) -> None:
+        """HarnessError unless the view is one of these and publishes finals."""
+        self.require(view)
+        if view.name not in self.definition.finals:
+            there = ", ".join(self.definition.finals) or "none"
+            raise HarnessError(
+                f"view {view.name!r} publishes no finals here: name it in finals=; those that do: {there}"
+            )
+
+    def require_pairing(self, one: Pairing, what: str, here: Sequence[Pairing]) -> None:
+        """HarnessError unless it is one of those here, which are `what`."""
+        if one not in here:
+            there = ", ".join(each.name for each in here) or "none"
+            raise HarnessError(f"{one.name} is a {type(one).__name__}, not {what} of this harness; there: {there}")
 
     def record(
         self,
@@ -61,13 +74,20 @@ class Declared:
         source = self.source_of(topic)
         if not isinstance(values, Mapping):
             raise HarnessError(f"{topic}: values are a {type(values).__name__}, not columns by name")
-        if timestamp_ms is not None and type(timestamp_ms) is not int:
-            raise HarnessError(f"{topic}: timestamp_ms {timestamp_ms!r} is no whole number of milliseconds")
         value = encode(source, _numbers(self.definition.sources)[source.name], values)
         if timestamp_ms is None:
             reported_us = with_derived(source, filled(source, values))[source.reported_at]
             timestamp_ms = max(0, int(reported_us or 0) // 1000)
         return SentRecord(key, value, headers, timestamp_ms)
+
+    def advance_request(self, topic: str, partition: int, watermark_us: int) -> SentRecord:
+        """A request to raise a watermark, as `flagfall advance` sends it; HarnessError if its task would refuse it."""
+        source = self.source_of(topic)
+        require_whole(topic, "watermark_us", watermark_us, "microseconds")
+        request = AdvanceRequest(topic, partition, watermark_us)
+        if refusal_of_request(request, {topic: source}, partition):
+            raise HarnessError(f"{watermark_us} is no instant of {source.name}: {source.instants_us}, both inclusive")
+        return SentRecord(None, encode_request(request))
 
     def released(self, views: Sequence[View]) -> Declared:
         """The tasks of the next release, with these views; DefinitionError if one is over another source."""

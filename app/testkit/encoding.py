@@ -11,11 +11,12 @@ from app.codecs.avro.schema import WriterSchema
 from app.domain.errors import FlagfallError
 from app.domain.records import Value
 from app.domain.source import Column, Source
+from app.testkit.admission import is_text
 
 _INT64 = range(-(1 << 63), 1 << 63)
 
 
-class RecordError(FlagfallError):
+class RecordError(FlagfallError, ValueError):
     """A test's record does not fit its source: every mistake at once, one line each."""
 
     def __init__(self, source: Source, problems: list[str]) -> None:
@@ -61,3 +62,5 @@ def _value_problems(column: Column, value: Value) -> Iterator[str]:
         yield f"column {column.name!r} is {column.kind}: expected {wanted.__name__}, got {value!r}"
     elif wanted is int and value not in _INT64:
         yield f"column {column.name!r}: {value} does not fit into 64 bits"
+    elif isinstance(value, str) and not is_text(value):
+        yield f"column {column.name!r}: {value!r} holds half a surrogate pair, which no UTF-8 has"

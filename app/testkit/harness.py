@@ -20,8 +20,6 @@ from typing import Any
 from app.base import names
 from app.codecs.batches.origin_headers import SHORTENED
 from app.codecs.batches.record_headers import Headers
-from app.codecs.stored.advance_requests import encode_request
-from app.domain.advance import AdvanceRequest, refusal_of_request
 from app.domain.branch import Branch
 from app.domain.marker import Marker
 from app.domain.oracle.view_fold import by_window
@@ -34,11 +32,12 @@ from app.domain.source import Source
 from app.domain.view import View
 from app.engine.core.task_state import TaskState
 from app.testkit import received
+from app.testkit.admission import HarnessError, require_partition, sendable
 from app.testkit.cluster.broker import Broker
 from app.testkit.cluster.partition_log import PartitionLog, SentRecord
 from app.testkit.cluster.simulated_task import SimulatedTask
 from app.testkit.cluster.until_idle import run_until_idle
-from app.testkit.declared import HarnessError, declared
+from app.testkit.declared import declared
 from app.testkit.received import Late, Quarantined, Unmatched
 
 __all__ = ["Harness", "HarnessError"]
@@ -114,12 +113,9 @@ class Harness:
 
     def advance_watermark(self, topic: str, watermark_us: int, *, partition: int = 0) -> None:
         """Raise a watermark without a record, as `flagfall advance` does. It never goes back."""
-        source, request = self._declared.source_of(topic), AdvanceRequest(topic, partition, watermark_us)
-        if refusal_of_request(request, {topic: source}, partition):
-            raise HarnessError(f"{watermark_us} is no instant of {source.name}: {source.instants_us}, both inclusive")
-        self._produce(
-            self._declared.definition.advance_requests, partition, [SentRecord(None, encode_request(request))]
-        )
+        self._require(partition)
+        request = self._declared.advance_request(topic, partition, watermark_us)
+        self._produce(self._declared.definition.advance_requests, partition, [request])
 
     def correct(self, document: Mapping[str, Any], *, partition: int = 0) -> ShownRow:
         """Send a correction (docs/formats.md) and give what became of it; HarnessError if it cannot even be read."""
@@ -179,8 +175,8 @@ class Harness:
         return [received.quarantined(record) for record in self.records(self._topic(names.quarantine_topic))]
 
     def finals(self, view: View) -> list[ShownRow]:
-        """Final rows that were published, as the documents of their topic."""
-        self._declared.require(view)
+        """Final rows that were published, as the documents of their topic; of a view named in `finals=`."""
+        self._declared.require_final(view)
         return [json.loads(record.value or b"") for record in self.records(names.finals_topic(view.name))]
 
     def joined(self, join: Join) -> list[ShownRow]:
@@ -193,6 +189,7 @@ class Harness:
 
     def unmatched(self, join: Join) -> list[Unmatched]:
         """Halves that nobody can meet any more."""
+        self._declared.require_pairing(join, "a join", self._declared.definition.joins)
         records = (
             received.unmatched(record, self._read) for record in self.records(self._topic(names.unmatched_topic))
         )
@@ -212,16 +209,14 @@ class Harness:
         return self.marker(partition).inputs[topic].watermark_us
 
     def _produce(self, topic: str, partition: int, records: Sequence[SentRecord]) -> list[int]:
-        if not 0 <= partition < self._broker.partitions:
-            raise HarnessError(f"no partition {partition}: this harness has {self._broker.partitions}, from 0 on")
-        offsets = [self._broker.produce(TopicPartition(topic, partition), record) for record in records]
+        self._require(partition)
+        sent = [sendable(topic, record) for record in records]  # all of them, before the first is in the log
+        offsets = [self._broker.produce(TopicPartition(topic, partition), record) for record in sent]
         run_until_idle(self._tasks)
         return offsets
 
     def _written(self, one: Pairing, what: str, here: Sequence[Pairing]) -> list[ShownRow]:
-        if one not in here:
-            there = ", ".join(each.name for each in here) or "none"
-            raise HarnessError(f"{one.name} is a {type(one).__name__}, not {what} of this harness; there: {there}")
+        self._declared.require_pairing(one, what, here)
         columns, schemas = one.source.columns, self._declared.schemas
         return [received.values(record.value, columns, schemas) for record in self.records(one.output.name)]
 
@@ -234,11 +229,16 @@ class Harness:
         return received.values(value, self._declared.definition.by_topic[place.topic].columns, self._declared.schemas)
 
     def _state(self, partition: int) -> TaskState:
+        self._require(partition)
         core = self._tasks[partition].core
         assert core is not None  # every call returns with all tasks taken over
         return core.state
 
+    def _require(self, partition: int) -> None:
+        require_partition(partition, self._broker.partitions)
+
     def _changelog(self, partition: int) -> PartitionLog:
+        self._require(partition)
         return self._broker.log(self._topic_of_group(names.changelog_topic), partition)
 
     def _topic_of_group(self, name: Callable[[str, str], str]) -> str:
