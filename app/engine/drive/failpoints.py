@@ -13,6 +13,8 @@ import signal
 from dataclasses import dataclass
 from typing import Final
 
+from app.base.settings import SettingsError
+
 log = logging.getLogger(__name__)
 
 VARIABLE: Final = "FLAGFALL_TEST_FAILPOINT"
@@ -63,10 +65,10 @@ class Failpoint:
 
     @classmethod
     def parse(cls, text: str) -> Failpoint:
-        """`name:action[:passing]`; ValueError for a name or action that does not exist."""
+        """`name:action[:passing]`; SettingsError for a name or action that does not exist."""
         name, action, passing = (*text.split(":"), "1")[:3] if text.count(":") in (1, 2) else (text, "", "")
         if name not in NAMES or action not in ACTIONS or not passing.isdigit() or int(passing) < 1:
-            raise ValueError(
+            raise SettingsError(
                 f"{VARIABLE}={text}: expected NAME:ACTION[:PASSING] with a name of {', '.join(NAMES)}, "
                 f"an action of {', '.join(ACTIONS)}, and a passing of 1 or more"
             )

@@ -24,6 +24,8 @@ FOLD_SECONDS = 60.0
 """So often what is said again and again is shown; what was not said for so long is over."""
 NUMBERS = re.compile(r"0x[0-9a-f]+|\d+(\.\d+)?")
 """What may differ between two lines of one kind that a library has put together itself."""
+NO_ERROR = (None, None, None)
+"""What a line has for its traceback that mode writes of a crash beside any handler: it would say "NoneType: None"."""
 RERAISING = "We experienced a crash"
 STEP = "[^"
 """How mode begins what services tell of themselves, ours too: under their modules' names, which are not talkative."""
@@ -38,6 +40,8 @@ class InWords(logging.Filter):
         self._told: set[str] = set()
 
     def filter(self, record: logging.LogRecord) -> bool:
+        if record.exc_info == NO_ERROR:
+            record.exc_info = None
         text = _words(record)
         if text is None:
             return not (self._told and RERAISING in str(record.msg))

@@ -25,3 +25,18 @@ def test_a_worker_runs_on_uvloop_with_what_it_was_told(tmp_path: Path) -> None:
         [sys.executable, "-c", SCRIPT], env=environment, capture_output=True, text=True, check=True, timeout=60
     )
     assert ran.stdout.split() == ["uvloop", "18082", "-A", "app.edge.worker", "--quiet", "worker", "-l", "warn"]
+
+
+def test_a_fail_point_that_is_none_is_refused_in_one_line_like_any_setting(tmp_path: Path) -> None:
+    environment = os.environ | {"FLAGFALL_DATA_DIR": str(tmp_path), "FLAGFALL_TEST_FAILPOINT": "nowhere:kill"}
+    ran = subprocess.run(
+        [sys.executable, "-m", "app.edge.cli.main", "worker"],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert ran.returncode == 1
+    (told,) = ran.stderr.splitlines()
+    assert told.startswith("error: FLAGFALL_TEST_FAILPOINT=nowhere:kill: expected NAME:ACTION")

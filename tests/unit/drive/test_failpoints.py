@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from app.base.settings import SettingsError
 from app.engine.drive import failpoints
 from app.engine.drive.failpoints import BATCH_TAKEN, TRANSACTION_SENT, Failpoint, FailpointReached
 
@@ -36,5 +37,5 @@ def test_without_a_passing_it_is_the_first() -> None:
     "text", ["", "batch-taken", "nowhere:kill", "batch-taken:explode", "batch-taken:kill:0", "batch-taken:kill:1:1"]
 )
 def test_what_it_does_not_know_is_refused_in_words(text: str) -> None:
-    with pytest.raises(ValueError, match=r"expected NAME:ACTION\[:PASSING\] with a name of task-fencing"):
+    with pytest.raises(SettingsError, match=r"expected NAME:ACTION\[:PASSING\] with a name of task-fencing"):
         Failpoint.parse(text)

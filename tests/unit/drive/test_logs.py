@@ -91,3 +91,14 @@ def test_an_error_in_words_that_was_met_for_a_request_is_told_each_time_under_it
     first, second = log.shown
     assert first.startswith("500 internal-error: trace 4bf9: view 'x' is not usable")
     assert second.startswith("500 internal-error: trace a3ce: view 'x' is not usable")
+
+
+def test_a_crash_that_is_told_beside_any_handler_has_no_traceback_of_nothing(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    handler = logging.StreamHandler(sys.stdout)
+    handler.addFilter(InWords())
+    log = logging.Logger("mode")
+    log.addHandler(handler)
+    log.exception("Crashed reason=%r", RuntimeError("fail-point"))
+    assert capsys.readouterr().out.splitlines() == ["Crashed reason=RuntimeError('fail-point')"]
