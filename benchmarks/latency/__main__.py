@@ -23,7 +23,10 @@ from __future__ import annotations
 import argparse
 import contextlib
 import json
+import re
 import time
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -34,23 +37,47 @@ from benchmarks.latency.committed import latencies_ms, read_commits
 from benchmarks.latency.sending import WARM_SECONDS, sent, start_sender
 from benchmarks.one_worker import commits_of, cpu_seconds, longest_hold_ms, place, worker
 
-CASES = ("1000", "20000")
 TASKS = 4
 FOLDER = Path("build/bench-latency")
 PERCENTILES = {"p50_ms": 50, "p95_ms": 95, "p99_ms": 99, "p999_ms": 99.9, "longest_ms": 100}
 
 
-def main(cases: list[str], seconds: int, sender: str, report: Path) -> None:
-    """Run the cases one after the other, print the figures and write them to `report`."""
+@dataclass(frozen=True)
+class Case:
+    """So many rides a second, to a worker of so many tasks."""
+
+    name: str
+    rate: int
+    tasks: int
+
+    @classmethod
+    def named(cls, name: str) -> Case:
+        """Of a name like `1000` or `1000x16`."""
+        known = re.fullmatch(r"([1-9]\d*)(?:x([1-9]\d*))?", name, re.ASCII)
+        if known is None:
+            raise argparse.ArgumentTypeError(
+                f"{name!r}: RATE or RATExTASKS is wanted, whole numbers from 1 on, as 20000 or 1000x16"
+            )
+        return cls(name, int(known[1]), int(known[2] or TASKS))
+
+
+CASES = tuple(map(Case.named, ("1000", "20000")))
+
+
+def main(cases: Sequence[Case], seconds: int, sender: str, report: Path) -> None:
+    """Run the cases one after the other, print the figures and write them to `report`, each as soon as it is there."""
     unwind_on_term()
-    figures: dict[str, Any] = idle(seconds)
-    print(json.dumps(figures), flush=True)
-    for case in cases:
-        rate, _, tasks = case.partition("x")
-        figures[case] = measured(int(rate), int(tasks or TASKS), seconds, sender)
-        print(json.dumps({case: figures[case]}), flush=True)
     report.parent.mkdir(parents=True, exist_ok=True)
-    report.write_text(json.dumps(figures, indent=2))
+    figures: dict[str, Any] = {}
+
+    def tell(found: dict[str, Any]) -> None:
+        figures.update(found)
+        print(json.dumps(found), flush=True)
+        report.write_text(json.dumps(figures, indent=2))
+
+    tell(idle(seconds))
+    for case in cases:
+        tell({case.name: measured(case.rate, case.tasks, seconds, sender)})
 
 
 def idle(seconds: int) -> dict[str, float]:
@@ -87,11 +114,16 @@ def _percentiles(latencies: Any) -> dict[str, float]:
     return {"rides": len(latencies), **named}
 
 
-if __name__ == "__main__":
+def parsed(arguments: list[str] | None = None) -> argparse.Namespace:
+    """What the command line, or these arguments, ask for."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--cases", nargs="+", default=CASES)
+    parser.add_argument("--cases", nargs="+", type=Case.named, default=CASES, metavar="CASE", help="Only these.")
     parser.add_argument("--seconds", type=int, default=25)
     parser.add_argument("--sender", choices=("broker", "worker"), default="broker", help="On whose core it runs.")
     parser.add_argument("--report", type=Path, default=Path("build/latency.json"))
-    arguments = parser.parse_args()
-    main(arguments.cases, arguments.seconds, arguments.sender, arguments.report)
+    return parser.parse_args(arguments)
+
+
+if __name__ == "__main__":
+    asked = parsed()
+    main(asked.cases, asked.seconds, asked.sender, asked.report)

@@ -106,25 +106,27 @@ def summary(runs: list[Result]) -> dict[str, Any]:
 
 
 def report(systems: dict[str, list[Result]], changed_rows_per_ride: float) -> dict[str, Any]:
-    """A data set's part of the report; a ratio is left out while one of its systems has no run."""
+    """A data set's part of the report; a ratio, or a fastest, is left out while one of its systems has no run."""
     figures = {name: summary(runs) for name, runs in systems.items() if runs}
-    return {
-        "rows_per_ride": round(changed_rows_per_ride, 3),
+    best = {
         "best_peer": fastest(figures, PEERS),
         "best_kafka_streams_eos": fastest(figures, KAFKA_STREAMS_EXACTLY_ONCE),
+    }
+    return {
+        "rows_per_ride": round(changed_rows_per_ride, 3),
+        **{name: system for name, system in best.items() if system},
         **ratios(figures),
         "systems": figures,
     }
 
 
-def fastest(figures: dict[str, dict[str, Any]], names: Iterable[str]) -> str | None:
-    """Of these systems the one with most rides per second; None if none of them has a run."""
-    there = [name for name in names if name in figures]
-    return max(there, key=lambda name: _rate(figures[name]), default=None)
+def fastest(figures: dict[str, dict[str, Any]], names: Collection[str]) -> str | None:
+    """Of these systems the one with most rides per second; None unless each of them has a run."""
+    return max(names, key=lambda name: _rate(figures[name])) if figures.keys() >= set(names) else None
 
 
 def ratios(figures: dict[str, dict[str, Any]]) -> dict[str, float]:
-    """The worker against each peer, and the fastest of them, by rides per second; against the cheaper reader by
+    """The worker against each peer, and the fastest of them all, by rides per second; against the cheaper reader by
     processor time, and so five views against one."""
     if WORKER not in figures:
         return {}
@@ -135,8 +137,8 @@ def ratios(figures: dict[str, dict[str, Any]]) -> dict[str, float]:
         found["ratio_best_peer"] = rate[WORKER] / rate[best]
     if best := fastest(figures, KAFKA_STREAMS_EXACTLY_ONCE):
         found["ratio_kafka_streams_eos"] = rate[WORKER] / rate[best]
-    if readers := [cpu[name] for name in READERS if name in cpu]:
-        found["cpu_ratio_floor"] = cpu[WORKER] / min(readers)
+    if cpu.keys() >= set(READERS):
+        found["cpu_ratio_floor"] = cpu[WORKER] / min(cpu[name] for name in READERS)
     if FIVE_VIEWS in cpu:
         found["cpu_ratio_five_views"] = cpu[FIVE_VIEWS] / cpu[WORKER]
         found["time_ratio_five_views"] = rate[WORKER] / rate[FIVE_VIEWS]
