@@ -21,6 +21,11 @@ SELECTIONS = st.dictionaries(st.integers(0, 60), SAMPLES, min_size=1).map(
     lambda chosen: tuple(Kept(number, chosen[number]) for number in sorted(chosen))
 )
 
+PRODUCES, OTHER = (
+    next(number for number, step in enumerate(draw_script(7).steps) if isinstance(step, Produce) is produces)
+    for produces in (True, False)
+)
+
 
 @given(selection=SELECTIONS)
 def test_a_selection_is_read_as_it_was_written(selection: tuple[Kept, ...]) -> None:
@@ -78,7 +83,18 @@ def test_histories_that_end_well_say_how_many_and_how_fast() -> None:
 
 @pytest.mark.parametrize(
     ("only", "said"),
-    [("abc", "'abc' is none of 4, 4-6, and 9:0+2"), ("3:x", "'3:x' is none of"), ("9999", "step 9999: seed 7 has")],
+    [
+        ("abc", "'abc' is none of 4, 4-6, and 9:0+2"),
+        ("3:x", "'3:x' is none of"),
+        ("4-", "'4-' is none of"),
+        (",", "'' is none of"),
+        ("3-1", "'3-1' ends before it begins"),
+        ("9999", "step 9999: seed 7 has"),
+        ("0-99:0", "'0-99:0' is none of"),
+        (f"{PRODUCES}:99", f"{PRODUCES}:99: step {PRODUCES} of seed 7 has"),
+        (f"{PRODUCES}:-1", f"{PRODUCES}:-1: step {PRODUCES} of seed 7 has"),
+        (f"{OTHER}:0", f"{OTHER}:0: step {OTHER} of seed 7 has 0 records"),
+    ],
 )
 def test_a_selection_that_selects_nothing_is_refused_in_words(only: str, said: str) -> None:
     told = CliRunner().invoke(main, ["--seed", "7", "--only", only])

@@ -45,10 +45,12 @@ def shrink(script: Script, fails: Callable[[Script], bool], most_tries: int = 60
 
 
 def selected(script: Script, selection: KeptSteps) -> Script:
-    """The script with nothing but these steps and records. SelectionError if it has not so many steps."""
+    """The script with nothing but these steps and records. SelectionError if it has not so many."""
     beyond = [kept.number for kept in selection if kept.number >= len(script.steps)]
     if beyond:
         raise SelectionError(f"step {beyond[0]}: seed {script.seed} has steps 0 to {len(script.steps) - 1}")
+    for number, samples in selection:
+        _require_samples(script, number, samples or ())
     return replace(script, steps=tuple(_cut(script.steps[kept.number], kept.samples) for kept in selection))
 
 
@@ -70,7 +72,7 @@ def selection_text(selection: KeptSteps) -> str:
 def read_selection(text: str) -> KeptSteps:
     """Inverse of `selection_text`; SelectionError if it is none."""
     kept: list[Kept] = []
-    for part in filter(None, text.split(",")):
+    for part in text.split(",") if text else ():
         try:
             kept += _read_part(part)
         except ValueError:
@@ -82,8 +84,11 @@ def _read_part(part: str) -> list[Kept]:
     if ":" in part:
         number, samples = part.split(":")
         return [Kept(int(number), tuple(int(sample) for sample in samples.split("+")))]
-    first, _, last = part.partition("-")
-    return [Kept(number) for number in range(int(first), int(last or first) + 1)]
+    first, dash, last = part.partition("-")
+    numbers = range(int(first), int(last if dash else first) + 1)
+    if not numbers:
+        raise SelectionError(f"{part!r} ends before it begins: {last}-{first} are those steps")
+    return [Kept(number) for number in numbers]
 
 
 class _Tries:
@@ -115,6 +120,16 @@ def _with_fewer_samples(kept: KeptSteps, at: int, count: int, tries: _Tries) -> 
         if fewer and tries.fails(shorter):
             kept, samples = shorter, fewer
     return kept
+
+
+def _require_samples(script: Script, number: int, samples: Sequence[int]) -> None:
+    step = script.steps[number]
+    there = len(step.samples) if isinstance(step, Produce) else 0
+    beyond = [sample for sample in samples if not 0 <= sample < there]
+    if beyond:
+        raise SelectionError(
+            f"{number}:{beyond[0]}: step {number} of seed {script.seed} has {there} records, from 0 on"
+        )
 
 
 def _cut(step: Step, samples: Sequence[int] | None) -> Step:
