@@ -18,18 +18,19 @@ import sys
 import click
 
 from app.edge.local.lifetime import unwind_on_term
-from tests.drills.catalogue import DRILLS
+from tests.drills.catalogue import DRILLS, IN_THE_GATE
 from tests.drills.results import RESULTS, all_runs, table_of_last
 from tests.drills.series import SUMMARY, run_series
 
 ALL, LIST, LAST = "all", "list", "last"
+SHORT = f"The short form: 10 to 40 s a run. Of it `make test` runs {' and '.join(IN_THE_GATE)} alone, with a seed each."
 
 
 @click.command(help=__doc__)
 @click.argument("drill", type=click.Choice([*DRILLS, ALL, LIST, LAST]))
 @click.option("--seeds", default=1, show_default=True, type=click.IntRange(min=1), help="How many runs.")
 @click.option("--seed", type=click.IntRange(min=0), help="One run with this seed.")
-@click.option("--short", is_flag=True, help="The form that `make test` runs.")
+@click.option("--short", is_flag=True, help=SHORT)
 def main(drill: str, seeds: int, seed: int | None, short: bool) -> None:
     if drill == LIST:
         for known in DRILLS.values():

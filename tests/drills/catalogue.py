@@ -73,3 +73,6 @@ DRILLS: dict[str, Drill] = {
         Drill("version", "rows of layout 1 are kept, unreadable ones refused in words", version.run, long_rounds=7),
     )
 }
+
+IN_THE_GATE = {"kill": 1, "zombie": 2}
+"""What `make test` runs too, in the short form: the seed of each."""

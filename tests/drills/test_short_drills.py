@@ -8,15 +8,13 @@ from typing import Any
 
 import pytest
 
-from tests.drills.catalogue import DRILLS
+from tests.drills.catalogue import DRILLS, IN_THE_GATE
 from tests.drills.run import run_drill
 from tests.support.clusters.brokers import Brokers
 from tests.support.machine.waiting import NotInTime
 
-SEEDS = {"kill": 1, "zombie": 2}
 
-
-@pytest.mark.parametrize(("name", "seed"), SEEDS.items())
+@pytest.mark.parametrize(("name", "seed"), IN_THE_GATE.items())
 def test_figures_are_exact_after(name: str, seed: int, broker: Brokers, tmp_path: Path) -> None:
     drill = DRILLS[name]
     facts = run_drill(drill, broker, seed, drill.size(short=True), tmp_path / "run")
