@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from decimal import Decimal
 from typing import Any
 
@@ -12,7 +13,6 @@ import pyarrow.compute as pc
 from app.codecs.stored.arrow_columns import arrow_stream, with_meta
 
 JSON, ARROW = "json", "arrow"
-DECIMAL = "decimal"
 
 
 class Unwritable(Exception):
@@ -22,9 +22,9 @@ class Unwritable(Exception):
 def as_json(rows: pa.Table, meta: dict[str, Any]) -> bytes:
     """Columns by name and type, rows as lists in their order, and meta."""
     columns = [{"name": field.name, "type": str(field.type)} for field in rows.schema]
-    for field, values in zip(rows.schema, rows.columns, strict=True):
-        if pa.types.is_floating(field.type) and pc.any(pc.invert(pc.is_finite(values))).as_py():
-            raise Unwritable(f"column {field.name!r} holds what is no number to JSON; cast it to VARCHAR")
+    for name, values in _plain_values(rows):
+        if pa.types.is_floating(values.type) and pc.any(pc.invert(pc.is_finite(values))).as_py():
+            raise Unwritable(f"column {name!r} holds what is no number to JSON; cast it to VARCHAR")
     try:
         held = [column.to_pylist() for column in rows.columns]
         data = [list(row) for row in zip(*held, strict=True)] if held else []
@@ -37,19 +37,48 @@ def as_arrow(rows: pa.Table, meta: dict[str, Any]) -> bytes:
     """An IPC stream; `meta` as JSON in the metadata of its schema, where nobody would look for `cut`."""
     if meta["cut"]:
         raise Unwritable(f"it has more than {meta['rows']:,} rows, of which a stream would lack the others")
-    for field, values in zip(rows.schema, rows.columns, strict=True):
-        if DECIMAL in str(field.type):
-            _require_held(field, values)
+    for name, values in _plain_values(rows):
+        if pa.types.is_decimal(values.type) and not _is_within(values):
+            why = f"column {name!r} is HUGEINT, and holds more than the 38 digits of Arrow's {values.type}"
+            raise Unwritable(f"{why}; cast it to VARCHAR")
     return arrow_stream(with_meta(rows, meta))
 
 
-def _require_held(field: pa.Field[Any], values: pa.ChunkedArray[Any]) -> None:
-    """That its decimals are none of more digits than their type has: DuckDB gives a HUGEINT, of 39, as one of 38."""
+def _plain_values(rows: pa.Table) -> Iterator[tuple[str, pa.Array[Any]]]:
+    """Those that consist of no others, by the names of their columns. Unwritable where no format has a time of them."""
+    for field, column in zip(rows.schema, rows.columns, strict=True):
+        for values in (plain for chunk in column.chunks for plain in _within(chunk)):
+            if pa.types.is_time(values.type) and not _is_within(values):
+                why = f"column {field.name!r} holds 24:00:00, which is no time of a day in JSON or Arrow"
+                raise Unwritable(f"{why}; cast it to VARCHAR")
+            yield field.name, values
+
+
+def _within(values: Any) -> Iterator[pa.Array[Any]]:
+    """An array, or all that its lists, structs, maps and unions have: nothing of slices left out, or below a null."""
+    kind = values.type
+    if not pa.types.is_nested(kind):
+        yield values
+        return
+    if pa.types.is_map(kind):
+        parts = [pa.ListArray.from_arrays(values.offsets, part).flatten() for part in (values.keys, values.items)]
+    elif pa.types.is_struct(kind):
+        parts = values.flatten()
+    elif pa.types.is_union(kind):
+        parts = [values.field(number) for number in range(kind.num_fields)]
+    else:
+        parts = [values.flatten()]
+    for part in parts:
+        yield from _within(part)
+
+
+def _is_within(values: pa.Array[Any]) -> bool:
+    """Whether all are within their type: DuckDB gives a HUGEINT, of 39 digits, as one of 38, and a day's end."""
     try:
         values.validate(full=True)
     except pa.ArrowInvalid:
-        why = f"column {field.name!r} is HUGEINT, and holds more than the 38 digits of Arrow's {field.type}"
-        raise Unwritable(f"{why}; cast it to VARCHAR") from None
+        return False
+    return True
 
 
 WRITTEN = {JSON: as_json, ARROW: as_arrow}
