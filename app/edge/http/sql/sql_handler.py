@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from app.codecs.stored.arrow_columns import arrow_stream
 from app.edge.http.context import Edge, edge_of
 from app.edge.http.entry.bodies import read_body, require_sent_as
+from app.edge.http.intake.decoding import document
 from app.edge.http.problems import Problem, bad_parameter
 from app.edge.http.query.answer_format import liked
 from app.edge.http.query.instants import INSTANT_EXAMPLE, to_us
@@ -19,6 +20,7 @@ from app.edge.http.rows.answers import meta_document, whole_page
 from app.edge.http.sql.gather_tables import Range, TableRows, gather_tables
 from app.edge.http.tabular.tables import table_of, zones_table
 from app.edge.http.zone_names import Names, names_document
+from app.edge.intake.encoding import NoDocument
 from app.edge.sql.process import Statement, StatementAsked, StatementRefused, statement
 
 MEDIA_TYPES = {"json": "application/json", "arrow": "application/vnd.apache.arrow.stream"}
@@ -92,11 +94,15 @@ async def _read(request: web.Request) -> StatementBody:
     read_no_parameters(request)
     require_sent_as(request, [MEDIA_TYPES["json"]])
     too_long = Problem("too-large", f"A statement has at most {MOST_BODY_BYTES:,} bytes.")
+    body = await read_body(request, MOST_BODY_BYTES, too_long)
     try:
-        return StatementBody.model_validate_json(await read_body(request, MOST_BODY_BYTES, too_long))
+        read = StatementBody.model_validate_json(body)
     except ValidationError as error:
         told = [f"{'.'.join(map(str, one['loc'])) or 'body'}: {one['msg']}" for one in error.errors(include_url=False)]
         raise Problem("bad-request", "; ".join(told)) from None
+    if isinstance(why := document(body), NoDocument):
+        raise Problem("bad-request", f"{why.why}.")
+    return read
 
 
 def _instant(name: str, text: str | None) -> int | None:

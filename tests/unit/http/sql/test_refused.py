@@ -139,6 +139,7 @@ async def test_more_rows_than_are_told_are_cut_and_meta_says_so(client: Client) 
         (b'{"sql": "SELECT 1", "limit": 3}', "limit: Extra inputs"),
         (b'{"sql": "SELECT 1", "format": "csv"}', "format: Input should be 'json' or 'arrow'"),
         (b'{"sql": "SELECT 1", "from": "today"}', "from=today"),
+        (b'{"sql": "SELECT 1", "sql": "SELECT 2"}', "sql: it is there twice"),
     ],
 )
 async def test_a_body_that_is_no_statement_is_refused(client: Client, body: bytes, why: str) -> None:
