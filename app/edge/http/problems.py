@@ -69,6 +69,7 @@ TYPES = {
     "no-schema": ProblemType(503, "The topic's schema cannot be had", retryable=True),
     "not-confirmed": ProblemType(503, "It is not known whether the records were written", retryable=True),
     "not-reached": ProblemType(503, "The tables do not cover the position yet", retryable=True, level=logging.INFO),
+    "statement-ended": ProblemType(503, "The process of the statement was ended", retryable=True),
     "too-slow": ProblemType(503, "The answer took longer than a request may", retryable=True),
     "stalled": ProblemType(503, "The worker has input and makes no progress", retryable=True),
     "partitions-missing": ProblemType(503, "Some partitions could not be had", retryable=True),

@@ -84,14 +84,14 @@ def _say(heard: BinaryIO, frame: Frame) -> None:
 
 def _bound(memory_mb: int, seconds: float) -> None:
     """From here on: memory beyond what is held already, processor time, and no file."""
-    held = psutil.Process().memory_info().vms
+    held, longest = psutil.Process().memory_info().vms, int(seconds) + 2
     for what, most in (
         (resource.RLIMIT_AS, held + (memory_mb + ROOM_MB) * MB),
-        (resource.RLIMIT_CPU, int(seconds) + 2),
         (resource.RLIMIT_FSIZE, 0),
         (resource.RLIMIT_CORE, 0),
     ):
         resource.setrlimit(what, (most, most))
+    resource.setrlimit(resource.RLIMIT_CPU, (longest, longest + 1))  # SIGXCPU first, as SIGKILL tells no reason
 
 
 if __name__ == "__main__":

@@ -33,6 +33,10 @@ class StatementRefused(Exception):
     """What a statement's process says against it."""
 
 
+class StatementLost(Exception):
+    """What became of a statement's process that ended by nothing that the statement did."""
+
+
 @dataclass(frozen=True, slots=True)
 class StatementAsked:
     """A statement, the tables that it may name, and within which bounds it is answered."""
@@ -53,7 +57,8 @@ class Statement:
         self._asked, self._process = asked, process
 
     async def tables(self) -> list[str]:
-        """Those that it reads. StatementRefused if it is not answered at all."""
+        """Those that it reads. StatementRefused if it is not answered at all; StatementLost, here and below, if its
+        process was ended."""
         await self._say(Frame(asdict(self._asked)))
         told: list[str] = (await self._told()).head["tables"]
         return told
@@ -84,7 +89,8 @@ class Statement:
         return told
 
     async def _ending(self) -> str:
-        """Why the process ended without an answer. RuntimeError, with what it said last, if it failed by itself."""
+        """Why the process ended without an answer. StatementLost if somebody else ended it, RuntimeError, with what it
+        said last, if it failed by itself."""
         assert self._process.stderr is not None
         said, code = await self._process.stderr.read(), await self._process.wait()
         if code >= 0:
@@ -93,7 +99,8 @@ class Statement:
             return f"it took more than {self._asked.seconds:g} s of a processor ({SECONDS})"
         name = signal.Signals(-code).name
         if -code in FROM_OUTSIDE:
-            return f"its process was ended by {name}, from outside: by hand, or where the machine has no memory left"
+            outside = "from outside: by hand, or where the machine has no memory left"
+            raise StatementLost(f"The statement's process was ended by {name}, {outside}.")
         room = f"{self._asked.memory_mb} MB of memory ({MEMORY})"
         return f"it broke down, as a statement does that takes more than {room} (its process ended by {name})"
 

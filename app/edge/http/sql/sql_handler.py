@@ -21,7 +21,7 @@ from app.edge.http.sql.gather_tables import Range, TableRows, gather_tables
 from app.edge.http.tabular.tables import table_of, zones_table
 from app.edge.http.zone_names import Names, names_document
 from app.edge.intake.encoding import NoDocument
-from app.edge.sql.process import Statement, StatementAsked, StatementRefused, statement
+from app.edge.sql.process import Statement, StatementAsked, StatementLost, StatementRefused, statement
 
 MEDIA_TYPES = {"json": "application/json", "arrow": "application/vnd.apache.arrow.stream"}
 MOST_BODY_BYTES = 100_000
@@ -59,6 +59,8 @@ async def answer_statement(request: web.Request) -> web.Response:
             answer = await _answered(edge, process, range_us)
     except StatementRefused as refused:
         raise Problem("bad-statement", str(refused)) from None
+    except StatementLost as lost:
+        raise Problem("statement-ended", f"{lost} Ask again.") from None
     return web.Response(body=answer, content_type=MEDIA_TYPES[written])
 
 
