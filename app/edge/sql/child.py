@@ -12,6 +12,7 @@ import ctypes
 import os
 import resource
 import sys
+from pathlib import Path
 from queue import SimpleQueue
 from threading import Thread
 from typing import BinaryIO
@@ -32,11 +33,13 @@ ROOM_MB = 256
 """For the answer while it is written, beside what DuckDB holds."""
 
 
+OPEN_FILES = Path("/dev/fd")
 NO_NEW_PRIVILEGES = 38
 """PR_SET_NO_NEW_PRIVS of Linux' prctl."""
 
 
 def main() -> None:
+    _close_all_others()
     said, heard = SimpleQueue[Frame](), sys.stdout.buffer
     Thread(target=_listen, args=(said,), daemon=True).start()
     asked = said.get().head
@@ -57,6 +60,11 @@ def main() -> None:
         _say(heard, Frame({"refused": str(refused)}))
     except MemoryError:
         _say(heard, Frame({"refused": f"it takes more than {asked['memory_mb']} MB of memory"}))
+
+
+def _close_all_others() -> None:
+    """What the worker has open, and uvloop leaves to those that it starts."""
+    os.closerange(sys.stderr.fileno() + 1, max(int(one.name) for one in OPEN_FILES.iterdir()) + 1)
 
 
 def _listen(said: SimpleQueue[Frame]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import resource
 import signal
 import sys
@@ -12,6 +13,7 @@ from pathlib import Path
 
 import psutil
 import pytest
+import uvloop
 
 from app.edge.sql import child
 from app.edge.sql.process import StatementAsked, StatementLost, StatementRefused, statement
@@ -62,6 +64,24 @@ async def test_what_a_statement_might_start_has_no_more_rights_than_it() -> None
     async with statement(ASKED) as process:
         await process.tables()
         assert "NoNewPrivs:\t1" in Path(f"/proc/{own_child().pid}/status").read_text()
+
+
+def test_a_statement_has_no_file_of_its_workers_but_those_by_which_it_is_asked() -> None:
+    """Workers run on uvloop, which lets a process have what stands under numbers that nobody says."""
+
+    async def asked() -> None:
+        async with statement(ASKED) as process:
+            await process.tables()
+            assert own_child().num_fds() == 3
+
+    ends = os.pipe()
+    try:
+        for end in ends:
+            os.set_inheritable(end, True)
+        uvloop.run(asked())
+    finally:
+        for end in ends:
+            os.close(end)
 
 
 async def test_a_process_that_was_ended_from_outside_is_not_called_greedy() -> None:
