@@ -16,6 +16,8 @@ from app.domain.errors import FlagfallError
 
 WIDTH = 1_000
 TILE, GAP = 40, 2
+MOST_LETTERS = 60
+"""That are told of what is there instead."""
 NUMBERS = ("OBJECTID", "LocationID")
 """Properties with a zone's number. The published file has 56 and 103 on several polygons by its LocationID, and 57, 104
 and 105 on none; by OBJECTID each is there once."""
@@ -77,18 +79,35 @@ def _rings(features: Sequence[Any]) -> Iterator[tuple[int, list[list[tuple[float
     name = next((name for name in NUMBERS if _is_number_of_each(features, name)), None)
     if name is None:
         raise ValueError(f"each feature needs a number of its own, as {' or '.join(NUMBERS)}")
-    for feature in features:
-        geometry, number = feature["geometry"], int(feature["properties"][name])
-        polygons = {"Polygon": [geometry["coordinates"]], "MultiPolygon": geometry["coordinates"]}.get(geometry["type"])
-        if polygons is None:
-            raise ValueError(f"zone {number}: a Polygon or a MultiPolygon is needed, not a {geometry['type']}")
-        rings = [[(float(at[0]), float(at[1])) for at in ring] for polygon in polygons for ring in polygon]
+    for place, feature in enumerate(features, 1):
+        geometry, told = feature["geometry"], feature["properties"][name]
+        try:
+            number = int(told)
+        except (TypeError, ValueError):
+            raise ValueError(f"feature {place}: its {name} is no number: {told!r}") from None
+        rings = _rings_of(number, geometry)
         if any(abs(x) > 180 or abs(y) > 90 for ring in rings for x, y in ring):
             raise ValueError(f"zone {number}: its coordinates are no degrees; convert the file to WGS 84")
         yield number, rings
 
 
+def _rings_of(number: int, geometry: Any) -> list[list[tuple[float, float]]]:
+    """Those of a zone."""
+    kind = geometry["type"] if isinstance(geometry, dict) else orjson.dumps(geometry).decode()[:MOST_LETTERS]
+    if kind not in ("Polygon", "MultiPolygon"):
+        article = "a " if isinstance(geometry, dict) else ""
+        raise ValueError(f"zone {number}: a Polygon or a MultiPolygon is needed, not {article}{kind}")
+    polygons = geometry["coordinates"] if kind == "MultiPolygon" else [geometry["coordinates"]]
+    try:
+        return [[(float(at[0]), float(at[1])) for at in ring] for polygon in polygons for ring in polygon]
+    except (TypeError, ValueError, IndexError, KeyError):
+        raise ValueError(f"zone {number}: its coordinates are no polygon's") from None
+
+
 def _is_number_of_each(features: Sequence[Any], name: str) -> bool:
+    for place, feature in enumerate(features, 1):
+        if not isinstance(feature["properties"], dict):
+            raise ValueError(f"feature {place} has no properties")
     told = [feature["properties"].get(name) for feature in features]
     return None not in told and len(set(told)) == len(told)
 

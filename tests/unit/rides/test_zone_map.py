@@ -66,6 +66,13 @@ def test_numbers_are_those_that_each_polygon_has_for_itself(tmp_path: Path) -> N
         ([feature(1, [0, 0], "Point")], "zone 1: a Polygon or a MultiPolygon is needed, not a Point"),
         ([feature(1, [[[913_175, 120_121], [1, 2], [3, 4]]])], "zone 1: its coordinates are no degrees"),
         ([{"properties": {"OBJECTID": 1}}], "no GeoJSON of zones"),
+        ([feature(1), feature(2) | {"geometry": None}], "zone 2: a Polygon or a MultiPolygon is needed, not null"),
+        ([feature(1), feature(2) | {"geometry": [1]}], r"zone 2: a Polygon or a MultiPolygon is needed, not \[1\]"),
+        ([feature(1), feature(2, None)], "zone 2: its coordinates are no polygon's"),
+        ([feature(1), feature(2, [[[1.5], [2]]])], "zone 2: its coordinates are no polygon's"),
+        ([feature(1), feature(2, [[["a", "b"]]])], "zone 2: its coordinates are no polygon's"),
+        ([feature(1), {"properties": None}], "feature 2 has no properties"),
+        ([feature(1), feature("two")], "feature 2: its OBJECTID is no number: 'two'"),
     ],
 )
 def test_what_cannot_be_drawn_is_refused_by_name(features: list[Any], why: str, tmp_path: Path) -> None:
