@@ -9,6 +9,8 @@ from contextlib import contextmanager
 
 from aiohttp import web
 
+from app.edge.http.problems import address_of
+
 log = logging.getLogger(__name__)
 
 
@@ -18,7 +20,7 @@ def cut_on_failure(request: web.Request, response: web.StreamResponse) -> Iterat
     try:
         yield
     except ConnectionError:
-        log.info("%s: the client left", request.path_qs)
+        log.info("%s: the client left", address_of(request))
     except asyncio.CancelledError:
         if response.prepared:
             _cut(request)
@@ -26,12 +28,12 @@ def cut_on_failure(request: web.Request, response: web.StreamResponse) -> Iterat
     except TimeoutError:
         if not response.prepared:
             raise
-        log.warning("%s: cut, as the client did not go on reading", request.path_qs)
+        log.warning("%s: cut, as the client did not go on reading", address_of(request))
         _cut(request)
     except Exception:
         if not response.prepared:
             raise
-        log.exception("%s failed", request.path_qs)
+        log.exception("%s failed", address_of(request))
         _cut(request)
 
 

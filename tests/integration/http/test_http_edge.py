@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from pathlib import Path
 
 import jsonschema
 import pytest
 from openapi_spec_validator import validate
+from yarl import URL
 
 from app.edge.http.routes.every_route import ROUTES
 from app.rides.views import CLEANLINESS
@@ -30,6 +32,7 @@ DESCRIBED = (
     ("method", "address", "status", "slug"),
     [
         ("GET", "/nowhere", 404, "not-found"),
+        ("GET", "/a%20b?c=%C3%A9&d=1+2", 404, "not-found"),
         ("GET", "/v1/views/nothing", 404, "unknown-view"),
         ("GET", "/v1/views/nothing/rows", 404, "unknown-view"),
         ("GET", "/static/..%2fpage.py", 404, "not-found"),
@@ -44,11 +47,18 @@ DESCRIBED = (
         ("GET", "/v1/views/zone_demand/export?partition=0&partition=0", 400, "bad-parameter"),
         ("GET", "/v1/views/zone_demand/rows?" + "zone=1&" * 400, 414, "too-long"),
         ("GET", "/" + "x" * 17_000, 414, "too-long"),
+        ("GET", "/v1/views/vendor_trips/rows?vendor=%FF", 400, "bad-request"),
+        ("GET", "/v1/views/vendor_trips/rows?vendor=%ED%A0%80", 400, "bad-request"),
+        ("GET", "/v1/views/vendor_trips/rows?%C3=1", 400, "bad-request"),
+        ("GET", "/v1/views/zone_demand%FF", 400, "bad-request"),
+        ("GET", "/nowhere/%c3%28", 400, "bad-request"),
+        ("GET", "/?%80", 400, "bad-request"),
+        ("GET", "/livez?%80", 400, "bad-request"),
     ],
 )
 async def test_every_error_is_a_problem(serve: Serve, method: str, address: str, status: int, slug: str) -> None:
     client = await serve(one_task())
-    answer = await client.request(method, address)
+    answer = await client.request(method, URL(address, encoded=True))
     problem = await answer.json(content_type="application/problem+json")
     assert (answer.status, problem["status"], problem["type"]) == (
         status,
@@ -57,9 +67,19 @@ async def test_every_error_is_a_problem(serve: Serve, method: str, address: str,
     )
     assert problem["title"]
     assert problem["detail"]
+    assert problem["instance"] == address
     assert answer.headers["X-Content-Type-Options"] == "nosniff"
     if status == 405:
         assert "GET" in answer.headers["Allow"]
+
+
+async def test_an_address_that_begins_with_two_slashes_is_told_as_it_was_asked(serve: Serve) -> None:
+    server = (await serve(one_task())).server
+    reader, writer = await asyncio.open_connection(server.host, server.port)
+    writer.write(b"GET //v1/views?a=1 HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+    told = await reader.read()
+    writer.close()
+    assert json.loads(told.partition(b"\r\n\r\n")[2])["instance"] == "//v1/views?a=1"
 
 
 async def test_an_unexpected_failure_is_logged_and_not_told(serve: Serve, caplog: pytest.LogCaptureFixture) -> None:

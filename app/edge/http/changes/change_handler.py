@@ -13,7 +13,7 @@ from app.edge.http.changes.feeds import FEEDS
 from app.edge.http.context import edge_of
 from app.edge.http.entry.callers import caller_of
 from app.edge.http.entry.given import give
-from app.edge.http.problems import Problem, bad_parameter
+from app.edge.http.problems import Problem, address_of, bad_parameter
 from app.edge.http.query.answer_format import require_accepted
 from app.edge.http.query.parameters import NOT_OF_CHANGES
 from app.edge.http.query.read_query import read_query
@@ -39,7 +39,7 @@ async def show_changes(request: web.Request) -> web.StreamResponse:
             await response.prepare(request)
             if request.method == hdrs.METH_HEAD:
                 return response
-            events = Events(feed.moments, request.path_qs, request.headers.get(LAST_EVENT_ID))
+            events = Events(feed.moments, address_of(request), request.headers.get(LAST_EVENT_ID))
             await _tell(request, response, events)
             await response.write_eof()
     return response

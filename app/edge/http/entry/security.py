@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from urllib.parse import unquote_to_bytes
+
 from aiohttp import hdrs, web
 
 from app.edge.http.problems import Handler, Problem
@@ -62,7 +64,10 @@ def _too_long(request: web.Request) -> bool:
 
 @web.middleware
 async def readable_head(request: web.Request, handler: Handler) -> web.StreamResponse:
-    """Refuse header lines that are no UTF-8: nothing could repeat them."""
+    """Refuse an address or header lines that are no UTF-8: nothing could repeat them, and what is asked for would be
+    something else."""
+    if "%" in request.raw_path and not _is_text(unquote_to_bytes(request.raw_path)):
+        raise Problem("bad-request", "What the address has escaped by % is no UTF-8.")
     for name, value in request.raw_headers:
         if not (value.isascii() or _is_text(value)):
             raise Problem("bad-request", f"The header {name.decode()} is no UTF-8.")

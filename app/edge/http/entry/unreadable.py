@@ -12,7 +12,7 @@ from aiohttp.http_exceptions import HttpProcessingError
 
 from app.base.traces import begin_trace
 from app.edge.http.entry.security import HEADERS, MAX_LINE_BYTES
-from app.edge.http.problems import WORKERS_OWN, Problem
+from app.edge.http.problems import WORKERS_OWN, Problem, address_of
 
 READING: Final[Mapping[str, Any]] = {
     "access_log": None,
@@ -39,7 +39,7 @@ class CallersProtocol(web.RequestHandler):
         """For a head that cannot be read; aiohttp writes it into the log, and ends the connection."""
         super().handle_error(request, status, exc, message)
         begin_trace(None)
-        answer = _problem(status, exc).answer(request.path_qs)
+        answer = _problem(status, exc).answer(address_of(request))
         answer.headers.update(HEADERS | {hdrs.SERVER: SERVER})
         answer.force_close()
         return answer

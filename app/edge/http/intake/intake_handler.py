@@ -18,7 +18,7 @@ from app.edge.http.intake.brought import KEY, SentRecords, read_brought
 from app.edge.http.intake.lane_owners import lane_for, owner_of
 from app.edge.http.owners import NO_KEY_OF_OURS, unreached
 from app.edge.http.problems import MEDIA_TYPE as PROBLEM
-from app.edge.http.problems import TYPES, Problem, bad_parameter
+from app.edge.http.problems import TYPES, Problem, address_of, bad_parameter
 from app.edge.http.query.parameters import (
     one,
     unknown,
@@ -187,6 +187,6 @@ async def _sent_on(request: web.Request, owner: str, topic: str, brought: SentRe
             raise Problem("not-ready", f"Nothing was written, as {why}")
         if document["status"] in (TYPES["no-key"].status, TYPES["not-allowed"].status):
             raise Problem("not-ready", f"Nothing was written by its lane's owner {owner}: {NO_KEY_OF_OURS}.")
-        body = orjson.dumps(document | {"instance": request.path_qs})
+        body = orjson.dumps(document | {"instance": address_of(request)})
     kept = {name: told[name] for name in ("Flagfall-Position", "Retry-After") if name in told}
     return web.Response(body=body, status=status, content_type=media_type, headers=kept)
