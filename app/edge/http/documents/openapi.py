@@ -12,11 +12,12 @@ from app.edge.http.documents import schemas
 from app.edge.http.documents.event_schema import EVENT
 from app.edge.http.documents.evidence_schema import EVIDENCE
 from app.edge.http.documents.intake_schema import TAKEN
-from app.edge.http.documents.refusals import OTHER_HOST, UNKNOWN_CALLER, problem
+from app.edge.http.documents.refusals import NOT_NOW, OTHER_HOST, TOO_LONG, UNKNOWN_CALLER, UNUSABLE, problem
 from app.edge.http.documents.results_schema import OF_RESULTS
 from app.edge.http.documents.run_schema import RUNS
 from app.edge.http.documents.topics_schema import OF_TOPICS
 from app.edge.http.documents.zones_schema import ZONES
+from app.edge.http.entry.security import INTERNAL
 from app.edge.http.query.read_query import read_no_parameters
 from app.edge.http.responses import json_response
 from app.edge.http.route import ANYTHING, ROWS, ApiDocument, Route
@@ -25,8 +26,6 @@ VIEW = "{view}"
 _SINGLE = {"Evidence": EVIDENCE, "Runs": RUNS, "Zones": ZONES, "Event": EVENT, "Taken": TAKEN}
 SHARED = schemas.SHARED | _SINGLE | OF_RESULTS | OF_TOPICS
 
-_ASKED = ("views", "results", "tasks", "sql", "reconciliation", "topics", "intake", "internal")
-"""Tags of addresses that read parameters."""
 DOCUMENT = web.AppKey("api_document", ApiDocument)
 
 
@@ -68,9 +67,11 @@ def _operation(route: Route, view: View | None) -> ApiDocument:
         **({} if route.body is None else {"requestBody": _body(route)}),
         "responses": {
             "200": _success(route, view),
-            **({"400": problem("A parameter cannot be used.")} if route.tag in _ASKED else {}),
+            **UNUSABLE,
             **({} if route.scope is None else UNKNOWN_CALLER),
+            **({} if route.path.startswith(INTERNAL) else TOO_LONG),
             **OTHER_HOST,
+            **({} if route.gate is None else NOT_NOW),
             **route.refuses,
             "default": problem("Any other error."),
         },

@@ -6,6 +6,7 @@ from app.base.scopes import KeyScope
 from app.edge.http.documents import parameters
 from app.edge.http.documents.intake_schema import BROUGHT
 from app.edge.http.documents.refusals import (
+    NO_VIEW,
     NOT_NOW,
     NOT_TAKEN,
     TOO_MUCH,
@@ -72,6 +73,6 @@ INTERNAL_ROUTES = (
         gate=WORKERS,
         scope=KeyScope.WORKERS,
         parameters=parameters.of_own_tables,
-        refuses=NOT_NOW | TOO_MUCH,
+        refuses=NOT_NOW | NO_VIEW | TOO_MUCH,
     ),
 )

@@ -8,12 +8,16 @@ from app.edge.http.changes import change_handler
 from app.edge.http.documents import parameters
 from app.edge.http.documents.refusals import (
     ELSEWHERE,
+    HISTORY,
     MANY_STREAMS,
+    NO_FILE,
     NO_FORMAT,
     NO_ROW,
     NO_ROWS,
     NO_TOPIC,
+    NOT_KEPT,
     NOT_NOW,
+    SAME,
     TOO_LARGE,
     TOO_MUCH,
 )
@@ -45,6 +49,7 @@ TABLES_ROUTES = (
         media_type="text/css",
         scope=None,
         parameters=parameters.of_file,
+        refuses=NO_FILE,
     ),
     Route("/v1/zones", zones.show_zones, "zones", "views", "Where zones lie, and their names.", "Zones"),
     Route("/v1/views", view_handlers.list_views, "views", "views", "The views and their definitions.", "Views"),
@@ -69,7 +74,7 @@ TABLES_ROUTES = (
         gate=CALLERS,
         before=position_reached,
         parameters=parameters.of_rows,
-        refuses=NOT_NOW | NO_FORMAT | TOO_MUCH,
+        refuses=NOT_NOW | SAME | HISTORY | NO_FORMAT | TOO_MUCH,
     ),
     Route(
         "/v1/views/{view}/changes",
@@ -81,7 +86,7 @@ TABLES_ROUTES = (
         media_type=change_handler.MEDIA_TYPE,
         gate=STREAMS,
         parameters=parameters.of_changes,
-        refuses=NOT_NOW | TOO_MUCH | MANY_STREAMS,
+        refuses=NOT_NOW | NOT_KEPT | NO_FORMAT | TOO_MUCH | MANY_STREAMS,
     ),
     Route(
         "/v1/views/{view}/evidence",
