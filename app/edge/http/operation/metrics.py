@@ -17,7 +17,7 @@ from app.domain.difference import Fate
 from app.domain.event_time import NO_WATERMARK
 from app.domain.measures.parts import Op, Take
 from app.domain.view import View
-from app.edge.http.context import Edge
+from app.edge.http.context import Edge, ServedGroup
 from app.edge.http.entry.nowhere import is_nowhere
 from app.edge.http.page.verdicts import UNREADABLE, read_verdicts
 from app.edge.http.problems import Handler
@@ -75,7 +75,7 @@ class StateCollector(Collector):
         log_end = {place: end for directory in groups.values() for place, end in directory.log_end.items()}
         yield _standing(self._edge.standing)
         yield _standings(groups)
-        yield from _positions([task for _, task in tasks], log_end)
+        yield from _positions([task for _, task in tasks], log_end, _sources(self._edge.groups))
         yield _without_watermark(self._edge)
         yield from _ledgers(tasks)
         yield _quarantined([task for _, task in tasks])
@@ -101,19 +101,24 @@ def _standings(groups: Mapping[str, Directory]) -> Metric:
     return gauge
 
 
-def _positions(tasks: list[TaskState], log_end: dict[tuple[str, int], int]) -> Iterable[Metric]:
+def _sources(groups: Iterable[ServedGroup]) -> dict[str, str]:
+    """Their names, by topic."""
+    return {topic.name: source.name for group in groups for source in group.sources for topic in source.topics}
+
+
+def _positions(tasks: list[TaskState], ends: dict[tuple[str, int], int], sources: dict[str, str]) -> Iterable[Metric]:
     labels = ["topic", "partition"]
     position = GaugeMetricFamily("flagfall_position", "Next offset of the committed state.", labels=labels)
-    watermark = GaugeMetricFamily("flagfall_watermark_seconds", "Watermark, seconds since 1970.", labels=labels)
+    watermark = GaugeMetricFamily("flagfall_watermark_seconds", "Seconds since 1970.", labels=["source", *labels])
     lag = GaugeMetricFamily("flagfall_lag_records", "Offsets between position and log end.", labels=labels)
     for task in tasks:
         for topic, state in task.marker.inputs.items():
             at = [topic, str(task.partition)]
             position.add_metric(at, state.next_offset)
             if state.watermark_us != NO_WATERMARK:
-                watermark.add_metric(at, state.watermark_us / 1e6)
-            if (topic, task.partition) in log_end:
-                lag.add_metric(at, max(0, log_end[topic, task.partition] - state.next_offset))
+                watermark.add_metric([sources.get(topic, ""), *at], state.watermark_us / 1e6)
+            if (topic, task.partition) in ends:
+                lag.add_metric(at, max(0, ends[topic, task.partition] - state.next_offset))
     return position, watermark, lag
 
 
@@ -125,7 +130,7 @@ def _without_watermark(edge: Edge) -> Metric:
         labels=["source", "topic", "partition"],
     )
     for group in edge.groups:
-        sources = {topic.name: source.name for source in group.sources for topic in source.topics}
+        sources = _sources([group])
         for partition, task in sorted(group.directory.tasks.items()):
             inputs = {topic: state for topic, state in task.marker.inputs.items() if topic in sources}
             for topic, state in inputs.items():
