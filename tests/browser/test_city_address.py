@@ -18,6 +18,9 @@ from tests.support.material.stored.tables import ready_directory, task_of
 from tests.support.pages.city import JFK, counted, opened, zone
 
 CANNOT = "Of the address could not be used: "
+LATE = "9999-01-01T00:00:00Z"
+NO_YEAR = "9999-12-31T23:59:00-09:00"
+"""Of the year 10000, which answers have no form for."""
 LAST_SEEN = View(
     number=79,
     name="last_seen",
@@ -38,6 +41,9 @@ LAST_SEEN = View(
         ("window=1000d", "window=1000d", "view=zone_demand&measure=rides&window=1h"),
         ("window=5m&to=garbage", "to=garbage", "view=zone_demand&measure=rides&window=5m"),
         ("window=5m&to=5", "to=5", "view=zone_demand&measure=rides&window=5m"),
+        (f"window=5m&to={LATE}", f"to={LATE}", "view=zone_demand&measure=rides&window=5m"),
+        ("window=5m&to=1969-07-20T20:15:00Z", "to=1969-07-20T20:15:00Z", "view=zone_demand&measure=rides&window=5m"),
+        (f"window=5m&to={NO_YEAR}", f"to={NO_YEAR}", "view=zone_demand&measure=rides&window=5m"),
         ("window=5m&veiw=zone_demand", "veiw=zone_demand", "view=zone_demand&measure=rides&window=5m"),
         ("window=5m&window=15m", "window=15m", "view=zone_demand&measure=rides&window=5m"),
         ("window=5m&zone=JFK", "zone=JFK", "view=zone_demand&measure=rides&window=5m"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from playwright import async_api as playwright
@@ -78,6 +79,23 @@ async def test_an_address_names_the_window_whatever_has_come_since(serve: Serve,
     await sent.get_by_role("button", name="back to now").click()
     await expect(sent.locator("#city-window")).to_have_text("2024-01-31 12:00 – 13:00 UTC")
     assert "to=" not in sent.url
+
+
+@pytest.mark.parametrize("asked", ["to=2024-01-31T12:04:59.9Z", "to=2024-01-31T12:00:30Z"])
+async def test_an_instant_within_a_pane_is_of_the_window_that_ends_before_it(
+    serve: Serve, browser: playwright.Browser, asked: str
+) -> None:
+    """As answers round it: figures stand under their own window, and their records are found."""
+    _, _, client = await opened(serve, browser)
+    sent = await browser.new_page()
+    await sent.goto(f"{url_of(client)}/#window=5m&{asked}")
+    await expect(sent.locator("#city-window")).to_have_text("2024-01-31 11:55 – 12:00 UTC")
+    await expect(zone(sent, MIDTOWN)).to_have_attribute("aria-label", "Midtown Center, Manhattan: 90")
+    first = sent.locator("#highest tr").first
+    assert await first.locator("th, td").all_inner_texts() == ["Midtown Center", "90", "1", "–"]
+    link = await first.get_by_role("link").get_attribute("href") or ""
+    assert parse_qs(urlsplit(link).query)["from"] == ["2024-01-31T11:55:00Z"]
+    assert parse_qs(urlsplit(sent.url).fragment)["to"] == ["2024-01-31T12:00:00Z"]
 
 
 async def test_a_window_that_an_address_names_too_early_is_not_called_past(

@@ -23,6 +23,12 @@ export function lengthsOf({ window: { pane } }) {
   return usual.includes(pane) ? usual : [pane, ...usual];
 }
 
+// The end of the last whole pane up to then: answers round down to it.
+export function paneEnd({ window: { pane, offset } }, at_ms) {
+  const [pane_ms, offset_ms] = [pane, offset ?? "0s"].map(milliseconds);
+  return Math.floor((at_ms - offset_ms) / pane_ms) * pane_ms + offset_ms;
+}
+
 // What is asked for by name, undefined where nothing is, or nothing that there is; `unusable`: of what that was said.
 export function addressed(views) {
   const given = new URLSearchParams(location.hash.slice(1));
@@ -36,7 +42,7 @@ export function addressed(views) {
   const view = read("view", (text) => named(text, views)) ?? views[0];
   const measure = read("measure", (text) => named(text, amountsOf(view)));
   const length = read("window", (text) => lengthsOf(view).find((one) => one === text));
-  const end = read("to", instantIn) ?? null;
+  const end = read("to", (text) => paneEndIn(text, view)) ?? null;
   const zone = read("zone", (text) => (/^\d{1,9}$/.test(text) ? Number(text) : undefined)) ?? null;
   return { view, measure, length, end, zone, unusable };
 }
@@ -57,7 +63,9 @@ const shortened = ([name, text]) => {
 };
 const named = (text, all) => all.find(({ name }) => name === text);
 
-function instantIn(text) {
+function paneEndIn(text, view) {
   const at_ms = INSTANT.test(text) ? Date.parse(text) : NaN;
-  return Number.isNaN(at_ms) ? undefined : instant(at_ms);
+  if (Number.isNaN(at_ms)) return undefined;
+  const end = instant(paneEnd(view, at_ms));
+  return INSTANT.test(end) ? end : undefined; // not of a year of five digits, or before the first
 }

@@ -1,7 +1,7 @@
 // What is chosen on the page: a view, a measure, the windows' length, where the window ends, a zone. It stands in the
 // address too, so that what is seen can be sent to somebody.
 
-import { addressed, amountsOf, lengthsOf, told } from "/static/address.js";
+import { addressed, amountsOf, lengthsOf, paneEnd, told } from "/static/address.js";
 import { heading, instant, milliseconds } from "/static/figures.js";
 
 const USUAL = "1h";
@@ -62,8 +62,7 @@ export class Choice {
   // Up to where the answers are complete: from where on windows are counted back.
   place(as_of) {
     if (as_of === null) return;
-    const [pane_ms, offset_ms] = [this.view.window.pane, this.view.window.offset ?? "0s"].map(milliseconds);
-    this.newest_ms = Math.floor((Date.parse(as_of) - offset_ms) / pane_ms) * pane_ms + offset_ms;
+    this.newest_ms = paneEnd(this.view, Date.parse(as_of));
     this.showBack();
   }
 

@@ -42,9 +42,10 @@ class City {
     this.unusable = unusable;
   }
 
-  refuseZone() {
-    const unusable = [...this.unusable, `zone=${this.choice.zone}`];
-    this.choice.set({ zone: null });
+  // Of what is chosen and cannot be: `zone`, or `end`, by its name in the address.
+  refuse(chosen, name = chosen) {
+    const unusable = [...this.unusable, `${name}=${this.choice[chosen]}`];
+    this.choice.set({ [chosen]: null });
     this.tellOfAddress(unusable);
   }
 
@@ -83,6 +84,10 @@ class City {
       if (isCurrent()) this.show({ rows: data, meta });
     } catch (error) {
       if (!isCurrent()) return;
+      if (error.problem?.parameter === "to") {
+        this.refuse("end", "to");
+        return;
+      }
       this.say(error instanceof Refused ? error.message : "The worker cannot be reached.");
       if (error.problem?.retryable ?? true) this.again = setTimeout(() => this.askPast(), AGAIN_MS);
     }
@@ -122,7 +127,7 @@ class City {
     this.map.mark(zone);
     if (zone === null) byId("city-zone").hidden = true;
     if (this.shown === null || zone === null) return;
-    showZone(this.choice, this.shown, this.map.nameOf(zone), () => this.refuseZone(), this.still());
+    showZone(this.choice, this.shown, this.map.nameOf(zone), () => this.refuse("zone"), this.still());
   }
 
   // Whether what is chosen and shown is still what it is now: an answer that comes too late is dropped.
