@@ -14,7 +14,7 @@ from app.edge.http.page.figures import figure, heading
 from app.engine.drive.standing import GroupStanding
 from tests.support.http import NOON_US, Serve, url_of
 from tests.support.material.stored.tables import ready_directory
-from tests.support.pages.city import JFK, MIDTOWN, RIDES, TROUBLE_MS, opened, task, zone
+from tests.support.pages.city import JFK, MIDTOWN, RIDES, TROUBLE_MS, UNKNOWN, opened, task, zone
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -38,6 +38,19 @@ async def test_zones_are_coloured_and_the_highest_listed_within_the_screen(
     }
     assert await page.locator("#city-elsewhere").inner_text() == "Not on the map: no zone 2 · N/A 3"
     assert await page.evaluate("document.documentElement.scrollWidth") == width
+
+
+async def test_every_button_of_the_highest_zones_chooses_one(serve: Serve, browser: playwright.Browser) -> None:
+    """Rides without a zone are of none that could be chosen."""
+    page, *_ = await opened(serve, browser)
+    rows = page.locator("#highest tr")
+    await expect(rows).to_have_count(len(RIDES))
+    buttons = rows.get_by_role("button")
+    assert await buttons.all_inner_texts() == ["Midtown Center", "JFK Airport", "N/A"]
+    for number, button in zip((MIDTOWN, JFK, UNKNOWN), await buttons.all(), strict=True):
+        await button.click()
+        assert page.url.endswith(f"zone={number}")
+    assert await rows.last.locator("th").inner_text() == "no zone"
 
 
 async def test_the_map_is_walked_over_with_the_arrow_keys(serve: Serve, browser: playwright.Browser) -> None:

@@ -26,13 +26,14 @@ function evidenceOf(view, row, window) {
 }
 
 // A row for each of `rows`: its name, its figure with its evidence, and what it was in each answer of `before`, which is
-// null where there was none. With `choose` the names are buttons.
+// null where there was none. With `choose` the names are buttons, but of rows without a group, which cannot be chosen.
 export function fillTable(body, { view, measure, window, rows, before, nameOf, choose }) {
   const filled = rows.map((row) => {
     const evidence = element("a", { href: evidenceOf(view, row, window) }, figure(measure.unit, valueOf(row, measure)));
     evidence.title = "its records, and whether they give it";
     const was = before.map((answer) => element("td", { class: "figure" }, earlier(view, answer, row, measure)));
-    const name = choose ? button(nameOf(row), () => choose(row)) : nameOf(row);
+    const isOne = view.groups.every(({ name }) => row.group[name] !== null);
+    const name = choose && isOne ? button(nameOf(row), () => choose(row)) : nameOf(row);
     const figures = element("td", { class: "figure" }, evidence);
     return element("tr", {}, element("th", { scope: "row" }, name), figures, ...was);
   });
