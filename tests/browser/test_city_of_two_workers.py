@@ -86,6 +86,8 @@ async def gives_its_verdict(page: playwright.Page) -> None:
     verdict = page.get_by_role("dialog")
     await expect(verdict).to_contain_text("They agree", timeout=WAIT_MS)
     await picture(page, "verdict")
+    await verdict.get_by_role("button", name="look for more").click()
+    await expect(verdict).to_contain_text("Nothing else belongs to it.", timeout=WAIT_MS)
     await verdict.get_by_role("button", name="close").click()
 
 

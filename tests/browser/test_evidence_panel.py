@@ -1,4 +1,4 @@
-"""One click on a figure: the verdict on it, however many pages its records are."""
+"""One click on a figure: the verdict on it, however many pages its records are; and whether the row lacks any."""
 
 from __future__ import annotations
 
@@ -31,6 +31,8 @@ def page_of(
     agrees: bool | None = None,
     cursor: str | None = None,
     missing: int = 0,
+    to_the_end: bool = False,
+    lacks: dict[str, Any] | None = None,
     records: list[dict[str, Any]] | None = None,
 ) -> dict[str, Any]:
     """A page of evidence, as docs/http.md tells it."""
@@ -39,20 +41,24 @@ def page_of(
         "meta": {
             "row": {"window": WINDOW, "group": GROUP, "count": COUNT, "fingerprint": "08d0b5a6c27f1e93"},
             "found": {"count": found, "fingerprint": "08d0b5a6c27f1e93"},
-            "searched_to_the_end": cursor is None,
+            "searched_to_the_end": cursor is None and (to_the_end or missing > 0),
             "agrees": agrees,
             "missing": {"count": missing, "record": None, "logs_begin": {}} if missing else None,
+            "lacks": lacks,
             "next_cursor": cursor,
         },
     }
 
 
-async def answering(page: playwright.Page, pages: dict[str | None, dict[str, Any]]) -> None:
-    """Evidence by the cursor that it is asked for with."""
+async def answering(page: playwright.Page, pages: dict[str | None, dict[str, Any]], to_the_end: str = "false") -> None:
+    """Evidence by the cursor that it is asked for with, of a first look or one to the end."""
 
     async def answer(route: playwright.Route) -> None:
         asked = parse_qs(urlsplit(route.request.url).query)
         assert asked["limit"] == ["1000"]
+        if asked.get("to_the_end", ["false"]) != [to_the_end]:
+            await route.fallback()
+            return
         told = pages[asked.get("cursor", [None])[0]]
         await route.fulfill(status=told.get("status", 200), content_type="application/json", body=json.dumps(told))
 
@@ -84,13 +90,72 @@ async def test_pages_are_followed_up_to_the_verdict(
     await expect(shown).to_be_hidden()
 
 
-async def test_it_is_told_how_far_the_search_has_come(serve: Serve, browser: playwright.Browser) -> None:
+def lacked(count: int, place: dict[str, Any] | None = None) -> dict[str, Any]:
+    """The last page of a look to the end, at records that the row has not."""
+    lacks = {"count": count, "record": place}
+    return page_of(COUNT + count, agrees=False, to_the_end=True, lacks=lacks)
+
+
+ONE = {"topic": "rides.yellow", "partition": 3, "offset": 17}
+
+
+@pytest.mark.parametrize(
+    ("last", "verdict", "agrees"),
+    [
+        (
+            page_of(COUNT, agrees=True, to_the_end=True),
+            "They agree: all 2,334 were found, and give this row, cell by cell. Nothing else belongs to it.",
+            "true",
+        ),
+        (lacked(5), "They do not agree: the row lacks 5 records that belong to it.", "false"),
+        (
+            lacked(1, ONE),
+            "They do not agree: the row lacks 1 record that belongs to it: rides.yellow, partition 3, offset 17.",
+            "false",
+        ),
+    ],
+)
+async def test_it_is_looked_for_what_a_row_lacks_that_agrees(
+    serve: Serve, browser: playwright.Browser, last: dict[str, Any], verdict: str, agrees: str
+) -> None:
     page, *_ = await opened(serve, browser)
-    await answering(page, {None: page_of(1_000, cursor="a")})
+    await answering(page, {None: page_of(COUNT, agrees=True)})
+    await answering(page, {None: page_of(1_000, cursor="a"), "a": last}, to_the_end="true")
+    await page.locator("#highest tr").first.get_by_role("link").click()
+    shown = page.get_by_role("dialog")
+    more = shown.get_by_role("button", name="look for more")
+    await more.click()
+    await expect(shown.locator("#evidence-verdict")).to_have_text(verdict)
+    await expect(shown.locator("#evidence-verdict")).to_have_attribute("data-agrees", agrees)
+    await expect(more).to_be_hidden()
+    raw = await shown.get_by_role("link", name="as JSON").get_attribute("href") or ""
+    assert parse_qs(urlsplit(raw).query)["to_the_end"] == ["true"]
+
+
+@pytest.mark.parametrize("last", [page_of(2_330, agrees=False, missing=4), page_of(2_330, missing=4)])
+async def test_nothing_more_is_looked_for_where_the_row_is_not_right_already(
+    serve: Serve, browser: playwright.Browser, last: dict[str, Any]
+) -> None:
+    page, *_ = await opened(serve, browser)
+    await answering(page, {None: page_of(1_000, cursor="a"), "a": last})
+    await page.locator("#highest tr").first.get_by_role("link").click()
+    shown = page.get_by_role("dialog")
+    await expect(shown).to_contain_text("2,330 of 2,334 records were found")
+    await expect(shown.get_by_role("button", name="look for more")).to_be_hidden()
+
+
+@pytest.mark.parametrize(
+    ("found", "told"), [(1_000, "1,000 of 2,334 records found"), (2_336, "2,336 records, more than the row has, found")]
+)
+async def test_it_is_told_how_far_the_search_has_come(
+    serve: Serve, browser: playwright.Browser, found: int, told: str
+) -> None:
+    page, *_ = await opened(serve, browser)
+    await answering(page, {None: page_of(found, cursor="a")})
     await page.route("**/evidence?*cursor=a*", lambda route: None)
     await page.locator("#highest tr").first.get_by_role("link").click()
     shown = page.get_by_role("dialog")
-    await expect(shown).to_contain_text("1,000 of 2,334 records found")
+    await expect(shown).to_contain_text(told)
 
 
 async def test_bars_and_rows_of_the_tables_lead_to_it_too(serve: Serve, browser: playwright.Browser) -> None:
