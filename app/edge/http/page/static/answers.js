@@ -1,4 +1,4 @@
-// What a worker answers: once, or as it changes; and whether it answers at all.
+// What a worker answers: once, or as it changes; and whether it answers at all, while somebody looks at the page.
 
 export const AGAIN_MS = 3000;
 const ANSWER_MS = 10e3; // a worker refuses itself what takes it longer
@@ -116,14 +116,23 @@ async function whyNot(address) {
 }
 
 // Asks again and again whether the worker answers: a stream does not end when its worker stands still. `lost(why)` is
-// called each time that it does not, `found()` once it does again.
+// called each time that it does not, `found()` once it does again. A page that is hidden asks nothing, and is told
+// nothing.
 export async function watch({ lost, found }) {
   for (let was = null; ; ) {
+    await shown();
     const why = await whySilent();
+    if (document.hidden) continue;
     if (why !== null) lost(why);
     else if (was !== null) found();
     was = why;
     await new Promise((later) => setTimeout(later, AGAIN_MS));
+  }
+}
+
+async function shown() {
+  while (document.hidden) {
+    await new Promise((change) => document.addEventListener("visibilitychange", change, { once: true }));
   }
 }
 

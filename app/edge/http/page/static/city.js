@@ -14,6 +14,7 @@ const REFRESH_MS = 15e3;
 const ZONES = ["pickup_zone", "dropoff_zone"];
 const DRAWN = ["cards", "tables"]; // by the worker
 const ADDRESS = "city-address";
+const HIDDEN = "Asking the worker again: this page was hidden.";
 
 let city = null;
 let refreshes = 0;
@@ -26,6 +27,7 @@ class City {
     this.live = null; // the meta of the stream's last event
     this.heartbeat_seconds = Number(byId("city").dataset.heartbeatSeconds);
     this.unusable = []; // of the address, until something else is chosen
+    this.turn = 0; // of asking: what was asked for in an earlier one is not waited for any more
     this.choice = new Choice(byId("city-controls"), byId("city-now"), views, (change) => this.changed(change));
     this.begin();
   }
@@ -59,11 +61,17 @@ class City {
   }
 
   askAnew() {
+    this.stop();
+    if (document.hidden) return; // it is asked once it is shown
+    if (this.choice.end === null) this.follow();
+    else this.askPast();
+  }
+
+  stop() {
+    this.turn += 1;
     this.follower?.stop();
     clearTimeout(this.again);
     this.live = null;
-    if (this.choice.end === null) this.follow();
-    else this.askPast();
   }
 
   follow() {
@@ -133,7 +141,8 @@ class City {
   // Whether what is chosen and shown is still what it is now: an answer that comes too late is dropped.
   still() {
     const { shown, choice } = this;
-    const now = () => JSON.stringify([choice.view.name, choice.measure.name, choice.length, choice.end, choice.zone]);
+    const chosen = () => [choice.view.name, choice.measure.name, choice.length, choice.end, choice.zone];
+    const now = () => JSON.stringify([...chosen(), this.turn]);
     const before = now();
     return () => shown === this.shown && before === now();
   }
@@ -179,9 +188,10 @@ function heldBack({ held_back_by: by }) {
 // Cards and tables are drawn by the worker: fetched anew, unless somebody is reading in them with the keyboard. Where
 // there is no answer they stay, dimmed; the city's status says why. What was asked for last counts.
 async function refresh() {
+  if (document.hidden) return;
   const asked = (refreshes += 1);
   const page = await firstPage();
-  if (asked !== refreshes) return;
+  if (asked !== refreshes || document.hidden) return;
   dim(page === null);
   if (page === null) return;
   const unread = DRAWN.filter((id) => !byId(id).contains(document.activeElement));
@@ -191,6 +201,18 @@ async function refresh() {
 
 function dim(isStale) {
   for (const id of DRAWN) byId(id).classList.toggle("stale", isStale);
+}
+
+// Of a page that nobody sees: a browser has six connections to a worker, and each stream holds one.
+function rest() {
+  city?.stop();
+  dim(true);
+  city?.say(HIDDEN); // in the moment in which it is seen again it is of long ago
+}
+
+function goOn() {
+  refresh();
+  city?.askAnew();
 }
 
 async function firstPage() {
@@ -213,13 +235,11 @@ if (ofZones(1).length) {
   city = new City(ofZones(1), ofZones(2)[0], zones);
   window.addEventListener("hashchange", () => city.begin());
 }
+document.addEventListener("visibilitychange", () => (document.hidden ? rest() : goOn()));
 watch({
   lost(why) {
     dim(true);
     city?.say(why);
   },
-  found() {
-    refresh();
-    city?.askAnew();
-  },
+  found: goOn,
 });
