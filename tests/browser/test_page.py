@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 import pytest
@@ -76,6 +78,29 @@ async def test_on_a_telephone_too_the_page_says_which_partitions_hold_the_rest_b
     said = await page.locator("#held-back").inner_text()
     assert said.startswith("held back by rides.fhv-0, rides.green-0, rides.hvfhv-0, without any record")
     assert await page.evaluate("document.documentElement.scrollWidth") == 360
+
+
+@pytest.mark.parametrize("address", ["/v1/reconciliation/{run}/page", "/v1/views", "/"])
+async def test_a_browser_finds_the_icon_wherever_it_looks_for_one(
+    serve: Serve, browser: playwright.Browser, tmp_path: Path, address: str
+) -> None:
+    """Beside a page that names none it asks for /favicon.ico."""
+    client, report = await serve(one_task()), sample_report()
+    runs = verdicts_in(tmp_path).runs
+    write_report(report, runs / report.run_id)
+    Trail(runs).append(report.of_trail, RUN_FILES, tmp_path / "audit.pem")
+    page = await browser.new_page()
+    network = await page.context.new_cdp_session(page)
+    await network.send("Network.enable")
+    icon: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+
+    def take(told: dict[str, Any]) -> None:
+        if "icon" in told["response"]["url"] and not icon.done():
+            icon.set_result(told["response"]["status"])
+
+    network.on("Network.responseReceived", take)
+    await page.goto(url_of(client) + address.format(run=report.run_id))
+    assert await asyncio.wait_for(icon, 20) == 200
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -66,6 +66,7 @@ ANSWERS_ALWAYS = (
     "/openapi.json",
     "/v1/views",
     "/v1/zones",
+    "/favicon.ico",
     *(f"/static/{name}" for name in ("page.css", "icon.svg", "city.css", "city.js")),
 )
 

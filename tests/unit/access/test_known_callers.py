@@ -22,7 +22,7 @@ from tests.support.material.stored.tables import ready_directory, task_of
 
 ROWS = "/v1/views/zone_demand/rows"
 KEYS = {scope: new_key(scope.value, [scope]) for scope in KeyScope}
-OPEN = {"/livez", "/readyz", "/static/{file}"}
+OPEN = {"/livez", "/readyz", "/static/{file}", "/favicon.ico"}
 
 
 def bearer(token: str) -> dict[str, str]:

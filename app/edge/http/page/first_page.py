@@ -49,6 +49,7 @@ SCRIPTS = (
 )
 OWN_STATIC = {"city.css": "text/css", **{f"{name}.js": "text/javascript" for name in SCRIPTS}}
 """Beside those that all pages share."""
+ICON = "icon.svg"
 NEWEST_ROWS = 8
 DAY_US = 86_400_000_000
 
@@ -104,6 +105,11 @@ async def static(request: web.Request) -> web.Response:
     if name in OWN_STATIC:
         return web.Response(text=_own_static(name), content_type=OWN_STATIC[name])
     raise Problem("not-found", f"There is no {name!r} here; there are: {', '.join((*STATIC, *OWN_STATIC))}.")
+
+
+async def icon(_: web.Request) -> web.Response:
+    """The icon of what names none: a run's page, which stands alone, and JSON in a browser."""
+    return web.Response(text=static_text(ICON), content_type=STATIC[ICON])
 
 
 def moment(watermark_us: int) -> str:

@@ -51,6 +51,15 @@ TABLES_ROUTES = (
         parameters=parameters.of_file,
         refuses=NO_FILE,
     ),
+    Route(
+        "/favicon.ico",
+        page.icon,
+        "icon",
+        "page",
+        "The icon, where browsers look for one.",
+        media_type="image/svg+xml",
+        scope=None,
+    ),
     Route("/v1/zones", zones.show_zones, "zones", "views", "Where zones lie, and their names.", "Zones"),
     Route("/v1/views", view_handlers.list_views, "views", "views", "The views and their definitions.", "Views"),
     Route(
