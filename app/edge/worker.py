@@ -39,6 +39,7 @@ from app.edge.published.known_topics import KnownTopics
 from app.edge.published.result_log import ResultLog
 from app.edge.published.result_topic import published_by
 from app.engine.core.definition import TaskDefinition
+from app.engine.drive.budget import require_turns
 from app.engine.drive.faust_parts.app import FlagfallApp
 from app.engine.drive.faust_parts.source_table import SourceTable
 from app.engine.drive.kafka.connections import Connections
@@ -135,11 +136,12 @@ class HttpEdge(mode.Service):
 def create_worker(
     settings: Settings, agents: Sequence[Agent], needed: Sequence[Topic], checks: Sequence[Check] = ()
 ) -> FlagfallApp:
-    """The wired application of these agents; nothing is connected before it starts. OpenToStrangers.
+    """The wired application of these agents; nothing is connected before it starts. OpenToStrangers, TurnsTooRare.
 
     `needed`: topics that must exist as described. `checks`: asked before the group is joined, as these topics are.
     """
     require_guarded(settings)
+    require_turns(settings.worker, len(agents) * settings.topics.partitions)
     app = FlagfallApp(settings)
     schemas = SchemaCache(Registry(settings, timeout_seconds=PATIENT_SECONDS).writer_schema, RegistryUnavailable)
     awaited = Gauge(

@@ -7,12 +7,34 @@ spend a core on small ones; so they take turns, and what comes to a task while i
 from __future__ import annotations
 
 import asyncio
+import math
 import time
+
+from app.base.setting_groups import WorkerSettings, variable
+from app.domain.errors import FlagfallError
 
 BURST_SECONDS = 0.1
 """Turns that nobody took in this time are not lost: tasks whose records come at once need not wait for each other."""
 GATHER_SECONDS = 0.003
 """Shortest wait for a turn: what was fetched together comes to a task one topic after the other, within 2 ms."""
+
+
+class TurnsTooRare(FlagfallError):
+    """A task's turn would come when it counts as stalled already. The message says what to set."""
+
+
+def require_turns(worker: WorkerSettings, tasks: int) -> None:
+    """TurnsTooRare unless each of the tasks has a turn within the time after which it counts as stalled."""
+    per_second, stalled_seconds = worker.transactions_per_second, worker.stalled_seconds
+    if per_second == 0 or tasks <= per_second * stalled_seconds:
+        return
+    owned = f"{tasks} task{'' if tasks == 1 else 's'}"
+    least = math.ceil(1000 * tasks / stalled_seconds) / 1000
+    raise TurnsTooRare(
+        f"{variable('worker_transactions_per_second')}={per_second:g} gives each of {owned}, which one worker may have "
+        f"to own, a turn in {tasks / per_second:g} s, and after {variable('worker_stalled_seconds')}="
+        f"{stalled_seconds:g} a task counts as stalled: set at least {least:g}, or 0 for as many as there are"
+    )
 
 
 class TransactionBudget:

@@ -70,7 +70,7 @@ class TaskRunner:
         self._waiting = WaitingBatches(core, hold_records, full, drained, self._withheld.topics)
         self._folding: Sequence[Batch] = ()
         self._advances: dict[str, tuple[int, int]] = {}
-        self._stopping = self._failed = self._asking = self._writing = False
+        self._stopping = self._failed = self._asking = self._writing = self._awaiting_turn = False
         self._loop: asyncio.Task[None] | None = None
         self._name = f"{core.definition.name}: task {core.state.partition}"
         self._building: Set[str] = frozenset()
@@ -98,7 +98,10 @@ class TaskRunner:
         """What it is at now, as far as this topic waits for it."""
         if self._writing:
             return Doing.WRITING
-        return Doing.ASKING_REGISTRY if self._asking or topic in self._withheld.topics else Doing.NOTHING
+        if self._asking or topic in self._withheld.topics:
+            return Doing.ASKING_REGISTRY
+        awaits = self._awaiting_turn and self._waiting.first(topic) is not None
+        return Doing.AWAITING_TURN if awaits else Doing.NOTHING
 
     def not_due(self) -> list[str]:
         """Topics whose next batch is here and must wait for records of other topics."""
@@ -172,7 +175,9 @@ class TaskRunner:
         if not self._waiting.due():
             return False
         if not self._waiting.is_full:  # whoever has enough for a large transaction costs nothing by going on
+            self._awaiting_turn = True
             await self._budget.turn()
+            self._awaiting_turn = False
         due = self._waiting.take_due()
         self._folding = [part for one in due for part in one.parts]
         readable, schemas = self._withheld.readable(await self._threads.run(_merged, due))

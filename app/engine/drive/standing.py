@@ -28,6 +28,7 @@ class Doing(StrEnum):
     NOTHING = "nothing"
     ASKING_REGISTRY = "asking_registry"
     WRITING = "writing"
+    AWAITING_TURN = "awaiting_turn"
 
 
 class Stood(NamedTuple):

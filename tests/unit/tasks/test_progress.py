@@ -60,6 +60,7 @@ def test_a_topic_that_moves_does_not_hide_another_that_does_not(progress: GroupP
         (Doing.NOTHING, Cause.NOT_FETCHED),
         (Doing.ASKING_REGISTRY, Cause.REGISTRY),
         (Doing.WRITING, Cause.WRITING),
+        (Doing.AWAITING_TURN, Cause.BUDGET),
     ],
 )
 def test_the_cause_is_what_the_task_is_at(doing: Doing, cause: Cause, progress: GroupProgress) -> None:
@@ -71,6 +72,12 @@ def test_another_producers_open_transaction_is_not_our_fault(progress: GroupProg
     """written: 15, readable: 10, which is where the task stands"""
     (stall,) = progress.stalls(AT_WORK, ends(15, readable={YELLOW: 10, GREEN: 0}), 0)
     assert stall.cause is Cause.FOREIGN_TRANSACTION
+    assert not stall.cause.is_ours
+
+
+def test_a_turn_that_is_long_in_coming_names_the_setting_and_is_nothing_that_a_restart_helps() -> None:
+    stall = Stall("rides", Cause.BUDGET, 30, YELLOW)
+    assert "FLAGFALL_WORKER_TRANSACTIONS_PER_SECOND" in str(stall)
     assert not stall.cause.is_ours
 
 

@@ -57,6 +57,17 @@ async def test_a_topic_that_waits_for_the_registry_holds_back_no_other(world: Wo
     assert world.cuts[2:] == [{GREEN: 2, YELLOW: 2}]
 
 
+async def test_a_task_says_that_it_waits_for_its_turn_of_topics_that_have_something_for_it(world: World) -> None:
+    """offered: y0, and no turn comes; then one does"""
+    world.budget.hold()
+    world.offer(yellow(0))
+    await world.budget.asked.acquire()
+    assert (world.runner.doing(YELLOW), world.runner.doing(GREEN)) == (Doing.AWAITING_TURN, Doing.NOTHING)
+    world.budget.left.release()
+    await world.until("done", YELLOW, 0)
+    assert world.runner.doing(YELLOW) is Doing.NOTHING
+
+
 async def test_what_waits_behind_an_unknown_schema_makes_no_large_transaction(world: World) -> None:
     """offered: y0 by a schema that nobody tells of, y1 .. y4 (enough), g0: the other topic waits for its turn."""
     world.registry.silent_about = {FOREIGN}

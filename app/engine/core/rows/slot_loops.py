@@ -1,5 +1,12 @@
 """The loops of a slot index over its table, compiled; each finds a key's place by walking on from its home.
 
+    an entry     63 ... 32   31 ... 0
+                 [  hash  ]  [ slot + 1 ]       0: empty
+
+    place          0    1    2    3    4    5
+    table        [ A0 | B0 | C1 |    | D4 |    ]   letter: key, number: its home
+    held         slot 0: key columns, slot 1: key columns, ...
+
 An entry is 64 bits: 32 of the key's hash, then slot + 1; 0 is empty. The hash's share of 2**32 is the entry's
 home in the table, so entries stand nearly in the order of their hashes: they are copied into a larger table in
 sequence and without reading a key, and a lookup reads only the key that it then finds.

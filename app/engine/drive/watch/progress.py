@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
+from app.base.setting_groups import variable
 from app.domain.records import TopicPartition
 from app.engine.drive.standing import Doing, GroupStanding, ProgressSample
 
@@ -21,13 +22,14 @@ class Cause(StrEnum):
     NOT_READY = "not_ready"
     NOT_FETCHED = "not_fetched"
     WRITING = "writing"
+    BUDGET = "budget"
     REGISTRY = "registry"
     FOREIGN_TRANSACTION = "foreign_transaction"
 
     @property
     def is_ours(self) -> bool:
-        """Whether a restart may help: all but waiting for what another must do."""
-        return self not in (Cause.REGISTRY, Cause.FOREIGN_TRANSACTION)
+        """Whether a restart may help: all but waiting for what another must do, or for what is set."""
+        return self not in (Cause.BUDGET, Cause.REGISTRY, Cause.FOREIGN_TRANSACTION)
 
 
 IN_WORDS = {
@@ -35,12 +37,15 @@ IN_WORDS = {
     Cause.NOT_READY: "its tasks are not taken over, and nothing of their changelogs is read",
     Cause.NOT_FETCHED: "records are there, and fetching gives none of them",
     Cause.WRITING: "a transaction of this worker is open all the while; the broker does not complete it",
+    Cause.BUDGET: "it waits for its turn; turns are as rare as "
+    f"{variable('worker_transactions_per_second')} makes them: raise that, or have more workers share the tasks",
     Cause.REGISTRY: "schemas of records must be known, and the registry has not told of all of them yet",
     Cause.FOREIGN_TRANSACTION: "another producer's open transaction hides what follows; end or abort that transaction",
 }
 _BY_DOING = {
     Doing.ASKING_REGISTRY: Cause.REGISTRY,
     Doing.WRITING: Cause.WRITING,
+    Doing.AWAITING_TURN: Cause.BUDGET,
     Doing.NOTHING: Cause.NOT_FETCHED,
 }
 
