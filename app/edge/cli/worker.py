@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import logging
+
 import click
 
 from app.edge.cli.common import load_settings
+
+log = logging.getLogger(__name__)
 
 
 @click.command(epilog="Example: FLAGFALL_WORKER_HTTP_PORT=18082 flagfall worker")
@@ -27,5 +31,16 @@ def command(http_port: int | None, log_level: str) -> None:
     mode.loop.use("uvloop")  # before Faust is there; its own option is read from the process's arguments alone
     from faust.cli.faust import cli
 
+    _say_what_takes_long()
     arguments = ["-A", "app.edge.worker", "--quiet", "worker", "-l", log_level]
     cli.main(arguments, prog_name="flagfall")
+
+
+def _say_what_takes_long() -> None:
+    """One line where the imports that follow must compile: a warning, which is shown before Faust sets up its log."""
+    from app.codecs.kept_loops import kept_loops
+
+    loops = kept_loops()
+    if loops.kept < loops.all:
+        missing = loops.all - loops.kept
+        log.warning("compiling %d loops, which takes some ten seconds. %s", missing, loops.what_to_do)

@@ -40,3 +40,14 @@ def test_a_fail_point_that_is_none_is_refused_in_one_line_like_any_setting(tmp_p
     assert ran.returncode == 1
     (told,) = ran.stderr.splitlines()
     assert told.startswith("error: FLAGFALL_TEST_FAILPOINT=nowhere:kill: expected NAME:ACTION")
+
+
+def test_a_worker_that_must_compile_says_so_and_what_would_avoid_it(tmp_path: Path) -> None:
+    """started: with a cache that is empty"""
+    environment = os.environ | {"FLAGFALL_DATA_DIR": str(tmp_path), "NUMBA_CACHE_DIR": str(tmp_path / "loops")}
+    ran = subprocess.run(
+        [sys.executable, "-c", SCRIPT], env=environment, capture_output=True, text=True, check=True, timeout=60
+    )
+    (line,) = [line for line in ran.stderr.splitlines() if "compiling" in line]
+    assert "loops, which takes some ten seconds" in line
+    assert 'python -c "import app.edge.worker"' in line

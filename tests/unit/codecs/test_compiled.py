@@ -22,6 +22,30 @@ print(sum(walk.walk.stats.cache_hits.values()))
 """
 
 
+KEPT = """
+from app.codecs.kept_loops import kept_loops
+before = kept_loops()
+import {module}
+after = kept_loops()
+print(before.kept, after.kept, after.all, after.place)
+"""
+NOWHERE = {"NUMBA_CACHE_DIR": os.devnull, "NUMBA_CACHE_LOCATOR_CLASSES": "UserProvidedCacheLocator"}
+
+
+def kept(module: str, **environment: str) -> list[str]:
+    """How many loops are kept before and after the module is imported, how many there are, and the place."""
+    ran = subprocess.run(
+        [sys.executable, "-c", KEPT.format(module=module)],
+        env=os.environ | environment,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=100,
+    )
+    assert ran.returncode == 0, ran.stderr
+    return ran.stdout.split()
+
+
 def started(**environment: str) -> subprocess.Popen[str]:
     return subprocess.Popen(
         [sys.executable, "-c", READ_ONE],
@@ -47,5 +71,24 @@ def test_processes_that_compile_at_once_all_read_and_the_next_finds_the_code_rea
 
 
 def test_where_nothing_can_be_written_the_process_compiles_for_itself() -> None:
-    nowhere = {"NUMBA_CACHE_DIR": os.devnull, "NUMBA_CACHE_LOCATOR_CLASSES": "UserProvidedCacheLocator"}
-    assert told(started(**nowhere)) == (21, 0)
+    assert told(started(**NOWHERE)) == (21, 0)
+
+
+def test_loops_are_known_to_be_kept_from_when_they_were_compiled_for_this_processor(tmp_path: Path) -> None:
+    """`key_hash` has one."""
+    module, place = "app.codecs.batches.key_hash", {"NUMBA_CACHE_DIR": str(tmp_path)}
+    before, after, every, where = kept(module, **place)
+    assert (before, after, where) == ("0", "1", str(tmp_path))
+    assert int(every) > 30
+    assert kept("json", **place)[:2] == ["1", "1"]
+    assert kept("json", **place, NUMBA_CPU_NAME="generic", NUMBA_CPU_FEATURES="")[:2] == ["0", "0"]
+
+
+def test_loops_without_a_place_are_not_kept() -> None:
+    before, after, _, where = kept("app.codecs.batches.key_hash", **NOWHERE)
+    assert (before, after, where) == ("0", "0", "None")
+
+
+def test_the_worker_has_every_loop_so_that_importing_it_compiles_them_all() -> None:
+    _, after, every, _ = kept("app.edge.worker")
+    assert after == every

@@ -50,11 +50,13 @@ def command(as_json: bool) -> int:
 
 
 def examine(settings: Settings) -> Iterator[Finding]:
-    """Every finding, from the machine outwards to the cluster. Starts and changes nothing."""
+    """Every finding, from the machine outwards to the cluster. Starts nothing, and changes nothing but that numba
+    makes the directories of its cache."""
     yield _python()
     yield _java()
     yield _disk(settings.data_dir)
     yield _memory()
+    yield _loops()
     yield from _variables()
     yield from _definitions(settings)
     yield from _jars(settings)
@@ -104,6 +106,19 @@ def _memory() -> Finding:
         need = f"The whole demo wants {MEMORY_BYTES / GIGABYTE:.0f} GB; with less it may swap or be killed."
         return Finding("memory", "note", found, need)
     return Finding("memory", "ok", found)
+
+
+def _loops() -> Finding:
+    from app.codecs.kept_loops import kept_loops
+
+    loops = kept_loops()
+    if loops.place is None:
+        return Finding("loops", "note", "not writable: nowhere to keep what is compiled", loops.what_to_do)
+    found = f"{loops.kept} of {loops.all} are compiled and kept in {loops.place}"
+    if loops.kept < loops.all:
+        advice = f"The next worker compiles the others, some ten seconds. {loops.what_to_do}"
+        return Finding("loops", "note", found, advice)
+    return Finding("loops", "ok", found)
 
 
 def _variables() -> Iterator[Finding]:
