@@ -1,4 +1,9 @@
-"""Many byte strings in one buffer: no object for each, and compiled loops can walk them."""
+"""Many byte strings in one buffer: no object for each, and compiled loops can walk them.
+
+data      [ k k k k | a a | v v v ]      keys of a changelog, say, as they were fetched
+starts      0         6       4          in any order
+lengths     4         3      -1          -1: null, wherever it starts
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,12 @@
-"""What the walker must do for a writer's schema: one row of numbers for each of its fields."""
+"""What the walker must do for a writer's schema: one row of numbers for each of its fields.
+
+    fields of the writer         KIND    NULL_BRANCH   SIZE  COLUMN  PLACE  UNIT  LOW   HIGH  REQUIRED
+    id: long, column 0           LONG    NOT_NULLABLE  0     0       0      0     min   max   1
+    note: ["null", "string"]     TEXT    0             0     1       1      1     0     20    0
+    spare: double, no column     SKIPPED NOT_NULLABLE  8     0       -1     0     min   max   0
+
+A body is walked once along the rows, and writes UNITs of `cells`; a text takes two of them.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,11 @@
 """Records out of Kafka's record batches, message format 2, without an object for each batch or record.
 
+    at   0             8        12             16       17         21           23                  27 ... 57  61
+         [ base offset | length | leader epoch | format | checksum | attributes | last offset delta |  ...   | records ]
+                                ^ `length` counts from here        ^ the checksum is over what stands from here
+
+    record: [ length | attributes | time delta | offset delta | key length | key | value length | value | headers ]
+
 A batch: a header of 61 bytes (BATCH), then its records, together compressed or not. A record: length, attributes,
 timestamp delta, offset delta, key, value, headers; numbers are zig-zag varints, a key, value or header value is its
 length (below zero for null) and its bytes. What brokers take is read as Kafka's Java client reads it: Spark uses that.

@@ -1,5 +1,9 @@
 """Keys and values as the records of Kafka's record batches, message format 2, without an object for each.
 
+    record i:  [ length | 0 attributes | 0 time delta | i | key length | key | value length | value | 0 headers ]
+
+Lengths and numbers are zig-zag varints, a length of -1 is null.
+
 The opposite of record_batches.py, for records without headers that all bear their batch's first timestamp.
 """
 
