@@ -59,9 +59,11 @@ def written_topics(settings: Settings, group: TaskGroup) -> tuple[Topic, ...]:
 
 
 def source_topics(settings: Settings, source: Source) -> tuple[Topic, ...]:
-    """The source's own topics. Timestamps are in the data's time, so nothing may be kept by age."""
+    """The source's own topics. Timestamps are in the data's time, so nothing may be kept by age. What a worker takes in
+    over HTTP fits into them; other producers have bounds of their own."""
+    entry = _written if settings.http.intake else _entry
     return tuple(
-        _entry(
+        entry(
             settings,
             topic.name,
             f"{source.key} as text",
@@ -225,7 +227,7 @@ def _written(
     at_least: Mapping[str, int] = MappingProxyType({}),
     **told: Any,
 ) -> Topic:
-    """An entry of what tasks write: whatever a record that they carry is, it fits."""
+    """An entry of what workers write: whatever a record that they carry is, it fits."""
     entry = _entry(settings, name, key, value, help, **told)
     return replace(entry, at_least={**at_least, "max.message.bytes": BATCH_LIMIT_BYTES})
 

@@ -138,7 +138,8 @@ REASONS: Mapping[str, str] = {
     "delete.retention.ms": "A copy or a recovery that is under way must still meet the tombstones of rows that it has "
     f"read: it must take less than this. A day, 24 x {HOUR_MS}.",
     "max.message.bytes": "A task writes batches of up to 900,000 bytes, and carries records of up to 1,000,000 whole; "
-    "a batch that is refused stops its task.",
+    "a batch that is refused stops its task. Topics of sources, where workers take records in "
+    f"({variable('http_intake')}=true): those have up to 900,000 bytes, and one that is refused is not taken.",
 }
 """Why a topic's entry (app/topics.py) has what it has."""
 

@@ -19,10 +19,9 @@ import fastavro
 from app.codecs.avro.schema import HEADER_BYTES, WriterSchema
 from app.domain.errors import did_you_mean
 
-MOST_TOLD = 200
-"""Letters of a name or a value."""
-MOST_NEAR = 256
-"""Names that are not there of which it is remembered what they are near to, which is slow to find."""
+MOST_TOLD, MOST_NEAR = 200, 256
+"""Letters of a name or a value; names that are not there of which is remembered what is near, as that is slow."""
+NO_ENVELOPE = dict.fromkeys(("records", "value"), "; records are sent as they are, in no object about them")
 MISSING = object()
 Fitting = Callable[[Any], Any]
 """What fastavro writes for a value of JSON. NotOfSchema."""
@@ -139,7 +138,7 @@ def _of_record(fields: Sequence[Any], known: Mapping[str, Fitting]) -> Fitting:
 
     @lru_cache(MOST_NEAR)
     def near(unknown: str) -> str:
-        return did_you_mean(unknown, names)
+        return NO_ENVELOPE.get(unknown) or did_you_mean(unknown, names)
 
     def take(given: Any) -> dict[str, Any]:
         if not isinstance(given, dict):

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import logging
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from app.base.errors import RegistryUnavailable
-from app.base.names import subject_of
-from app.base.registry.client import Registry
 from app.codecs.avro.from_json import JsonWriter, NotOfSchema
 from app.codecs.avro.strict import StrictDecoder, Unreadable
 from app.domain.cleanliness.condition import holds
 from app.domain.column import Column
-from app.domain.errors import FlagfallError
 from app.domain.event_time import is_skewed
 from app.domain.records import Value
 from app.domain.source import FIRST_INSTANT_US, LAST_INSTANT_US, Source, out_of_bounds, with_derived
@@ -22,15 +17,11 @@ from app.domain.windows.durations import SECOND_US, to_duration
 from app.domain.windows.instants import to_iso
 from app.edge.intake.wanted import Keyed
 
-SCHEMA_SECONDS = 30.0
-"""So often the registry is asked whether a topic has a later schema."""
 MOST_RECORD_BYTES = 900_000
 """A broker takes a batch of a megabyte, unless it was told otherwise; a key has MAX_TEXT_BYTES at most."""
 MOST_REASONS_BYTES = 100_000
 """Of one request: why records are refused is remembered with its key, in one record."""
 UNTOLD = "it is refused; send fewer such records at once to be told why"
-
-log = logging.getLogger(__name__)
 
 
 class NoDocument(NamedTuple):
@@ -43,29 +34,21 @@ AnyJson = dict[str, Any] | list[Any] | str | int | float | None | NoDocument
 """Any JSON."""
 
 
-class NoSchemaFits(FlagfallError):
-    """The registry has no schema for a topic, or one by which its records cannot be counted: `flagfall schemas
-    register` registers the first."""
-
-
 def clock_ms() -> int:
     """By which records are stamped that are written now."""
     return time.time_ns() // 1_000_000
 
 
-class TopicEncoder:
-    """Of one topic of a source. Not for the event loop: the registry is asked now and then."""
+class Encoder:
+    """Of the topics of one source."""
 
-    def __init__(self, source: Source, topic: str, registry: Registry, now_ms: Callable[[], int] = clock_ms) -> None:
-        self._source, self._topic, self._registry, self._now_ms = source, topic, registry, now_ms
+    def __init__(self, source: Source, now_ms: Callable[[], int] = clock_ms) -> None:
+        self._source, self._now_ms = source, now_ms
         self._strict = StrictDecoder(source.columns)
         self._made = {derived.column.name: derived for derived in source.derived}
-        self._writer: JsonWriter | None = None
-        self._ask_again = 0.0
 
-    def encode(self, documents: Iterable[AnyJson]) -> list[Keyed | str]:
-        """Each as a record, or why it is refused. RegistryUnavailable, but not once it was there; NoSchemaFits."""
-        writer = self._latest()
+    def encode(self, writer: JsonWriter, documents: Iterable[AnyJson]) -> list[Keyed | str]:
+        """Each as a record, or why it is refused."""
         return [one.why if isinstance(one, NoDocument) else self._encoded(writer, one) for one in documents]
 
     def _encoded(self, writer: JsonWriter, document: AnyJson) -> Keyed | str:
@@ -115,33 +98,16 @@ class TopicEncoder:
         made = self._made.get(name)
         return with_derived(self._source, values)[name] if made is None else made.value(values)
 
-    def _latest(self) -> JsonWriter:
-        if self._writer is None or time.monotonic() > self._ask_again:
-            self._writer = self._asked()
-            self._ask_again = time.monotonic() + SCHEMA_SECONDS
-        return self._writer
-
-    def _asked(self) -> JsonWriter:
-        """By the registry's latest schema. While it does not answer, by the one before, as an id stays what it is."""
-        try:
-            versions = self._registry.versions(subject_of(self._topic))
-        except RegistryUnavailable as error:
-            if self._writer is None:
-                raise
-            log.warning("records of %s are taken by schema %d on: %s", self._topic, self._writer.schema.id, error)
-            return self._writer
-        schema = versions[-1].schema if versions else None
-        if schema is None or not self._strict.can_read(schema):
-            raise NoSchemaFits(f"{subject_of(self._topic)}: the registry has no schema that fits {self._source.name}")
-        if self._writer is not None and self._writer.schema == schema:
-            return self._writer
-        return JsonWriter(schema)
-
 
 def _outside(column: Column, value: Value) -> str:
-    low, high = column.bounds
     told = f"a text of {len(value.encode()):,} bytes" if isinstance(value, str) else value
-    return f"{column.name}: {told} is out of bounds, {low} to {high}"
+    return f"{column.name}: {told} is out of bounds, {_between(*column.bounds)}"
+
+
+def _between(low: int | None, high: int | None) -> str:
+    if low is None:
+        return f"{high:,} at most"
+    return f"{low:,} at least" if high is None else f"{low} to {high}"
 
 
 def within_bounds(outcomes: Sequence[Keyed | str]) -> Iterator[Keyed | str]:

@@ -1,4 +1,4 @@
-"""What one worker takes in over HTTP: lanes, opened when they are first asked for, and an encoder for each topic."""
+"""What one worker takes in over HTTP: lanes, opened when first asked for, and each topic's schema and encoder."""
 
 from __future__ import annotations
 
@@ -10,9 +10,11 @@ from app.base.kafka.clients import librdkafka_options
 from app.base.names import LANES
 from app.base.registry.client import Registry
 from app.base.settings import Settings
+from app.codecs.avro.from_json import JsonWriter
 from app.domain.source import Source
-from app.edge.intake.encoding import AnyJson, TopicEncoder, within_bounds
+from app.edge.intake.encoding import AnyJson, Encoder, within_bounds
 from app.edge.intake.lane import Lane
+from app.edge.intake.latest_schema import LatestSchema
 from app.edge.intake.memory import Memory
 from app.edge.intake.wanted import Keyed, Reply, Wanted
 from app.topics import REMEMBERED_MS
@@ -28,11 +30,10 @@ class Intake:
         own, registry = set(written), Registry(settings)
         self._client, self._application = librdkafka_options(settings.kafka), settings.app_id
         self._remembered_bytes = settings.http.max_remembered_mb * 1_000_000
-        self._encoders: Mapping[str, TopicEncoder] = {
-            topic.name: TopicEncoder(source, topic.name, registry)
-            for source in sources
-            for topic in source.topics
-            if topic.name not in own
+        sources_of = {topic.name: one for one in sources for topic in one.topics if topic.name not in own}
+        self._encoders: Mapping[str, Encoder] = {topic: Encoder(source) for topic, source in sources_of.items()}
+        self._schemas: Mapping[str, LatestSchema] = {
+            topic: LatestSchema(source, topic, registry) for topic, source in sources_of.items()
         }
         self._lanes: dict[int, Lane] = {}
         self._turn = asyncio.Lock()
@@ -42,17 +43,21 @@ class Intake:
         """That take records."""
         return sorted(self._encoders)
 
-    async def encoded(self, topic: str, documents: Sequence[AnyJson]) -> list[Keyed | str]:
-        """Each as a record of the topic, which takes some, or why it is refused. RegistryUnavailable, NoSchemaFits."""
+    async def writer(self, topic: str) -> JsonWriter:
+        """Of the topic's records, which takes some. RegistryUnavailable, NoSchemaFits."""
+        return await asyncio.wrap_future(self._schemas[topic].writer())
+
+    async def encoded(self, topic: str, writer: JsonWriter, documents: Sequence[AnyJson]) -> list[Keyed | str]:
+        """Each as a record of the topic, or why it is refused."""
         outcomes = list[Keyed | str]()
         for at in range(0, len(documents), CHECKED_TOGETHER):
             async with self._turn:  # of those that want to go on, each takes its share from the event loop
                 some = documents[at : at + CHECKED_TOGETHER]
-                outcomes += await asyncio.to_thread(self._encoders[topic].encode, some)
+                outcomes += await asyncio.to_thread(self._encoders[topic].encode, writer, some)
         return list(within_bounds(outcomes))
 
     async def write(self, lane: int, wanted: Wanted) -> Reply:
-        """What became of the records, by a lane of this worker. NotConfirmed, MemoryFull."""
+        """What became of the records, by a lane of this worker. NotConfirmed, NotWritten, BrokerRefuses, MemoryFull."""
         held = self._lanes.get(lane)
         if held is None or held.has_ended:
             memory = Memory(REMEMBERED_MS, self._remembered_bytes)
@@ -61,6 +66,8 @@ class Intake:
 
     def close(self) -> None:
         """Behind what was taken."""
+        for schema in self._schemas.values():
+            schema.end()
         for lane in self._lanes.values():
             lane.end()
 

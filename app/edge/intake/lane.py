@@ -2,7 +2,8 @@
 
 Records, and the answer under the request's key, are committed together. Whoever opens a lane ends what its holder
 before left undone, as both have one transactional id, and reads what that one remembered. So a key is answered the same
-after any death, and its records are there once. Whatever fails, the lane ends: the next one finds out what was written.
+after any death, and its records are there once. What a broker refuses for good is told to whoever sent it, and what was
+in its transaction is written in another. Whatever else fails, the lane ends: the next one finds out what was written.
 """
 
 from __future__ import annotations
@@ -12,18 +13,26 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
-from functools import partial
 from queue import Empty, SimpleQueue
 from threading import Lock, Thread
 from typing import Any, Final, NamedTuple
 
-from confluent_kafka import KafkaError, KafkaException, Message, Producer
+from confluent_kafka import Producer
 
 from app.base.kafka.committed import LogRefused, LogSilent, committed
 from app.base.names import intake_id, received_topic
-from app.domain.errors import FlagfallError
+from app.edge.intake.failures import (
+    FAILURES,
+    REFUSALS,
+    BrokerRefuses,
+    NotConfirmed,
+    NotWritten,
+    in_words,
+    refusal_among,
+)
 from app.edge.intake.memory import Memory, MemoryFull
-from app.edge.intake.wanted import Keyed, Reply, Wanted, WrittenAt
+from app.edge.intake.sending import SECONDS, OnTheWay, reply_to, send
+from app.edge.intake.wanted import Reply, Wanted
 
 
 def _quiet() -> logging.Logger:
@@ -47,14 +56,6 @@ OPTIONS: Final[Mapping[str, Any]] = {
 """The time of a transaction bounds how long a worker that died in one hides what others write behind it."""
 MOST_BYTES, MOST_REQUESTS = 8_000_000, 1_000
 """Of what one transaction writes; a single request may be larger."""
-FAILURES: Final = (KafkaException, BufferError, SystemError)
-"""The last is the client's own where it hands over reports of deliveries behind an error that it has to raise."""
-SECONDS: Final = 10.0
-"""For each thing that is asked of the brokers."""
-
-
-class NotConfirmed(FlagfallError):
-    """Nobody knows yet whether a request's records were written: with its key, it may be sent again."""
 
 
 class _Asked(NamedTuple):
@@ -70,16 +71,19 @@ class Lane:
         self._topic = received_topic(application)
         self._queue: SimpleQueue[_Asked | None] = SimpleQueue()
         self._closing, self.has_ended = Lock(), False
+        self._committing: Sequence[_Asked] = ()
+        self._is_out_of_step = False
         producer = Producer({**client, **OPTIONS, "transactional.id": intake_id(application, number)})
         Thread(target=self._run, args=(producer,), name=f"intake-{number}", daemon=True).start()
 
     def write(self, wanted: Wanted) -> Future[Reply]:
         """What becomes of it: what its key stands for, if it has come before. NotConfirmed where the lane ends before
-        that is known, MemoryFull where nothing is written, as its key could not be remembered."""
+        that is known. Nothing is written with the others: NotWritten where the lane ends before; BrokerRefuses;
+        MemoryFull, as its key could not be remembered."""
         asked = _Asked(wanted, Future())
         with self._closing:
             if self.has_ended:
-                asked.answer.set_exception(NotConfirmed("the lane has ended"))
+                asked.answer.set_exception(NotWritten("the lane has ended"))
             else:
                 self._queue.put(asked)
         return asked.answer
@@ -97,10 +101,10 @@ class Lane:
                     self._write(producer, batch)
             self._close([], "the lane has ended")
         except Exception as error:
-            self._close(taken, _why(error))
+            self._close(taken, in_words(error))
             with suppress(*FAILURES):  # so that nobody waits for what it left open; the next lane makes sure of it
                 producer.abort_transaction(SECONDS)
-            if not isinstance(error, (*FAILURES, LogSilent, LogRefused, NotConfirmed)):
+            if not isinstance(error, (*FAILURES, LogSilent, LogRefused, NotWritten)):
                 raise
 
     def _close(self, taken: Sequence[_Asked], why: str) -> None:
@@ -110,9 +114,10 @@ class Lane:
         while not self._queue.empty():  # nobody puts anything in any more
             if (asked := self._queue.get()) is not None:
                 left.append(asked)
+        unknown = {id(asked) for asked in self._committing}
         for asked in left:
             if not asked.answer.done():
-                asked.answer.set_exception(NotConfirmed(why))
+                asked.answer.set_exception((NotConfirmed if id(asked) in unknown else NotWritten)(why))
 
     def _open(self, producer: Producer) -> None:
         producer.init_transactions(SECONDS)
@@ -145,16 +150,43 @@ class Lane:
         if not new:
             return
         producer.begin_transaction()
-        failed: list[KafkaError] = []
-        placed = [_produced(producer, asked.wanted, failed) for asked in new]
-        if producer.flush(SECONDS) or failed:
-            raise NotConfirmed(failed[0].str() if failed else "the brokers did not take all in time")
-        told = [_told(asked.wanted, places) for asked, places in zip(new, placed, strict=True)]
-        for asked, answer in zip(new, told, strict=True):
+        sent = send(producer, [asked.wanted for asked in new])
+        if not any(one.errors for one in sent):
+            self._commit(producer, new, [one.reply() for one in sent])
+        else:
+            self._write_apart(producer, new, sent)
+
+    def _write_apart(self, producer: Producer, batch: Sequence[_Asked], sent: Sequence[OnTheWay]) -> None:
+        """Each of which a broker took not all by itself, as the fault may be another's that shared a batch with it; the
+        others together."""
+        error = refusal_among(error for one in sent for error in one.errors)
+        if error is None and not self._is_out_of_step:
+            raise NotWritten(next(error.str() for one in sent for error in one.errors))
+        apart = [bool(one.errors) for one in sent]  # before aborting adds those that it takes back
+        producer.abort_transaction(SECONDS)
+        self._is_out_of_step = error is not None  # what was refused was numbered: what follows it is refused once
+        if error is None:
+            self._write(producer, batch)
+            return
+        if len(batch) == 1:
+            told = f"{batch[0].wanted.topic}: {REFUSALS[error.code()]} ({error.str()})"
+            batch[0].answer.set_exception(BrokerRefuses(told))
+            return
+        self._write(producer, [asked for asked, is_apart in zip(batch, apart, strict=True) if not is_apart])
+        for asked, is_apart in zip(batch, apart, strict=True):
+            if is_apart:
+                self._write(producer, [asked])
+
+    def _commit(self, producer: Producer, batch: Sequence[_Asked], told: Sequence[Reply]) -> None:
+        for asked, answer in zip(batch, told, strict=True):
             if asked.wanted.key is not None:
                 producer.produce(self._topic, answer.as_json(), asked.wanted.key, self._number)
+        if producer.flush(SECONDS):
+            raise NotWritten("the brokers did not take all in time")
+        self._committing = batch
         producer.commit_transaction(SECONDS)
-        for asked, answer in zip(new, told, strict=True):
+        self._committing = ()
+        for asked, answer in zip(batch, told, strict=True):
             if asked.wanted.key is not None:
                 self._memory.keep(asked.wanted.key, answer.as_json(), _now_ms())
             asked.answer.set_result(answer)
@@ -167,7 +199,7 @@ class Lane:
             asked.answer.set_result(told)
             return True
         if asked.wanted.is_refused:
-            asked.answer.set_result(_told(asked.wanted, ()))
+            asked.answer.set_result(reply_to(asked.wanted, ()))
             return True
         try:
             self._memory.require_room(_now_ms())
@@ -189,37 +221,6 @@ def _each_key_once(taken: Sequence[_Asked]) -> Iterator[Sequence[_Asked]]:
             keys |= {key} if key is not None else set()
         yield batch
         left = again
-
-
-def _produced(producer: Producer, wanted: Wanted, failed: list[KafkaError]) -> list[WrittenAt | None]:
-    """Where its records stand, filled in as the brokers take them."""
-    records = [one for one in wanted.records if isinstance(one, Keyed)]
-    places: list[WrittenAt | None] = [None] * len(records)
-
-    def taken(at: int, error: KafkaError | None, message: Message) -> None:
-        if error is not None:
-            failed.append(error)
-        else:
-            places[at] = WrittenAt(message.partition() or 0, message.offset() or 0)
-
-    for at, record in enumerate(records):
-        producer.produce(wanted.topic, record.value, record.key, on_delivery=partial(taken, at))
-        producer.poll(0)
-    return places
-
-
-def _told(wanted: Wanted, places: Sequence[WrittenAt | None]) -> Reply:
-    left = iter(places)
-    outcomes = [next(left) if isinstance(one, Keyed) else one for one in wanted.records]
-    return Reply(wanted.digest, [one for one in outcomes if one is not None])
-
-
-def _why(error: BaseException) -> str:
-    """In words, without the client's own codes."""
-    if isinstance(error, SystemError) and error.__cause__ is not None:
-        error = error.__cause__
-    told = error.args[0] if error.args else None
-    return str(told.str() if isinstance(told, KafkaError) else error)
 
 
 def _text(key: bytes | str | None) -> str:

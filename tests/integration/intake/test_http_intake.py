@@ -2,58 +2,33 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import orjson
 import pytest
-from aiohttp import ClientResponse
 
 from app.base.registry.client import Registry, Version
 from app.base.settings import Settings
 from app.codecs.avro.schema import WriterSchema
 from app.domain.windows.instants import to_iso
 from app.edge.http.intake.brought import KEY, MOST_BODY_BYTES, MOST_RECORDS
-from app.edge.intake import encoding
-from app.edge.intake.intake import Intake, lane_of
-from app.rides.ride import RIDES, avro_schema
-from app.rides.views import ZONE_DEMAND
-from tests.support.http import Client, Serve, one_task, server_of, url_of
+from app.edge.intake import encoding, latest_schema
+from app.rides.ride import avro_schema
+from tests.integration.intake.brought import PATH, problem, stored
+from tests.support.http import Client, one_task, server_of
+from tests.support.machine.waiting import wait_for
 from tests.support.material.rides_in_json import rides_in_json
-from tests.support.material.stored.tables import ready_directory, task_of
-from tests.support.truth import records_of
 
-PATH = "/v1/topics/rides.yellow/records"
 LINES = {"Content-Type": "application/x-ndjson"}
-
-
-@pytest.fixture
-async def serve(taking: Settings, tmp_path: Path) -> AsyncIterator[Serve]:
-    async with server_of(
-        tmp_path, limits=taking.http, intakes=lambda: Intake(taking, [RIDES], ["amounts.high"])
-    ) as serve:
-        yield serve
-
-
-@pytest.fixture
-async def client(serve: Serve) -> Client:
-    return await serve(one_task())
 
 
 def lines(records: Sequence[object]) -> bytes:
     return b"".join(orjson.dumps(record) + b"\n" for record in records)
-
-
-def stored(settings: Settings) -> dict[tuple[str, int, int], object]:
-    return {(one.topic, one.partition, one.offset): one.values["ride_id"] for one in records_of(settings, RIDES)}
-
-
-async def problem(answer: ClientResponse) -> tuple[int, str, dict[str, Any]]:
-    document = await answer.json()
-    return answer.status, document["type"].rpartition(":")[2], document
 
 
 async def test_a_ride_is_written_and_told_where_it_stands(client: Client, taking: Settings) -> None:
@@ -101,13 +76,20 @@ async def test_a_request_that_comes_again_is_answered_the_same(client: Client, t
 async def test_a_request_that_was_written_is_answered_the_same_when_the_schema_takes_it_no_more(
     client: Client, taking: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(encoding, "SCHEMA_SECONDS", -1.0)
+    monkeypatch.setattr(latest_schema, "SCHEMA_SECONDS", 0.01)
     (ride,) = rides_in_json(0, 1)
     first = await client.post(PATH, json=ride, headers={KEY: "n1"})
     narrower = avro_schema()
     narrower["fields"] = [field for field in narrower["fields"] if field["name"] != "tip_cents"]
     narrow = Version(2, WriterSchema(Registry(taking).register("narrow-value", narrower), json.dumps(narrower)))
-    monkeypatch.setattr(Registry, "versions", lambda self, subject: [narrow])
+    asked: list[str] = []
+
+    def versions(registry: Registry, subject: str) -> list[Version]:
+        asked.append(subject)
+        return [narrow]
+
+    monkeypatch.setattr(Registry, "versions", versions)
+    await asyncio.to_thread(wait_for, lambda: len(asked) > 1, "the later schema is in hand")
     again = await client.post(PATH, json=ride, headers={KEY: "n1"})
     assert (again.status, await again.json()) == (200, await first.json())
     assert again.headers["Flagfall-Position"] == first.headers["Flagfall-Position"]
@@ -151,36 +133,6 @@ async def test_ten_thousand_records_of_which_one_is_good_have_one_key(client: Cl
     assert (first.status, told["written"], told["refused"]) == (200, 1, MOST_RECORDS - 1)
     assert (again.status, await again.json()) == (200, told)
     assert len(stored(taking)) == 1
-
-
-async def test_whichever_worker_is_asked_the_owner_of_the_lane_writes(serve: Serve, taking: Settings) -> None:
-    there = await serve(ready_directory([task_of(1, {ZONE_DEMAND: {}})], partitions=2))
-    directory = ready_directory([task_of(0, {ZONE_DEMAND: {}})], partitions=2)
-    directory.owners = {0: directory.url, 1: url_of(there)}
-    here = await serve(directory)
-    key = next(key for key in map(str, range(99)) if lane_of(key) % 2 == 1)
-    (ride,) = rides_in_json(0, 1)
-    asked_here = await here.post(PATH, json=ride, headers={KEY: key})
-    asked_there = await there.post(PATH, json=ride, headers={KEY: key})
-    assert (asked_here.status, await asked_here.json()) == (200, await asked_there.json())
-    assert asked_here.headers["Flagfall-Position"] == asked_there.headers["Flagfall-Position"]
-    assert len(stored(taking)) == 1
-    reused = await here.post(PATH, json=[ride, ride], headers={KEY: key})
-    status, slug, document = await problem(reused)
-    assert (status, slug, document["instance"]) == (422, "key-reused", PATH)
-
-
-async def test_a_lane_whose_owner_takes_nothing_is_not_ready(serve: Serve, taking: Settings, tmp_path: Path) -> None:
-    async with server_of(tmp_path) as serve_none:
-        there = await serve_none(ready_directory([task_of(1, {ZONE_DEMAND: {}})], partitions=2))
-        directory = ready_directory([task_of(0, {ZONE_DEMAND: {}})], partitions=2)
-        directory.owners = {0: directory.url, 1: url_of(there)}
-        here = await serve(directory)
-        key = next(key for key in map(str, range(99)) if lane_of(key) % 2 == 1)
-        status, slug, document = await problem(await here.post(PATH, json=rides_in_json(0, 1), headers={KEY: key}))
-        owner = url_of(there)
-    assert (status, slug, document["instance"]) == (503, "not-ready", PATH)
-    assert f"{owner} takes no records. FLAGFALL_HTTP_INTAKE is the same" in document["detail"]
 
 
 @pytest.mark.parametrize(
@@ -231,14 +183,3 @@ async def test_a_worker_takes_nothing_unless_it_is_told_to(tmp_path: Path) -> No
         status, slug, document = await problem(await client.post(PATH, json={}))
     assert (status, slug) == (403, "not-taken")
     assert "FLAGFALL_HTTP_INTAKE=true" in document["detail"]
-
-
-async def test_nothing_is_written_while_nobody_has_the_lane(serve: Serve, taking: Settings) -> None:
-    directory = ready_directory([task_of(0, {ZONE_DEMAND: {}})], partitions=2)
-    directory.owners = {0: directory.url}
-    client = await serve(directory)
-    key = next(key for key in map(str, range(99)) if lane_of(key) % 2 == 1)
-    answer = await client.post(PATH, json=rides_in_json(0, 1), headers={KEY: key})
-    assert (await problem(answer))[:2] == (503, "not-ready")
-    assert "Retry-After" in answer.headers
-    assert stored(taking) == {}

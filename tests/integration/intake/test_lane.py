@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from concurrent.futures import Future
 from contextlib import contextmanager
+from os import urandom
 from typing import Any
 
 import pytest
@@ -12,19 +14,21 @@ from confluent_kafka import Producer
 from app.base.kafka.clients import librdkafka_options
 from app.base.names import intake_id
 from app.base.settings import Settings
-from app.edge.intake.lane import OPTIONS, Lane, NotConfirmed
+from app.edge.intake.failures import BrokerRefuses, NotWritten
+from app.edge.intake.lane import OPTIONS, Lane
 from app.edge.intake.memory import Memory, MemoryFull
 from app.edge.intake.wanted import Keyed, Reply, Wanted, WrittenAt
 from app.topics import REMEMBERED_MS
+from tests.integration.intake.brought import NARROW, PROBE, narrow
 from tests.support.machine.waiting import patient
 from tests.support.truth import read
 
 TOPIC = "rides.green"
 
 
-def wanted(*values: bytes | str, key: str | None = None, digest: str = "d") -> Wanted:
+def wanted(*values: bytes | str, key: str | None = None, digest: str = "d", topic: str = TOPIC) -> Wanted:
     records = [one if isinstance(one, str) else Keyed(b"132", one) for one in values]
-    return Wanted(TOPIC, records, key, digest)
+    return Wanted(topic, records, key, digest)
 
 
 @contextmanager
@@ -39,11 +43,11 @@ def told(lane: Lane, asked: Wanted) -> Reply:
     return lane.write(asked).result(patient(30))
 
 
-def written(settings: Settings) -> dict[WrittenAt, bytes]:
+def written(settings: Settings, topic: str = TOPIC) -> dict[WrittenAt, bytes]:
     return {
         WrittenAt(partition, message.offset()): message.value()
         for partition in range(settings.topics.partitions)
-        for message in read(settings, TOPIC, partition)
+        for message in read(settings, topic, partition)
     }
 
 
@@ -71,10 +75,10 @@ def test_who_takes_a_lane_over_remembers_and_its_former_holder_writes_nothing_mo
         with opened(taking) as next_one:
             assert told(next_one, wanted(b"a", key="k")) == before
             told(next_one, wanted(b"b"))
-        with pytest.raises(NotConfirmed, match="fenced by a newer instance"):
+        with pytest.raises(NotWritten, match="fenced by a newer instance"):
             told(former, wanted(b"c", key="c"))
         assert former.has_ended
-        with pytest.raises(NotConfirmed):
+        with pytest.raises(NotWritten):
             told(former, wanted(b"d"))
     assert sorted(written(taking).values()) == [b"a", b"b"]
 
@@ -100,9 +104,31 @@ def test_a_key_that_could_not_be_remembered_writes_nothing(taking: Settings) -> 
     assert sorted(written(taking).values()) == [b"a", b"c"]
 
 
+def test_a_record_that_its_topic_does_not_take_is_refused_and_those_beside_it_are_written(taking: Settings) -> None:
+    narrow(taking)
+    large = urandom(60_000)  # which no codec makes smaller
+    with opened(taking) as lane:
+        told(lane, wanted(b"opened"))
+        small, refused = dict[bytes, Future[Reply]](), list[Future[Reply]]()
+        for number in range(40):
+            small[b"%d" % number] = lane.write(wanted(b"%d" % number, key=f"{number}"))
+            if number % 10 == 5:
+                refused += [lane.write(wanted(large, topic=NARROW)), lane.write(wanted(b"s", large, topic=NARROW))]
+        for one in refused:
+            with pytest.raises(BrokerRefuses, match=r"rides\.fhv: .*max\.message\.bytes.*Message size too large"):
+                one.result(patient(30))
+        places = {one: answer.result(patient(30)).outcomes[0] for one, answer in small.items()}
+        told(lane, wanted(b"fits", topic=NARROW))
+        assert not lane.has_ended
+    there = written(taking)
+    assert {place: one for one, place in places.items()}.items() <= there.items()
+    assert sorted(there.values()) == sorted([b"opened", *places])
+    assert [one for one in written(taking, NARROW).values() if one != PROBE] == [b"fits"]
+
+
 def test_a_broker_that_is_not_there_confirms_nothing(taking: Settings, unused_tcp_port: int) -> None:
     client = {"bootstrap.servers": f"127.0.0.1:{unused_tcp_port}"}
     lane = Lane(client, taking.app_id, 1, Memory(REMEMBERED_MS, 1_000_000))
-    with pytest.raises(NotConfirmed):
+    with pytest.raises(NotWritten):
         told(lane, wanted(b"a"))
     assert lane.has_ended

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import orjson
-from aiohttp import ClientError, ClientTimeout, hdrs, web
+from aiohttp import ClientConnectorError, ClientError, ClientTimeout, hdrs, web
 
 from app.base.errors import RegistryUnavailable
 from app.base.names import LANES
@@ -25,9 +25,9 @@ from app.edge.http.query.parameters import (
 )
 from app.edge.http.query.read_query import read_no_parameters
 from app.edge.http.responses import json_response
-from app.edge.intake.encoding import NoSchemaFits
+from app.edge.intake.failures import BrokerRefuses, NotConfirmed, NotWritten
 from app.edge.intake.intake import Intake
-from app.edge.intake.lane import NotConfirmed
+from app.edge.intake.latest_schema import NoSchemaFits
 from app.edge.intake.memory import MemoryFull
 from app.edge.intake.wanted import Keyed, Reply, Wanted, WrittenAt
 from app.rides.ride import SERVICES
@@ -35,6 +35,10 @@ from app.rides.ride import SERVICES
 OWN_INTAKE = "/v1/internal/intake"
 SERVICE = "service"
 NOT_TAKEN = "not-taken"
+CHECKING = 0.5
+"""Of a request's time, so that the brokers have some left."""
+OWNERS = 0.9
+"""Of the time of a request that was sent on, so that its lane's owner answers before it is given up."""
 
 
 async def take_records(request: web.Request) -> web.Response:
@@ -63,8 +67,8 @@ async def take_from_worker(request: web.Request) -> web.Response:
         raise bad_parameter("lane", told["lane"], f"0 to {LANES - 1}")
     brought, lane = await read_brought(request), int(told["lane"])
     if owner_of(edge, lane) != edge.own_url:
-        raise Problem("not-confirmed", "The lane has moved to another worker, and nothing was written. Send it again.")
-    return await _written(edge, intake, told["topic"], brought, lane)
+        raise Problem("not-ready", "The lane has moved to another worker, and nothing was written. Send it again.")
+    return await _written(edge, intake, told["topic"], brought, lane, OWNERS * edge.limits.max_seconds)
 
 
 async def _taken(request: web.Request, topic: str) -> web.Response:
@@ -75,7 +79,7 @@ async def _taken(request: web.Request, topic: str) -> web.Response:
     owner = owner_of(edge, lane)
     if owner != edge.own_url:
         return await _sent_on(request, owner, topic, brought, lane)
-    return await _written(edge, intake, topic, brought, lane)
+    return await _written(edge, intake, topic, brought, lane, edge.limits.max_seconds)
 
 
 def _intake(edge: Edge, topic: str) -> Intake:
@@ -86,12 +90,15 @@ def _intake(edge: Edge, topic: str) -> Intake:
     return edge.intake
 
 
-async def _written(edge: Edge, intake: Intake, topic: str, brought: SentRecords, lane: int) -> web.Response:
-    records, problem = await _checked(edge, intake, topic, brought)
+async def _written(
+    edge: Edge, intake: Intake, topic: str, brought: SentRecords, lane: int, seconds: float
+) -> web.Response:
+    began = asyncio.get_running_loop().time()
+    records, problem = await _checked(intake, topic, brought, began, CHECKING * seconds)
     if problem is not None and brought.key is None:
         raise problem
     wanted = Wanted(topic, records, brought.key, brought.digest(topic))
-    told = await _outcome(edge, intake, lane, wanted)
+    told = await _outcome(edge, intake, lane, wanted, began, seconds)
     if told.digest != wanted.digest:
         raise Problem("key-reused", f"{KEY}: another request was taken under this key. Use one key for one request.")
     if problem is not None and told.is_refused:  # else it was written under its key before, when other rules held
@@ -100,15 +107,21 @@ async def _written(edge: Edge, intake: Intake, topic: str, brought: SentRecords,
 
 
 async def _checked(
-    edge: Edge, intake: Intake, topic: str, brought: SentRecords
+    intake: Intake, topic: str, brought: SentRecords, began: float, seconds: float
 ) -> tuple[Sequence[Keyed | str], Problem | None]:
     """What is to be written, and where that is nothing, the problem that it is."""
-    documents, seconds = brought.documents(), edge.limits.max_seconds
+    documents = brought.documents()
     try:
-        async with asyncio.timeout(seconds):
-            records = await intake.encoded(topic, documents)
+        async with asyncio.timeout_at(began + seconds):
+            writer = await intake.writer(topic)
     except (RegistryUnavailable, NoSchemaFits) as error:
         return (), Problem("no-schema", f"{error}.")
+    except TimeoutError:
+        why = f"the registry, asked for the first time, has not told it for {seconds:g} s; nothing was written"
+        return (), Problem("no-schema", f"The schema of {topic}: {why}. Send it again.")
+    try:
+        async with asyncio.timeout_at(began + seconds):
+            records = await intake.encoded(topic, writer, documents)
     except TimeoutError as error:
         why = f"Checking these and others' took more than {seconds:g} s; nothing was written. Send it later."
         raise Problem("too-many-records", why) from error
@@ -117,17 +130,32 @@ async def _checked(
     return records, Problem("refused-records", "No record can be taken: each says why.", records=_documents(records))
 
 
-async def _outcome(edge: Edge, intake: Intake, lane: int, wanted: Wanted) -> Reply:
+async def _outcome(edge: Edge, intake: Intake, lane: int, wanted: Wanted, began: float, seconds: float) -> Reply:
     try:
-        async with asyncio.timeout(edge.limits.max_seconds):
-            return await asyncio.shield(intake.write(lane, wanted))
+        async with asyncio.timeout_at(began + seconds):
+            return await _written_by_lane(edge, intake, lane, wanted)
     except MemoryFull as error:
         later, why = {"Retry-After": str(error.wait_seconds)}, f"{error}; nothing was written. Send it later."
         raise Problem("too-many-records", why, headers=later) from error
+    except NotWritten as error:
+        raise Problem("not-ready", f"Nothing was written: {error}. Send it again.") from error
+    except BrokerRefuses as error:
+        each = [{"refused": str(error) if isinstance(one, Keyed) else one} for one in wanted.records]
+        raise Problem("refused-records", f"Nothing was written. {error}.", records=each) from error
     except (NotConfirmed, TimeoutError) as error:
-        why = str(error) or f"the brokers were silent for {edge.limits.max_seconds:g} s"
+        why = str(error) or f"the brokers were silent for {seconds:g} s"
         again = "Send it again" if wanted.key else f"Sent again it may be there twice: with {KEY} it would not"
         raise Problem("not-confirmed", f"It may have been written, or not: {why}. {again}.") from error
+
+
+async def _written_by_lane(edge: Edge, intake: Intake, lane: int, wanted: Wanted) -> Reply:
+    """By a new lane where the one at hand had been another worker's meanwhile, and had written nothing; once."""
+    try:
+        return await asyncio.shield(intake.write(lane, wanted))
+    except NotWritten:
+        if owner_of(edge, lane) != edge.own_url:
+            raise
+        return await asyncio.shield(intake.write(lane, wanted))
 
 
 def _answer(topic: str, told: Reply) -> web.Response:
@@ -170,13 +198,16 @@ async def _sent_on(request: web.Request, owner: str, topic: str, brought: SentRe
         params={"topic": topic, "lane": str(lane)},
         data=brought.body,
         headers=headers,
-        timeout=ClientTimeout(total=2 * edge.limits.max_seconds),
+        timeout=ClientTimeout(total=edge.limits.max_seconds),
         allow_redirects=False,
     )
     try:
         async with asked as answer:
             body = await answer.read()
             status, media_type, told = answer.status, answer.content_type, answer.headers
+    except ClientConnectorError as error:
+        why = f"its lane's owner {owner} {unreached(error)}"
+        raise Problem("not-ready", f"Nothing was written: {why}. Send it again.") from error
     except (ClientError, OSError, TimeoutError) as error:
         why = f"its lane's owner {owner} {unreached(error)}"
         raise Problem("not-confirmed", f"It may have been written, or not: {why}.") from error
