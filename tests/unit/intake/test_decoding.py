@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from app.edge.http.intake.decoding import document, documents
+from app.edge.http.decoding import document, documents
 from app.edge.intake.encoding import NoDocument
 
 TWICE = NoDocument("a: it is there twice")

@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 from aiohttp import web
 
+from app.edge.http.decoding import document, documents
 from app.edge.http.entry.bodies import read_body, require_sent_as
-from app.edge.http.intake.decoding import document, documents
 from app.edge.http.problems import Problem
 from app.edge.intake.encoding import AnyJson
 

@@ -9,8 +9,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from app.codecs.stored.arrow_columns import arrow_stream
 from app.edge.http.context import Edge, edge_of
+from app.edge.http.decoding import document
 from app.edge.http.entry.bodies import read_body, require_sent_as
-from app.edge.http.intake.decoding import document
 from app.edge.http.problems import Problem, bad_parameter
 from app.edge.http.query.answer_format import liked
 from app.edge.http.query.instants import INSTANT_EXAMPLE, to_us
