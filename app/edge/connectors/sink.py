@@ -44,6 +44,10 @@ def sink(view: View, name: str, database: str, table: str, tasks: int = 1) -> di
         "insert.mode": "upsert",
         "primary.key.mode": "record_value",
         "primary.key.fields": ",".join(key_columns(view)),
+        # a table that nobody answers for is tried again each second, for less than a group waits for its member
+        "connection.restart.on.errors": "true",
+        "flush.max.retries": "240",
+        "flush.retry.delay.ms": "1000",
         "batch.size": str(MOST_RECORDS),
         "consumer.override.max.poll.records": str(MOST_RECORDS),
         "consumer.override.isolation.level": "read_committed",

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import tempfile
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import psycopg
@@ -42,9 +43,31 @@ def connected(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> Iterator[S
         yield taking
 
 
+class Postgres:
+    """An empty one in `folder`, which stops and starts as it is told. `address`: as libpq has it."""
+
+    def __init__(self, program: Path, folder: Path, port: int, user: str | None) -> None:
+        self.address = f"postgresql://{OWNER}@127.0.0.1:{port}/postgres"
+        self._start = partial(_running, program, folder, port, user)
+        self.start()
+
+    def start(self) -> None:
+        self._server = self._start()
+        wait_for(lambda: _answers(self.address), "PostgreSQL answers")
+
+    def stop(self) -> None:
+        """At once, whoever is connected."""
+        self._server.send_signal(signal.SIGINT)
+        self._server.wait()
+
+
 @pytest.fixture(scope="module")
-def database() -> Iterator[str]:
-    """The address of an empty one, as libpq has it."""
+def database(postgres: Postgres) -> str:
+    return postgres.address
+
+
+@pytest.fixture(scope="module")
+def postgres() -> Iterator[Postgres]:
     programs = _programs()
     if programs is None and "CI" not in os.environ:
         pytest.skip("no PostgreSQL: install Debian's package `postgresql`")
@@ -56,13 +79,11 @@ def database() -> Iterator[str]:
             _give(folder, user)
         initdb = [programs / "initdb", "--auth=trust", "--username", OWNER, "--no-sync", folder / "data"]
         subprocess.run(initdb, user=user, cwd=folder, check=True, stdout=subprocess.DEVNULL)
-        with _running(programs / "postgres", folder, port, user) as server:
-            address = f"postgresql://{OWNER}@127.0.0.1:{port}/postgres"
-            try:
-                wait_for(lambda: _answers(address), "PostgreSQL answers")
-                yield address
-            finally:
-                server.send_signal(signal.SIGINT)  # ends who is connected, too
+        server = Postgres(programs / "postgres", folder, port, user)
+        try:
+            yield server
+        finally:
+            server.stop()
 
 
 def _running(program: Path, folder: Path, port: int, user: str | None) -> subprocess.Popen[bytes]:

@@ -90,6 +90,9 @@ def test_lines_that_are_appended_come_once_through_kill_9_of_connect_and_of_the_
         with program(connected, tmp_path, worker.url):
             wait_for(lambda: len(taken(connected)) >= len(SENT), "all rides are taken", [worker])
     held = lines(connected)
+    with file.open("a") as appended:
+        appended.write("a line of more than two thousand\n" * 2_005)
+    wait_for(lambda: len(lines(connected)) >= len(held) + 2_005, "the lines behind two thousand have come")
     assert [one["line"].split(",")[0] for one in held] == ["ride_id", *(ride["ride_id"] for ride in SENT)]
     assert {one["file"] for one in held} == {"rides.csv"}
     assert taken(connected) == Counter(ride["ride_id"] for ride in SENT)

@@ -22,6 +22,7 @@ from app.edge.connectors.columns import final_columns, key_columns
 from app.edge.connectors.comparison import compare
 from app.rides.views import ZONE_DEMAND
 from tests.integration.connect.asking import asked, begin
+from tests.integration.connect.conftest import Postgres
 from tests.support.machine.closing import are_closed, close_all
 from tests.support.machine.cluster import write_rides
 from tests.support.machine.waiting import patient, wait_for
@@ -92,9 +93,28 @@ def altered_if_fares_were_dropped(settings: Settings, database: str) -> list[dic
     return found.altered.to_dicts()
 
 
-def test_a_sink_that_is_killed_in_the_middle_leaves_every_final_once_and_what_is_changed_is_found(
-    published: Settings, database: str
+def go_on_without_a_database(settings: Settings, postgres: Postgres, connector: str) -> None:
+    """The sink, which has been stopped: behind its first rows it finds none, and nobody tells it when there is one."""
+    status = f"{connector}/status"
+    with psycopg.connect(postgres.address) as others:
+        others.execute(f"lock table {TABLE} in exclusive mode".encode())
+        assert httpx.put(f"{connector}/resume").is_success
+        held_back = "select count(*) from pg_locks where not granted"
+        wait_for(lambda: number(postgres.address, held_back) > 0, "it writes its first rows")
+        assert httpx.put(f"{connector}/pause").is_success
+        wait_for(lambda: httpx.get(status).json()["connector"]["state"] == "PAUSED", "it is told to pause")
+    wait_for(lambda: [one["state"] for one in httpx.get(status).json()["tasks"]] == ["PAUSED"], "it pauses")
+    postgres.stop()
+    assert httpx.put(f"{connector}/resume").is_success
+    log = settings.data_dir / "logs" / "connect.log"
+    wait_for(lambda: "Retry to " in log.read_text("utf-8"), "the sink has missed it")
+    postgres.start()
+
+
+def test_a_sink_that_is_killed_and_left_alone_leaves_every_final_once_and_what_is_changed_is_found(
+    published: Settings, postgres: Postgres
 ) -> None:
+    database = postgres.address
     rows = f"select count(*) from {TABLE}"
     told = json.loads(asked("sink", "zone_demand", "--table", TABLE, "--database", database))
     begin(published, told | SLOWLY)
@@ -131,7 +151,7 @@ def test_a_sink_that_is_killed_in_the_middle_leaves_every_final_once_and_what_is
     assert [checked(database, code=11)[fact] for fact in ("reached", "to_come", "missing")] == [{}, whole, []]
     told = asked("check", "zone_demand", "--table", TABLE, "--database", database, "--wait", "0", code=11)
     assert f"the group connect-{TABLE} has no offsets" in told
-    assert httpx.put(f"{connector}/resume").is_success
+    go_on_without_a_database(published, postgres, connector)
     assert checked(database, code=0, wait_seconds=patient(90))["equal"] == whole
 
     options = ("check", "zone_demand", "--table")

@@ -112,12 +112,12 @@ def source(file: Path, topic: str) -> None:
     \b
     flagfall connect source rides.csv --topic imports.csv
     """
-    from app.edge.connectors.source import file_source
+    from app.edge.connectors.source import file_source, told_beforehand
 
     settings = load_settings()
     _require_free(settings, topic)
-    if not file.exists():
-        tell(f"{file} is not here: Connect waits for it, where it runs itself")
+    if (why := told_beforehand(file)) is not None:
+        tell(f"{file}: {why}")
     echo_json(file_source(file, topic, topic, settings.topics.replication_factor))
 
 
