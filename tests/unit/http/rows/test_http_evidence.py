@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 from unittest.mock import AsyncMock
 
 import pytest
@@ -13,21 +13,26 @@ from pydantic import SecretStr
 from yarl import URL
 
 from app.base.access_settings import AccessSettings
+from app.domain.fingerprint import Origin, mix, pack, signed
 from app.domain.records import TopicPartition
 from app.domain.rows import RowKey
 from app.domain.view import View
 from app.domain.windows.instants import to_iso
+from app.edge.http.brokers import Brokers
 from app.edge.http.context import Edge
 from app.edge.http.documents.evidence_schema import EVIDENCE
 from app.edge.http.evidence.asked_row import asked_row, evidence_address
+from app.edge.http.evidence.looking import Looking
 from app.edge.http.evidence.search_cursors import SearchCursor, decode, encode
+from app.edge.http.evidence.verdict import lacks, verdict
 from app.edge.http.problems import Problem
 from app.edge.http.query.read_query import read_query
 from app.edge.http.query.seal import Seal
 from app.edge.http.results import result_cursors
 from app.engine.core.searching import SearchSpan
 from app.engine.core.views.belonging import RowAsked
-from app.engine.drive.kafka.row_search import Rulings
+from app.engine.drive.kafka.row_search import RowSearch, Rulings
+from app.rides.ride import RIDES
 from app.rides.views import VENDOR_TRIPS, ZONE_DEMAND
 from tests.support.http import BY_BASE, NOON_US, PANE_US, one_task, server_of
 from tests.support.material.views import DAYS, HOPPING, SHIFTS
@@ -162,6 +167,26 @@ async def test_a_cursor_that_no_worker_gave_is_refused_whatever_it_says(tmp_path
             told = await answer.json()
             assert (answer.status, told["type"]) == (400, "urn:flagfall:problem:bad-cursor")
             assert why in told["detail"]
+
+
+@pytest.mark.parametrize(("begins", "lacked"), [(0, 1), (0, 2), (50, 1)])
+async def test_what_a_row_lacks_is_told_unless_its_log_has_lost_what_may_be_why(begins: int, lacked: int) -> None:
+    places = [Origin(RIDES.topic("rides.yellow").number, 0, offset) for offset in (17, 23, 99)]
+    mixed = [mix(pack(place)) for place in places]
+    found = (len(mixed), signed(sum(mixed)), *ZONE_DEMAND.neutral[2:])
+    row = (len(mixed) - lacked, signed(sum(mixed[lacked:])), *ZONE_DEMAND.neutral[2:])
+    cursor = cursor_of(row=row, found=found, wanted={0: 0, 1: 0}, at=None, to_the_end=True)
+    searcher = SimpleNamespace(
+        lost=AsyncMock(return_value={TopicPartition("rides.yellow", 0): begins} if begins else {})
+    )
+    looking = SimpleNamespace(added_spans=AsyncMock(return_value=[]))
+    told = await verdict(
+        cast(RowSearch, searcher), Brokers(5), cast(Looking, looking), ZONE_DEMAND, cursor, Rulings({}, {})
+    )
+    assert told.agrees is (None if begins else False)
+    one = {"topic": "rides.yellow", "partition": 0, "offset": 17}
+    assert lacks(ZONE_DEMAND, cursor) == {"count": lacked, "record": one if lacked == 1 else None}
+    assert (cursor.is_exhausted, cursor.is_short) == (True, False)
 
 
 @pytest.mark.parametrize("begins", [None, 50])
