@@ -16,7 +16,9 @@ import polars as pl
 import pyarrow as pa
 
 from app.codecs.arrays import Int64s
+from app.codecs.blobs import NULL, Blobs
 from app.codecs.column_types import HELD
+from app.codecs.weaving import chosen
 from app.domain.source import Column, Kind
 
 Present = npt.NDArray[np.bool_]
@@ -24,6 +26,8 @@ Present = npt.NDArray[np.bool_]
 INLINE_TEXT_BYTES = 12
 """Texts up to this length stand whole in their Arrow views, padded with zeros: equal texts, equal views."""
 _LENGTH = 0xFFFFFFFF
+_VIEW_BYTES, _INLINE_FROM = 16, 4
+"""A view: the length, four bytes of the text, the buffer's number, the place in it; or the length and the text."""
 
 
 @dataclass(frozen=True)
@@ -125,6 +129,21 @@ class ColumnArrays:
         buffers = [_validity(cells.present), _buffer(cells.values), *self.buffers]
         array = pa.Array.from_buffers(pa.string_view(), len(rows), buffers)
         return cast(pl.Series, pl.from_arrow(array)).to_list()
+
+    def text_bytes(self, name: str, rows: npt.NDArray[np.intp] | None = None) -> Blobs:
+        """A wanted column of texts, in UTF-8 where they stand; of some of the records, None: of all."""
+        cells = self.column(name)
+        cells = cells if rows is None else cells.at(rows)
+        words = np.ascontiguousarray(cells.views).view(np.int32).reshape(-1, 4)
+        lengths = np.where(cells.present, words[:, 0].astype(np.int64), NULL)
+        starts = np.arange(len(words)) * _VIEW_BYTES + _INLINE_FROM
+        inline = Blobs(words.reshape(-1).view(np.uint8), starts, lengths)
+        beside = np.where(lengths > INLINE_TEXT_BYTES, 1 + words[:, 2].astype(np.int64), 0)
+        if not beside.any():
+            return inline
+        held = [np.frombuffer(cast(Any, buffer), np.uint8) for buffer in self.buffers]
+        columns = [Blobs(data, words[:, 3].astype(np.int64), lengths) for data in held]
+        return columns[0] if (beside == 1).all() else chosen(beside, [inline, *columns])
 
     def frame(self, more: Mapping[str, ColumnCells] | None = None) -> pl.DataFrame:
         """The wanted columns, and `more` of the same height behind them."""

@@ -25,7 +25,7 @@ class RecordHeaders(Sequence[Headers]):
     """
 
     def __init__(self, held: Blobs, counts: Int64s) -> None:
-        self._held, self._counts = held if counts.any() else Blobs.nulls(len(counts)), counts
+        self._held, self.counts = held if counts.any() else Blobs.nulls(len(counts)), counts
 
     @classmethod
     def none(cls, count: int) -> RecordHeaders:
@@ -38,11 +38,11 @@ class RecordHeaders(Sequence[Headers]):
         held = [part for part in parts if isinstance(part, RecordHeaders)]
         if len(held) < len(parts):
             return [*chain.from_iterable(parts)]
-        counts = np.concatenate([part._counts for part in held])
+        counts = np.concatenate([part.counts for part in held])
         return RecordHeaders(Blobs.joined([part._held for part in held]), counts)
 
     def __len__(self) -> int:
-        return len(self._counts)
+        return len(self.counts)
 
     @overload
     def __getitem__(self, at: int) -> Headers: ...
@@ -50,8 +50,15 @@ class RecordHeaders(Sequence[Headers]):
     def __getitem__(self, at: slice) -> RecordHeaders: ...
     def __getitem__(self, at: int | slice) -> Headers | RecordHeaders:
         if isinstance(at, slice):
-            return RecordHeaders(self._held[at], self._counts[at])
-        return _read(self._held[at] or b"", int(self._counts[at]))
+            return RecordHeaders(self._held[at], self.counts[at])
+        return _read(self._held[at] or b"", int(self.counts[at]))
+
+
+def header_counts(headers: Sequence[Headers]) -> Int64s:
+    """How many each record has."""
+    if isinstance(headers, RecordHeaders):
+        return headers.counts
+    return np.array([len(of_record) for of_record in headers], np.int64)
 
 
 def _read(held: bytes, count: int) -> Headers:

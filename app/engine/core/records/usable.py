@@ -14,6 +14,7 @@ from app.codecs.arrays import Int64s
 from app.codecs.avro.column_arrays import ColumnArrays, ColumnCells, Layout, Present
 from app.codecs.avro.decode import BlockDecoder, Decoded
 from app.codecs.avro.schema import Schemas
+from app.codecs.blobs import Blobs
 from app.domain.cleanliness.condition import columns_of
 from app.domain.records import Reason
 from app.domain.rules.epochs import SkewEpoch
@@ -79,6 +80,11 @@ class Usable:
         """A column, derived ones among them; KeyError if it was not read."""
         cells = self.derived.get(name) or self.arrays.column(name)
         return cells if self.rows is None else cells.at(self.rows)
+
+    def text_bytes(self, name: str, at: Int64s | None = None) -> Blobs:
+        """Texts of some of the records in UTF-8, null among them; None: of all."""
+        rows = self.rows if at is None else at if self.rows is None else self.rows[at]
+        return self.arrays.text_bytes(name, rows)
 
     def texts(self, name: str, at: Int64s) -> npt.NDArray[np.object_]:
         """Texts of some of the records, null as None."""
