@@ -17,7 +17,7 @@ SIZE = 9
 def change_of(state: ViewState, slots: set[int], value: int, new_rows: int) -> ViewChange:
     """Puts a value into every cell of some slots, and appends rows."""
     at = np.array(sorted(slots), np.int64)
-    vendors = np.arange(len(state), len(state) + new_rows, dtype=np.int64)
+    vendors = np.array([f"v{vendor}" for vendor in range(len(state), len(state) + new_rows)], object)
     width = len(VENDOR_TRIPS.cells)
     rows = Rows(None, [vendors], np.full((new_rows, width), value, np.int64))
     return ViewChange(at, np.full((len(at), width), value, np.int64), rows)
@@ -34,7 +34,7 @@ changes = st.tuples(st.sets(st.integers(0, SIZE - 1)), st.integers(0, 99), st.in
 def test_what_is_swapped_in_while_it_is_copied_is_not_in_it(
     step: int, wanted: set[int] | None, between: list[list[tuple[set[int], int, int]]]
 ) -> None:
-    state = state_of(VENDOR_TRIPS, {RowKey(None, (vendor,)): (vendor, -vendor) for vendor in range(SIZE)})
+    state = state_of(VENDOR_TRIPS, {RowKey(None, (f"v{vendor}",)): (vendor, -vendor) for vendor in range(SIZE)})
     slots = None if wanted is None else np.array(sorted(wanted), np.int64)
     before = state.select() if slots is None else state.rows_at(slots)
     batches = iter(between)
@@ -53,7 +53,7 @@ def test_what_is_swapped_in_while_it_is_copied_is_not_in_it(
 
 
 def test_two_snapshots_at_once_do_not_disturb_each_other() -> None:
-    state = state_of(VENDOR_TRIPS, {RowKey(None, (vendor,)): (vendor, vendor) for vendor in range(SIZE)})
+    state = state_of(VENDOR_TRIPS, {RowKey(None, (f"v{vendor}",)): (vendor, vendor) for vendor in range(SIZE)})
     first = state.select().cells.tolist()
     with state.snapshot() as early:
         state.swap_in(change_of(state, {0, 5}, 77, 0))

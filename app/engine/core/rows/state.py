@@ -21,7 +21,7 @@ from app.engine.core.rows.asked_keys import keys_of, window_starts
 from app.engine.core.rows.columns import GroupColumns, Rows, ViewChange
 from app.engine.core.rows.snapshot import Snapshot, empty_rows
 from app.engine.core.rows.table import Table
-from app.engine.core.rows.texts import TextCodes
+from app.engine.core.rows.texts import TextCodes, in_utf8, out_of_utf8
 
 __all__ = ["GroupColumns", "Rows", "ViewChange", "ViewState"]
 
@@ -138,7 +138,7 @@ class ViewState:
         groups: GroupColumns = []
         for at, codes in enumerate(self._texts, start=self._windowed):
             held = np.ascontiguousarray(keys[:, at])
-            groups.append(held if codes is None else codes.texts(held))
+            groups.append(held if codes is None else out_of_utf8(codes.texts(held)))
         windows = np.ascontiguousarray(keys[:, 0]) if self._windowed else None
         return Rows(windows, groups, *self._changing(slots))
 
@@ -204,7 +204,7 @@ class ViewState:
         if rows.windows is not None:
             keys[:, 0] = rows.windows
         for at, (codes, held) in enumerate(zip(self._texts, rows.groups, strict=True), start=self._windowed):
-            keys[:, at] = held if codes is None else codes.give(held) if give else codes.find(held)
+            keys[:, at] = held if codes is None else (codes.give if give else codes.find)(in_utf8(held))
         return keys
 
     def _asked(self, group: int, values: Sequence[Value]) -> Int64s:
@@ -213,7 +213,7 @@ class ViewState:
         if codes is None:
             asked = np.array([NULL_INTEGER if v is None else int(v) for v in values], np.int64)
         else:
-            asked = codes.find([None if v is None else str(v) for v in values])
+            asked = codes.find(in_utf8([None if v is None else str(v) for v in values]))
         return asked if len(asked) < 2 else np.unique(asked)
 
     def _keys_asked(
