@@ -144,17 +144,38 @@ class MadeOutputs(Sequence[Output]):
         return self._make(which) if isinstance(which, int) else [self._make(one) for one in which]
 
 
+class OutputColumns(Sequence[Output]):
+    """Records for one topic-partition in columns, without headers; each an object only for whoever asks for it."""
+
+    def __init__(self, topic: str, partition: int, keys: Blobs, values: Blobs, timestamps_ms: Int64s) -> None:
+        self.topic, self.partition = topic, partition
+        self.keys, self.values, self.timestamps_ms = keys, values, timestamps_ms
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    @overload
+    def __getitem__(self, at: int) -> Output: ...
+    @overload
+    def __getitem__(self, at: slice) -> OutputColumns: ...
+    def __getitem__(self, at: int | slice) -> Output | OutputColumns:
+        if isinstance(at, slice):
+            columns = self.keys[at], self.values[at], self.timestamps_ms[at]
+            return OutputColumns(self.topic, self.partition, *columns)
+        return Output(self.topic, self.keys[at], self.values[at], (), self.partition, int(self.timestamps_ms[at]))
+
+
 class Outputs(Sequence[Output]):
     """The outputs of several parts, one part behind the other; a part may make its outputs when they are asked for."""
 
     def __init__(self, parts: Sequence[Sequence[Output]]) -> None:
-        self._parts = parts
+        self.parts = parts
 
     def __len__(self) -> int:
-        return sum(map(len, self._parts))
+        return sum(map(len, self.parts))
 
     def __iter__(self) -> Iterator[Output]:
-        return chain.from_iterable(self._parts)
+        return chain.from_iterable(self.parts)
 
     @overload
     def __getitem__(self, at: int) -> Output: ...
@@ -162,6 +183,13 @@ class Outputs(Sequence[Output]):
     def __getitem__(self, at: slice) -> list[Output]: ...
     def __getitem__(self, at: int | slice) -> Output | list[Output]:
         return list(self)[at]
+
+
+def in_columns(outputs: Sequence[Output]) -> tuple[list[OutputColumns], Sequence[Output]]:
+    """What is in columns of a transaction's outputs, and all others."""
+    parts = outputs.parts if isinstance(outputs, Outputs) else [outputs]
+    columns = [part for part in parts if isinstance(part, OutputColumns)]
+    return columns, Outputs([part for part in parts if not isinstance(part, OutputColumns)])
 
 
 class Changes(Sequence[tuple[bytes, bytes | None]]):

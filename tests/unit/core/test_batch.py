@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.codecs.blobs import Blobs
-from app.engine.core.batch import Batch, MadeOutputs, Output, Outputs
+from app.engine.core.batch import Batch, MadeOutputs, Output, OutputColumns, Outputs, in_columns
 
 
 @given(st.lists(st.integers(1, 4), min_size=1, max_size=40), st.integers(1, 12))
@@ -44,3 +44,15 @@ def test_outputs_that_are_made_when_they_are_asked_for_are_those_of_a_list() -> 
     assert list(Outputs([made, [made[0]]]))[3:] == [made[3], made[0]]
     with pytest.raises(IndexError):
         made[4]
+
+
+def test_outputs_in_columns_read_like_any_and_are_told_from_the_others() -> None:
+    columns = OutputColumns("paid", 3, Blobs.of([b"a", None]), Blobs.of([b"1", b"2"]), np.array([7, 8]))
+    one = Output("late", b"k", b"v")
+    outputs = Outputs([[one], columns, []])
+    paid = [Output("paid", b"a", b"1", (), 3, 7), Output("paid", None, b"2", (), 3, 8)]
+    assert list(outputs) == [one, *paid]
+    assert list(columns[1:]) == paid[1:]
+    told, others = in_columns(outputs)
+    assert (told, list(others)) == ([columns], [one])
+    assert [list(part) for part in in_columns([one])] == [[], [one]]

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
+import numpy as np
 from aiokafka import AIOKafkaProducer
 from aiokafka.errors import IllegalOperation, InvalidProducerEpoch, KafkaError, ProducerFenced, UnknownError
 from aiokafka.producer import sender
@@ -16,7 +17,7 @@ from app.base.kafka.clients import TRANSACTION_TIMEOUT_MS
 from app.codecs.batches.key_hash import partition_of
 from app.codecs.batches.written_records import pieces
 from app.domain.errors import FlagfallError
-from app.engine.core.batch import Output, Transaction
+from app.engine.core.batch import Output, OutputColumns, Transaction, in_columns
 from app.engine.drive import failpoints
 from app.engine.drive.kafka.prepared import prepare
 from app.engine.drive.kafka.written_batch import WrittenBatch
@@ -83,7 +84,10 @@ class TaskWriter:
                 await self._send_half(transaction)
             failpoints.reached(failpoints.TRANSACTION_HALF_SENT)
             changelog = await self._send_changelog(transaction)
-            outputs = await self._send_outputs(transaction.outputs)
+            columns, single = in_columns(transaction.outputs)
+            outputs = await self._send_outputs(single)
+            for part in columns:
+                outputs += await self._send_columns(part)
             offsets = [told.offset for told in await asyncio.gather(*(s.future for s in changelog + outputs))]
             failpoints.reached(failpoints.TRANSACTION_SENT)
             await self._commit()
@@ -137,8 +141,21 @@ class TaskWriter:
         keys, values, now_ms = transaction.changelog.keys, transaction.changelog.values, _now_ms()
         sent = []
         for piece in pieces(keys, values, BATCH_BYTES):
-            batch = WrittenBatch(keys[piece], values[piece], now_ms)
+            written = keys[piece], values[piece]
+            batch = WrittenBatch(*written, np.full(len(written[0]), now_ms))
             sent.append(await self._send_batch(batch, self._changelog, self._partition))
+            await asyncio.sleep(0)
+        return sent
+
+    async def _send_columns(self, outputs: OutputColumns) -> list[SentBatch]:
+        """What goes to one topic-partition as it is: no record of it is looked at."""
+        sent = []
+        for piece in pieces(outputs.keys, outputs.values, BATCH_BYTES):
+            some = outputs[piece]
+            if (largest := int(some.values.lengths.max())) > BATCH_BYTES:
+                raise _too_large(some.topic, largest)
+            batch = WrittenBatch(some.keys, some.values, some.timestamps_ms)
+            sent.append(await self._send_batch(batch, some.topic, some.partition))
             await asyncio.sleep(0)
         return sent
 
@@ -174,7 +191,7 @@ class TaskWriter:
                 sent.append(await self._send_batch(batch, topic, partition))
                 batch = self._producer.create_batch()
                 if batch.append(timestamp=timestamp_ms, key=key, value=value, headers=headers) is None:
-                    raise FlagfallError(f"a record of {len(value or b'')} bytes for {topic} does not fit {BATCH_BYTES}")
+                    raise _too_large(topic, len(value or b""))
             if nth % STEP_RECORDS == STEP_RECORDS - 1:
                 await asyncio.sleep(0)
         sent.append(await self._send_batch(batch, topic, partition))
@@ -188,6 +205,10 @@ class TaskWriter:
         future = await self._producer.send_batch(batch, topic, partition=partition)
         future.add_done_callback(_seen)
         return SentBatch(future, count)
+
+
+def _too_large(topic: str, value_bytes: int) -> FlagfallError:
+    return FlagfallError(f"a record of {value_bytes} bytes for {topic} does not fit {BATCH_BYTES}")
 
 
 def _seen(future: asyncio.Future[Any]) -> None:

@@ -7,6 +7,7 @@ import struct
 import cramjam
 from aiokafka.record.util import calc_crc32c
 
+from app.codecs.arrays import Int64s
 from app.codecs.batches.inflating import ZSTD
 from app.codecs.batches.record_batches import CHECKED_FROM, FORMAT, HEADER_BYTES, TRANSACTIONAL, UNCOUNTED_BYTES
 from app.codecs.batches.written_records import written_records
@@ -22,9 +23,10 @@ _CHECKED = struct.Struct(">hiqqqhii")
 class WrittenBatch:
     """What aiokafka's producer asks of a `BatchBuilder` (`send_batch`); closed from the start."""
 
-    def __init__(self, keys: Blobs, values: Blobs, timestamp_ms: int) -> None:
-        self._count, self._timestamp_ms = len(keys), timestamp_ms
-        self._records = bytes(cramjam.zstd.compress(written_records(keys, values).data, level=LEVEL))
+    def __init__(self, keys: Blobs, values: Blobs, timestamps_ms: Int64s) -> None:
+        self._count, self._first_ms, self._last_ms = len(keys), int(timestamps_ms[0]), int(timestamps_ms.max())
+        records = written_records(keys, values, timestamps_ms - self._first_ms)
+        self._records = bytes(cramjam.zstd.compress(records.data, level=LEVEL))
         self._producer = (-1, -1, 0)
 
     def record_count(self) -> int:
@@ -44,8 +46,8 @@ class WrittenBatch:
 
     def _build(self) -> bytearray:
         """The batch's bytes; asked for anew when it is sent again, maybe with another sequence."""
-        time_ms, last = self._timestamp_ms, self._count - 1
-        checked = _CHECKED.pack(TRANSACTIONAL | ZSTD, last, time_ms, time_ms, *self._producer, self._count)
+        times_ms, last = (self._first_ms, self._last_ms), self._count - 1
+        checked = _CHECKED.pack(TRANSACTIONAL | ZSTD, last, *times_ms, *self._producer, self._count)
         checked += self._records
         assert _UNCHECKED.size == CHECKED_FROM
         length = CHECKED_FROM - UNCOUNTED_BYTES + len(checked)
