@@ -17,6 +17,9 @@ import numpy as np
 
 from app.codecs.avro.record_schema import record_schema
 from app.codecs.avro.schema import WriterSchema
+from app.codecs.batches.record_headers import RecordHeaders
+from app.codecs.blobs import Blobs
+from app.codecs.weaving import same
 from app.domain.marker import InputPosition
 from app.domain.pairs.alert import Alert
 from app.domain.pairs.join import Either, Half, Join, JoinKind, Only, Side, Taken
@@ -73,9 +76,9 @@ def batches(topic: str, records: Sequence[tuple[int, Mapping[str, Value]]], size
             next_offset=base + len(some),
             offsets=np.arange(base, base + len(some)),
             timestamps_ms=np.array([at // 1000 for at, _ in some], np.int64),
-            keys=[b"1"] * len(some),
-            values=[encode(source, source.number, values) for _, values in some],
-            headers=[()] * len(some),
+            keys=same(b"1", len(some)),
+            values=Blobs.of(encode(source, source.number, values) for _, values in some),
+            headers=RecordHeaders.none(len(some)),
         )
 
 
@@ -107,7 +110,10 @@ def measure(definition: TaskDefinition, given: Mapping[str, Sequence[Batch]]) ->
         transaction = core.plan(core.read([batch], SCHEMAS))
         while transaction is not None:
             outputs += len(transaction.outputs)
-            written += sum(len(key) + len(value or b"") for key, value in transaction.changelog)
+            written += sum(
+                int(column.lengths.clip(0).sum())
+                for column in (transaction.changelog.keys, transaction.changelog.values)
+            )
             core.commit(transaction, 0)
             transaction = core.keep_up()
         most = max([most, *map(len, core.state.halves.values())])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Mapping
 from typing import Any
 
 from hypothesis import given
@@ -130,7 +131,7 @@ def test_an_alert_is_told_once_at_its_offset_whatever_the_batches(seed: int) -> 
         assert fates.late == len(expected.late)
         assert fates.duplicate == len(expected.duplicates)
         assert fates.out_of_scope == len(expected.out_of_scope)
-    open_now = {h.offset for h in core.state.halves[LONG.name] if h.waiting is not None}
+    open_now = {place for place, value in core.state.halves[LONG.name].stored().items() if value[1]}
     assert open_now == {origin & ((1 << 44) - 1) for origin in expected.open}
 
 
@@ -147,18 +148,18 @@ def test_halves_and_watched_records_are_restored_and_at_last_forgotten(seed: int
             core.commit(transaction, 0)
             done.append(transaction)
             transaction = core.keep_up()
-    assert held(core) == {"paid_calls": [], "whole_calls": [], "long_calls": []}
+    assert held(core) == {"paid_calls": {}, "whole_calls": {}, "long_calls": {}}
     assert restored(core, done, draws) == held(core)
 
 
-def held(core: TaskCore) -> dict[str, list[Any]]:
-    return {name: sorted(halves, key=repr) for name, halves in core.state.halves.items()}
+def held(core: TaskCore) -> dict[str, Mapping[int, bytes]]:
+    return {name: halves.stored() for name, halves in core.state.halves.items()}
 
 
-def restored(core: TaskCore, done: list[Transaction], draws: random.Random) -> dict[str, list[Any]]:
+def restored(core: TaskCore, done: list[Transaction], draws: random.Random) -> dict[str, Mapping[int, bytes]]:
     restorer = Restorer(core.definition)
     for batch in as_batches([record for transaction in done for record in transaction.changelog], draws):
         restorer.read(batch)
     state = restorer.finish(core.state.marker.inputs, 0)
     assert state.marker == core.state.marker
-    return {name: sorted(halves, key=repr) for name, halves in state.halves.items()}
+    return {name: halves.stored() for name, halves in state.halves.items()}

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from functools import cached_property
 
@@ -19,7 +19,6 @@ from app.domain.fingerprint import Origin, pack
 from app.domain.pairs.half import Half, half_problems, selection_problems
 from app.domain.pairs.join import Side
 from app.domain.pairs.pairing import Pairing
-from app.domain.records import Value
 from app.domain.source import Column, Kind, Source, SourceTopic
 
 START, END = Side.LEFT, Side.RIGHT
@@ -86,10 +85,6 @@ class Alert(Pairing):
         """Columns of a side that alerts hold."""
         return self.columns if side is START else ()
 
-    def is_long(self, began_at_us: int, ended_at_us: int) -> bool:
-        """Whether what ended then is told; exactly at the bound it is not."""
-        return ended_at_us - began_at_us > self.longer_than_us
-
     def origin(self, partition: int, offset: int) -> int:
         """The packed origin of a record that it watches."""
         return pack(Origin(self.starts.source.topic(self.topic).number, partition, offset))
@@ -137,10 +132,6 @@ class Alert(Pairing):
         }
         text = json.dumps(described, sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()[:8]
-
-    def told(self, id: Value, carried: Mapping[str, Value], own: Mapping[str, int | None]) -> dict[str, Value]:
-        """An alert's record; `carried` are the beginning's columns, `own` has OWN_COLUMNS."""
-        return {self.starts.id: id, **own, **{name: carried[name] for name in self.columns}}
 
 
 def _problems(alert: Alert) -> Iterator[str]:

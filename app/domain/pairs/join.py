@@ -15,14 +15,14 @@ from dataclasses import asdict, dataclass
 from functools import cached_property
 
 from app.domain.errors import DefinitionError
-from app.domain.fingerprint import Origin, mix, pack, signed
+from app.domain.fingerprint import Origin, pack
 from app.domain.pairs.half import Half, Only, half_problems, selection_problems
 from app.domain.pairs.joined import LEFT_ORIGIN, RIGHT_ORIGIN, Either, JoinKind, Side, Taken, joined_column, taken_of
 from app.domain.pairs.pairing import Pairing
 from app.domain.records import Value
 from app.domain.source import Column, Kind, Source, SourceTopic
 
-__all__ = ["LEFT_ORIGIN", "RIGHT_ORIGIN", "Either", "Half", "Join", "JoinKind", "Only", "Side", "Taken", "proof_of"]
+__all__ = ["LEFT_ORIGIN", "RIGHT_ORIGIN", "Either", "Half", "Join", "JoinKind", "Only", "Side", "Taken"]
 
 
 @dataclass(frozen=True)
@@ -149,12 +149,6 @@ class Join(Pairing):
     def _taken(self) -> tuple[tuple[str, str | None, str | None], ...]:
         """Each column's name, and which it is of the left and of the right side."""
         return tuple((t.name, taken_of(t, Side.LEFT), taken_of(t, Side.RIGHT)) for t in self.columns)
-
-
-def proof_of(values: Mapping[str, Value]) -> tuple[int, int]:
-    """Count and fingerprint of a joined record: those of the halves it was made of, two or (unmatched) one."""
-    origins = [int(told) for name in (LEFT_ORIGIN, RIGHT_ORIGIN) if (told := values[name]) is not None]
-    return len(origins), signed(sum(map(mix, origins)))
 
 
 def _problems(join: Join) -> Iterator[str]:

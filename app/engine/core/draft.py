@@ -46,15 +46,16 @@ class Draft:
         """A record of the changelog; None is a tombstone."""
         self._single.append((key, value))
 
-    def keep_rows(self, view: View, rows: Rows) -> None:
-        self._keep_all(Changes(_keys(view, rows), Blobs.of_rows(row_matrix(rows.cells, rows.corrected))))
-
-    def drop_rows(self, view: View, rows: Rows) -> None:
-        self._keep_all(Changes(_keys(view, rows), Blobs.nulls(len(rows))))
-
-    def _keep_all(self, changes: Changes) -> None:
+    def keep_all(self, changes: Changes) -> None:
+        """Records of the changelog, in columns."""
         self._gather()
         self._changes.append(changes)
+
+    def keep_rows(self, view: View, rows: Rows) -> None:
+        self.keep_all(Changes(_keys(view, rows), Blobs.of_rows(row_matrix(rows.cells, rows.corrected))))
+
+    def drop_rows(self, view: View, rows: Rows) -> None:
+        self.keep_all(Changes(_keys(view, rows), Blobs.nulls(len(rows))))
 
     def _gather(self) -> None:
         """Records that were kept one by one stay before those that follow."""

@@ -11,7 +11,7 @@ import numpy as np
 from app.codecs.arrays import Int64s
 from app.codecs.blobs import NULL, Blobs
 from app.codecs.stored import changelog
-from app.codecs.stored.halves import decode_half, half_head, side_and_offset
+from app.codecs.stored.halves import half_head
 from app.codecs.stored.marker import decode_marker
 from app.codecs.stored.row_keys import row_prefix
 from app.domain.errors import LayoutError, StateError
@@ -25,10 +25,11 @@ from app.engine.core.definition import TaskDefinition
 from app.engine.core.possible import require_possible
 from app.engine.core.results.restoring import closing_takers
 from app.engine.core.results.revising import with_revision
-from app.engine.core.rows.halves import Halves
+from app.engine.core.rows.halves import HeldHalves
 from app.engine.core.rows.open_rows import OpenRows
 from app.engine.core.rows.spans import Spans
 from app.engine.core.rows.state import ViewState
+from app.engine.core.rows.stored_halves import HalfTaker
 from app.engine.core.rows.stored_rows import Taker, latest, row_taker
 from app.engine.core.task_state import TaskState, Total
 
@@ -164,7 +165,7 @@ class Restorer:
         }
         for name in definition.finals:
             takers |= closing_takers(definition.by_name[name], state)
-        return takers | {half_head(one): _half_taker(state.halves[one.name]) for one in definition.pairing}
+        return takers | {half_head(one): HalfTaker(one, state.halves) for one in definition.pairing}
 
     def _pass_over(self, keys: Blobs) -> None:
         """Count what is not declared here; what not even a kind is known of is not passed over."""
@@ -194,7 +195,7 @@ def _empty(definition: TaskDefinition) -> TaskState:
         open_rows={name: OpenRows() for name in definition.finals},
         marks={name: {} for name in definition.finals},
         finals={name: ViewState(with_revision(definition.by_name[name])) for name in definition.finals},
-        halves={one.name: Halves() for one in definition.pairing},
+        halves={one.name: HeldHalves() for one in definition.pairing},
     )
 
 
@@ -205,14 +206,5 @@ def _block_taker(blocks: dict[bytes, Total]) -> Taker:
                 blocks.pop(key, None)
             else:
                 blocks[key] = changelog.decode_block(key, value)[1:]
-
-    return take
-
-
-def _half_taker(halves: Halves) -> Taker:
-    def take(keys: Blobs, values: Blobs, _: Int64s) -> None:
-        last = latest(keys, values)
-        halves.remove(side_and_offset(key) for key, value in last if value is None)
-        halves.put([decode_half(key, value) for key, value in last if value is not None])
 
     return take

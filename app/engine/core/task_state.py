@@ -13,7 +13,7 @@ from typing import NamedTuple, Protocol
 
 from app.codecs.stored.closings import Mark
 from app.domain.marker import Marker
-from app.engine.core.rows.halves import Halves
+from app.engine.core.rows.halves import HeldHalves
 from app.engine.core.rows.open_rows import OpenRows
 from app.engine.core.rows.spans import RowSpan, SpanGroup, Spans
 from app.engine.core.rows.state import ViewChange, ViewState
@@ -56,7 +56,7 @@ class TaskState:
     open_rows: dict[str, OpenRows] = field(default_factory=dict)
     marks: dict[str, dict[int, Mark]] = field(default_factory=dict)
     finals: dict[str, ViewState] = field(default_factory=dict)
-    halves: dict[str, Halves] = field(default_factory=dict)
+    halves: dict[str, HeldHalves] = field(default_factory=dict)
     looked_to: dict[tuple[str, str], int] = field(default_factory=dict)
     telling: dict[str, Telling] = field(default_factory=dict)
     is_ahead: bool = False

@@ -134,7 +134,7 @@ def _contents(state: TaskState) -> dict[str, Mapping[Any, Any]]:
     """All that a state holds beside its marker, by kind."""
     held = {f"row of {name}": stored_rows(view) for name, view in state.views.items()}
     waiting = {f"closing row of {name}": stored_rows(view) for name, view in state.closings.items()}
-    halves = {f"half of {name}": {(h.side, h.offset): h for h in each} for name, each in state.halves.items()}
+    halves = {f"half of {name}": each.stored() for name, each in state.halves.items()}
     marks = {f"mark of {name}": each for name, each in state.marks.items()}
     finals = {f"remembered final of {name}": stored_rows(view) for name, view in state.finals.items()}
     return {**held, **waiting, **finals, **halves, **marks, "block": state.blocks}

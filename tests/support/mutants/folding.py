@@ -13,14 +13,15 @@ from app.codecs.arrays import Int64s
 from app.domain.corrections.correction import Refusal
 from app.domain.event_time import NO_WATERMARK
 from app.domain.marker import LIVE
-from app.domain.pairs.alert import Alert
 from app.engine.core import completing, task
 from app.engine.core.batch import Batch
 from app.engine.core.cells import sessions
 from app.engine.core.draft import Draft
-from app.engine.core.pairs import joining, watching
+from app.engine.core.pairs import changing, joining, watching
+from app.engine.core.pairs.walking import Times, Walk
 from app.engine.core.records import reading
 from app.engine.core.results import corrections
+from app.engine.core.rows.halves import NewHalves
 from app.engine.core.views.folding import UsableBatch
 
 
@@ -72,7 +73,15 @@ def plant_leave_sessions_apart(patch: pytest.MonkeyPatch) -> None:
 
 def plant_forget_ids_of_halves_too_soon(patch: pytest.MonkeyPatch) -> None:
     """A half that has met is forgotten at once, so its duplicates count."""
-    patch.setattr(joining, "settled", lambda half: half._replace(id=None, waiting=None))
+    keep = changing.keep_halves
+
+    def hasty(*given: Any) -> None:
+        draft, of, held, settled, gone, new = given
+        waits = np.flatnonzero(new.waits)
+        come = NewHalves(new.places[waits], new.waits[waits], new.at_us[waits], new.ids.at(waits), new.values.at(waits))
+        keep(draft, of, held, settled[:0], np.union1d(settled, gone), come)
+
+    patch.setattr(changing, "keep_halves", hasty)
 
 
 def plant_let_halves_leave_by_the_higher_watermark(patch: pytest.MonkeyPatch) -> None:
@@ -97,7 +106,7 @@ def plant_tell_alerts_behind_the_batch(patch: pytest.MonkeyPatch) -> None:
 
     def slow(*given: Any) -> Any:
         with pytest.MonkeyPatch.context() as inner:
-            inner.setattr(watching._Watching, "let_go", lambda *_: None)
+            inner.setattr(Walk, "_leavers", lambda *_: np.empty(0, np.int64))
             return batch(*given)
 
     patch.setattr(watching, "watch_batch", slow)
@@ -105,11 +114,11 @@ def plant_tell_alerts_behind_the_batch(patch: pytest.MonkeyPatch) -> None:
 
 def plant_forget_to_remove_what_an_alert_was_told_of(patch: pytest.MonkeyPatch) -> None:
     """No tombstone: whoever restores the state tells it again."""
-    patch.setattr(watching.WorkingHalves, "go", lambda self, half: None)
+    patch.setattr(Walk, "gone", np.empty(0, np.int64))
 
 
 def plant_tell_an_alert_at_the_bound(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(Alert, "is_long", lambda self, began_us, ended_us: ended_us - began_us >= self.longer_than_us)
+    patch.setattr(watching, "Times", lambda *times: Times(*times[:-1], times[-1] - 1))
 
 
 def plant_take_a_building_view_for_live(patch: pytest.MonkeyPatch) -> None:

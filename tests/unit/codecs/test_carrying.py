@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from hashlib import sha256
 
+import numpy as np
 import pytest
 from aiokafka.producer.message_accumulator import BatchBuilder
 from hypothesis import given, settings
@@ -22,8 +23,8 @@ from app.codecs.batches.carrying import (
 )
 from app.codecs.batches.origin_headers import SHORTENED
 from app.codecs.batches.record_headers import Headers
-from app.codecs.stored.halves import StoredHalf, WaitingHalf, encode_half
-from app.domain.pairs.join import Side
+from app.codecs.blobs import Blobs
+from app.codecs.stored.halves import Halves, headers_as_json, waiting_values
 from app.engine.drive.kafka.writer import BATCH_BYTES
 
 OURS: Headers = (("flagfall-topic", b"rides.yellow"), ("flagfall-reason", b"bad_magic"))
@@ -55,8 +56,10 @@ def test_what_is_carried_always_fits(key: int | None, value: int | None, headers
     if told is None:
         assert record == (blob(key), blob(value), (*came_with, *OURS))
     waiting = carried(blob(key), blob(value), came_with, whole_bytes=WAITING_BYTES)
-    half = StoredHalf(Side.LEFT, 2**60, "id", 2**60, WaitingHalf(2**60, *waiting, {}))
-    assert len(encode_half(half)) < BATCH_BYTES
+    one, headers = np.full(1, 2**60), headers_as_json(waiting.headers)
+    parts = [Blobs.of([part]) for part in (b"{}", waiting.key, waiting.value, headers)]
+    (half,) = waiting_values(Halves(one > 0, one, Blobs.of([b'"id"']), one, *parts))
+    assert len(half or b"") < BATCH_BYTES
 
 
 @pytest.mark.parametrize("more", [0, 1])

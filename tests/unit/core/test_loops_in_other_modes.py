@@ -18,6 +18,7 @@ ROOT = Path(__file__).parents[3]
 LIMIT_SECONDS = 250
 ABOUT_LOOPS = (
     "agreement/test_decoding.py",
+    "agreement/test_pairing.py",
     "agreement/test_worker_and_oracle.py",
     "agreement/kinds/test_merging_kinds.py",
     "agreement/kinds/test_window_kinds.py",
@@ -25,12 +26,17 @@ ABOUT_LOOPS = (
     "laws/test_key_hash.py",
     "laws/test_written_records.py",
     "streaming/test_simulation.py::test_every_history_ends_as_the_naive_fold_says[0]",
+    "unit/codecs/cells",
     "unit/codecs/test_blobs.py",
     "unit/codecs/test_changelog_codec.py",
+    "unit/codecs/test_halves_codec.py",
     "unit/codecs/test_record_batches.py",
+    "unit/core/test_halves.py",
     "unit/core/test_state_removal.py",
+    "unit/core/test_texts.py",
 )
-"""Decoders, views, sessions and panes, record batches, changelog records, the slot index, and simulated histories."""
+"""Decoders, views, sessions and panes, joins and alerts, record batches, changelog records, what finds rows, texts and
+halves, and simulated histories."""
 TOO_LARGE = ("test_a_million_keys_are_found_and_no_other", "test_memory_comes_back_when_rows_go")
 """For loops as Python."""
 

@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from app.domain.errors import DefinitionError
-from app.domain.fingerprint import mix, signed
-from app.domain.pairs.join import Either, Half, Join, JoinKind, Only, Side, Taken, proof_of
+from app.domain.pairs.join import Either, Half, Join, JoinKind, Only, Side, Taken
 from app.engine.core.definition import TaskDefinition
 from app.testkit.simulation.sent_on import SIGNED
 from tests.support.material.pairing.calls import (
@@ -98,11 +97,6 @@ def test_columns_of_a_side_that_may_be_missing_are_nullable() -> None:
     assert nullable[JoinKind.INNER] == {"place"}
     assert nullable[JoinKind.LEFT] == {"place", "cents", "right_origin"}
     assert nullable[JoinKind.OUTER] == {"place", "cents", "left_origin", "right_origin"}
-
-
-def test_a_joined_record_proves_both_its_halves_and_one_alone_itself() -> None:
-    assert proof_of({"left_origin": 5, "right_origin": 9}) == (2, signed(mix(5) + mix(9)))
-    assert proof_of({"left_origin": None, "right_origin": 9}) == (1, mix(9))
 
 
 def test_kind_and_selection_are_part_of_the_version_only_where_they_are_given() -> None:

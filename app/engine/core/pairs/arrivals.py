@@ -1,56 +1,95 @@
-"""Usable records as the halves of a join or alert that they are: selected, named, with a time."""
+"""Usable records as the halves of a join or alert that they are: selected, named, with a time. By column."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
-import polars as pl
 
+from app.codecs.arrays import Int64s, Mask
+from app.codecs.blobs import Blobs
+from app.codecs.cells.to_json import flags_as_json, numbers_as_json, objects_of, texts_as_json
+from app.codecs.stored.halves import SIDE_SHIFT
+from app.codecs.weaving import chosen
+from app.domain.column import Kind
 from app.domain.pairs.half import Half
 from app.domain.pairs.joined import Side
 from app.domain.pairs.pairing import Pairing
-from app.domain.records import Value
+from app.engine.core.batch import Batch
 from app.engine.core.records.usable import Usable
+from app.engine.core.rows.halves import NONE
 
 
-class Arrival(NamedTuple):
-    """A record at its place in the batch; `half` is None where it is out of scope. The watermark includes it."""
+class Arrivals(NamedTuple):
+    """Each usable record of a batch as a half, by column; `sides` NONE is out of scope.
 
-    at: int
-    watermark_us: int
-    half: Arrived | None
+    `ids` are JSON; `watermarks_us` include the record.
+    """
+
+    sides: Int64s
+    at_us: Int64s
+    ids: Blobs
+    offsets: Int64s
+    watermarks_us: Int64s
+
+    def __len__(self) -> int:  # records, not fields
+        return len(self.sides)
+
+    @property
+    def places(self) -> Int64s:
+        """As the changelog knows them; of those out of scope without a meaning."""
+        return self.offsets | np.maximum(self.sides, 0) << SIDE_SHIFT
+
+    @classmethod
+    def nothing(cls, offset: int, watermark_us: int) -> Arrivals:
+        """No half, but a watermark that holds from an offset on."""
+        none = np.full(1, NONE, np.int64)
+        return cls(none, none, Blobs.nulls(1), np.array([offset]), np.array([watermark_us]))
+
+    def behind(self, first: Arrivals) -> Arrivals:
+        """The same with others before them."""
+        return Arrivals(
+            sides=np.concatenate([first.sides, self.sides]),
+            at_us=np.concatenate([first.at_us, self.at_us]),
+            ids=Blobs.joined([first.ids, self.ids]),
+            offsets=np.concatenate([first.offsets, self.offsets]),
+            watermarks_us=np.concatenate([first.watermarks_us, self.watermarks_us]),
+        )
 
 
-class Arrived(NamedTuple):
-    side: Side
-    id: Value
-    at_us: int
-    columns: dict[str, Value]
-
-
-def arrivals(of: Pairing, topic: str, usable: Usable) -> Iterator[Arrival]:
-    """Every usable record of a topic, in offset order."""
-    halves: list[Arrived | None] = [None] * len(usable)
-    for side in Side:
+def arrivals(of: Pairing, batch: Batch, usable: Usable) -> Arrivals:
+    """The usable records of a batch."""
+    sides, at_us = np.full(len(usable), NONE, np.int64), np.zeros(len(usable), np.int64)
+    ids = [Blobs.nulls(len(usable))]
+    for number, side in enumerate(Side):
         half = of.half(side)
-        if half.topic != topic:
-            continue
-        places = np.flatnonzero(_taken(half, usable.frame))
-        frame = usable.frame if len(places) == len(usable) else usable.frame[places]
-        needed = of.needed(side)
-        columns = frame.select(needed).rows(named=True) if needed else [{} for _ in places]
-        told = (places.tolist(), frame[half.id].to_list(), frame[half.at].to_list(), columns)
-        for at, name, at_us, values in zip(*told, strict=True):
-            halves[at] = Arrived(side, name, at_us, values)
-    yield from map(Arrival, usable.index.tolist(), usable.watermarks_us.tolist(), halves)
+        if half.topic == batch.topic:
+            taken = _taken(half, usable)
+            sides[taken], at_us[taken] = number, usable.column(half.at).values[0][taken]
+            ids.append(json_of(usable, half.id))
+    which = np.where(sides < 0, 0, sides + 1) if len(ids) == 1 + len(Side) else (sides >= 0).astype(np.int64)
+    return Arrivals(sides, at_us, chosen(which, ids), batch.offsets[usable.index], usable.watermarks_us)
 
 
-def _taken(half: Half, frame: pl.DataFrame) -> npt.NDArray[np.bool_]:
+def carried_columns(of: Pairing, side: Side, usable: Usable, rows: Int64s) -> Blobs:
+    """What halves of a side carry into what is told of them, as JSON objects; of some of the records."""
+    names = of.needed(side)
+    return objects_of(names, [json_of(usable, name, rows) for name in names], len(rows))
+
+
+def json_of(usable: Usable, name: str, rows: Int64s | None = None) -> Blobs:
+    """A column as JSON; of some of the records, None: of all."""
+    cells = usable.column(name)
+    if cells.kind is Kind.TEXT:
+        return texts_as_json(usable.text_bytes(name, rows))
+    values, present = (cells.values[0], cells.present) if rows is None else (cells.values[0][rows], cells.present[rows])
+    return (flags_as_json if cells.kind is Kind.FLAG else numbers_as_json)(values, present)
+
+
+def _taken(half: Half, usable: Usable) -> Mask:
     """Which records are meant, as `Half.takes`."""
-    known = frame[half.id].is_not_null() & frame[half.at].is_not_null()
-    if half.only is not None:
-        known &= frame[half.only.column].is_in(list(half.only.values)).fill_null(False)
-    return known.to_numpy()
+    known = usable.column(half.id).present & usable.column(half.at).present
+    if half.only is None:
+        return known
+    selected: Mask = usable.frame[half.only.column].is_in(list(half.only.values)).fill_null(value=False).to_numpy()
+    return known & selected

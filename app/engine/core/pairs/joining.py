@@ -6,145 +6,140 @@ holds them in time, whatever the batches.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
 
-from app.codecs.avro.record import encode_record
-from app.codecs.batches.carrying import WAITING_BYTES, carried
-from app.codecs.stored.halves import StoredHalf, WaitingHalf
-from app.domain.errors import StateError
-from app.domain.fingerprint import INT64_MAX, signed
-from app.domain.pairs.join import LEFT_ORIGIN, RIGHT_ORIGIN, Join, Side, proof_of
-from app.domain.records import Value
-from app.engine.core.batch import Batch, Output
-from app.engine.core.cells.grouping import APPLIED, DUPLICATE, LATE, OUT_OF_SCOPE
+from app.codecs.arrays import Int64s
+from app.codecs.blobs import Blobs
+from app.codecs.stored.halves import decode_halves
+from app.codecs.weaving import spread
+from app.domain.fingerprint import INT64_MAX, INT64_MIN, signed
+from app.domain.pairs.join import LEFT_ORIGIN, RIGHT_ORIGIN, Join, Side
+from app.domain.pairs.joined import taken_of
+from app.domain.records import Place
+from app.engine.core.batch import Batch, MadeOutputs, Output
 from app.engine.core.draft import Draft
-from app.engine.core.pairs.arrivals import Arrived, arrivals
-from app.engine.core.pairs.working_halves import WorkingHalves, keep_halves
+from app.engine.core.pairs.arrivals import Arrivals, arrivals
+from app.engine.core.pairs.changing import forget, keep_walk, pack
+from app.engine.core.pairs.loops import join_halves
+from app.engine.core.pairs.telling import ToldColumn, carried, first_of, outputs_of
+from app.engine.core.pairs.waiting import waiting_halves
+from app.engine.core.pairs.walking import Times, ToldPairs, Walk, earlier
+from app.engine.core.records.fingerprint import mix_all, origins
 from app.engine.core.records.refusals import unmatched_output
 from app.engine.core.records.usable import Usable
+from app.engine.core.rows.halves import NONE, SETTLED
 from app.engine.core.views.folding import LateFor, note_late, with_fates
 
 UPKEEP_HALVES = 20_000
-"""Most halves of a side that leave or are forgotten in one transaction of the upkeep."""
-_OTHER = {side: side.other for side in Side}
+"""Most halves that leave, or of a side are forgotten, in one transaction of the upkeep."""
 
 
 def join_batch(draft: Draft, join: Join, batch: Batch, usable: Usable) -> LateFor:
     """Put the usable records of a batch of one topic into the join."""
-    joining = _Joining(draft, join)
-    others = [draft.marker.inputs[topic].watermark_us for topic in join.topics if topic != batch.topic]
-    slower_us = min(others, default=INT64_MAX)
-    fates = np.full(len(usable), OUT_OF_SCOPE, np.int8)
-    for i, arrival in enumerate(arrivals(join, batch.topic, usable)):
-        joining.let_leave(min(arrival.watermark_us, slower_us))
-        if arrival.half is None:
-            continue
-        fates[i] = fate = joining.fate(arrival.half, arrival.watermark_us)
-        if fate == APPLIED:
-            joining.apply(stored_half(batch, arrival.at, arrival.half))
-    joining.finish()
-    draft.move_join(join.name, with_fates(draft.marker.joins[join.name], batch.topic, fates))
     late_for: LateFor = {}
-    note_late(late_for, join.name, usable, fates)
+    if not len(usable):
+        return late_for
+    others = [draft.marker.inputs[topic].watermark_us for topic in join.topics if topic != batch.topic]
+    came = arrivals(join, batch, usable)
+    lower_us = np.minimum(came.watermarks_us, min(others, default=INT64_MAX))
+    walk = Walk(join, draft.state.halves[join.name], came, join_halves, _times(join, came.watermarks_us, lower_us))
+    waiting = waiting_halves(join, batch, usable, walk)
+    _tell(draft, join, walk, waiting)
+    keep_walk(draft, join, walk, waiting)
+    draft.move_join(join.name, with_fates(draft.marker.joins[join.name], batch.topic, walk.fates))
+    note_late(late_for, join.name, usable, walk.fates)
     return late_for
 
 
 def keep_up(draft: Draft, join: Join) -> None:
     """Let halves leave that nobody can meet any more, and forget ids that nobody can repeat."""
-    joining, inputs = _Joining(draft, join), draft.marker.inputs
-    watermarks = {side: inputs[join.half(side).topic].watermark_us for side in Side}
-    joining.let_leave(min(watermarks.values()), UPKEEP_HALVES)
-    held = draft.state.halves[join.name]
-    for side in Side:
-        for half in held.until(side, watermarks[side] - join.remembered_us, waiting=False)[:UPKEEP_HALVES]:
-            joining.halves.go(half)
-    joining.finish()
+    if pack(draft, join):
+        return
+    held, inputs = draft.state.halves[join.name], draft.marker.inputs
+    watermarks = [inputs[join.half(side).topic].watermark_us for side in Side]
+    lower_us = np.array([min(watermarks)])
+    walk = Walk(join, held, Arrivals.nothing(0, 0), join_halves, _times(join, lower_us, lower_us), UPKEEP_HALVES)
+    _tell(draft, join, walk, Blobs.nulls(1))
+    keep_walk(draft, join, walk, Blobs.nulls(1))
+    until_us = [int(earlier(np.array([watermark]), join.remembered_us)[0]) for watermark in watermarks]
+    over = [held.until(us, SETTLED, side)[:UPKEEP_HALVES] for side, us in enumerate(until_us)]
+    forget(draft, join, np.concatenate(over))
 
 
-def settled(half: StoredHalf) -> StoredHalf:
-    """The half when it waits no more."""
-    return half._replace(waiting=None)
+def _times(join: Join, watermarks_us: Int64s, lower_us: Int64s) -> Times:
+    return Times(
+        late_until_us=earlier(watermarks_us, join.grace_us),
+        since_us=earlier(watermarks_us, join.remembered_us),
+        over_us=earlier(lower_us, join.unmatched_after_us),
+        reach_us=join.bound_us,
+    )
 
 
-def stored_half(batch: Batch, at: int, arrived: Arrived) -> StoredHalf:
-    """A half that waits, with its record as it came, or the beginning of a large one."""
-    record = carried(batch.keys[at], batch.values[at], batch.headers[at], whole_bytes=WAITING_BYTES)
-    waiting = WaitingHalf(int(batch.timestamps_ms[at]), *record, arrived.columns)
-    return StoredHalf(arrived.side, int(batch.offsets[at]), arrived.id, arrived.at_us, waiting)
+def _tell(draft: Draft, join: Join, walk: Walk, waiting: Blobs) -> None:
+    """Send on what met, and what left because nobody came."""
+    told = walk.told
+    if not len(told.left):
+        return
+    alone = (told.left == NONE) | (told.right == NONE)
+    unmatched = int(alone.sum())
+    if unmatched:
+        _send_unmatched(draft, join, walk, told.at(alone), waiting)
+    sent = ~alone
+    for side, halves in ((Side.LEFT, told.left), (Side.RIGHT, told.right)):
+        if join.kind.may_lack(side):
+            sent |= halves == NONE
+    count, fingerprint = _send(draft, join, walk, told.at(sent), waiting)
+    position = draft.marker.joins[join.name]
+    moved = replace(
+        position,
+        joined=position.joined + len(alone) - unmatched,
+        unmatched=position.unmatched + unmatched,
+        count=position.count + count,
+        fingerprint=signed(position.fingerprint + fingerprint),
+    )
+    draft.move_join(join.name, moved)
 
 
-class _Joining:
-    """One step of a join: halves as they become, and what is sent on."""
+def _send_unmatched(draft: Draft, join: Join, walk: Walk, told: ToldPairs, waiting: Blobs) -> None:
+    """Halves that left, each made anew from its bytes when it is written: as they came."""
+    numbers = np.maximum(told.left, told.right)  # the one that is not NONE
+    halves, offsets = decode_halves(walk.values_of(numbers, waiting)), walk.offsets_of(numbers)
+    application, partition = draft.application, draft.state.partition
 
-    def __init__(self, draft: Draft, join: Join) -> None:
-        self._draft, self._join = draft, join
-        self.halves = WorkingHalves(draft.state.halves[join.name])
-        self._over_us, self._bound_us = join.unmatched_after_us, join.bound_us
-        self._grace_us, self._remembered_us = join.grace_us, join.remembered_us
-        self._met = self._unmatched = self._count = self._fingerprint = 0
+    def made(nth: int) -> Output:
+        side = Side.RIGHT if told.left[nth] == NONE else Side.LEFT
+        place = Place(join.half(side).topic, partition, int(offsets[nth]))
+        return unmatched_output(application, join, side, place, halves, nth)
 
-    def let_leave(self, lower_us: int, most: int | None = None) -> None:
-        """Let halves leave that nobody can meet at this lower watermark; at most so many."""
-        over_us = lower_us - self._over_us
-        if not self.halves.is_over(over_us):
-            return
-        for half in self.halves.waiting_until(over_us, most):
-            partition = self._draft.state.partition
-            self._draft.outputs.append(unmatched_output(self._draft.application, self._join, partition, half))
-            if self._join.kind.may_lack(half.side.other):
-                self._send(*((half, None) if half.side is Side.LEFT else (None, half)))
-            self.halves.change(settled(half))
-            self._unmatched += 1
-
-    def fate(self, half: Arrived, watermark_us: int) -> int:
-        if half.at_us + self._grace_us <= watermark_us:
-            return LATE
-        since_us = watermark_us - self._remembered_us
-        return DUPLICATE if any(h.at_us > since_us for h in self.halves.of_id(half.side, half.id)) else APPLIED
-
-    def apply(self, half: StoredHalf) -> None:
-        """Let a half that counts meet the other, or wait."""
-        there = self.halves.of_id(_OTHER[half.side], half.id)
-        met = [h for h in there if abs(h.at_us - half.at_us) <= self._bound_us]
-        for other in met:  # at most one: halves of one id and side are more than two bounds apart
-            if other.waiting is None:
-                raise StateError(f"join {self._join.name}: half {other.side} at {other.offset} has met already")
-            self.halves.change(settled(other))
-            self._send(*((half, other) if half.side is Side.LEFT else (other, half)))
-            self._met += 1
-        self.halves.come(settled(half) if met else half)
-
-    def finish(self) -> None:
-        """Put all of it into the transaction."""
-        keep_halves(self._draft, self._join, self.halves)
-        if not self._met and not self._unmatched:
-            return
-        position = self._draft.marker.joins[self._join.name]
-        moved = replace(
-            position,
-            joined=position.joined + self._met,
-            unmatched=position.unmatched + self._unmatched,
-            count=position.count + self._count,
-            fingerprint=signed(position.fingerprint + self._fingerprint),
-        )
-        self._draft.move_join(self._join.name, moved)
-
-    def _send(self, left: StoredHalf | None, right: StoredHalf | None) -> None:
-        join, partition = self._join, self._draft.state.partition
-        values = join.joined(_columns(left), _columns(right))
-        values[LEFT_ORIGIN] = None if left is None else join.origin(Side.LEFT, partition, left.offset)
-        values[RIGHT_ORIGIN] = None if right is None else join.origin(Side.RIGHT, partition, right.offset)
-        count, fingerprint = proof_of(values)
-        self._count, self._fingerprint = self._count + count, self._fingerprint + fingerprint
-        value = encode_record(join.source, self._draft.definition.schema_ids[join.output.name], values)
-        key = values[join.key]
-        told = None if key is None else str(key).encode()
-        timestamp_ms = max(half.waiting.timestamp_ms for half in (left, right) if half and half.waiting)
-        output = Output(join.output.name, told, value, partition=partition, timestamp_ms=timestamp_ms)
-        self._draft.outputs.append(output)
+    draft.send(MadeOutputs(len(numbers), made))
 
 
-def _columns(half: StoredHalf | None) -> dict[str, Value] | None:
-    return None if half is None or half.waiting is None else half.waiting.columns
+def _send(draft: Draft, join: Join, walk: Walk, told: ToldPairs, waiting: Blobs) -> tuple[int, int]:
+    """Joined records; gives how many halves are in them, and their fingerprint (rule 12)."""
+    partition, timestamps_ms = draft.state.partition, np.full(len(told.left), INT64_MIN, np.int64)
+    carried_by, columns = dict[Side, Mapping[str, ToldColumn]](), dict[str, ToldColumn]()
+    count = fingerprint = 0
+    for side, numbers, name in zip(Side, (told.left, told.right), (LEFT_ORIGIN, RIGHT_ORIGIN), strict=True):
+        half, there = join.half(side), np.flatnonzero(numbers != NONE)
+        halves = decode_halves(walk.values_of(numbers[there], waiting))
+        packed = origins(half.source.topic(half.topic).number, partition, walk.offsets_of(numbers))
+        columns[name] = packed, numbers != NONE
+        carried_by[side] = carried(join, side, spread(halves.columns, there, len(numbers)))
+        timestamps_ms[there] = np.maximum(timestamps_ms[there], halves.timestamps_ms)
+        count, fingerprint = count + len(there), fingerprint + int(mix_all(packed[there]).sum())
+    columns |= _joined(join, carried_by)
+    schema_id = draft.definition.schema_ids[join.output.name]
+    draft.send(outputs_of(join, schema_id, partition, columns, timestamps_ms))
+    return count, fingerprint
+
+
+def _joined(join: Join, carried_by: Mapping[Side, Mapping[str, ToldColumn]]) -> dict[str, ToldColumn]:
+    """The joined records' own columns, as `Join.joined`."""
+    columns = dict[str, ToldColumn]()
+    for taken in join.columns:
+        held = [carried_by[side][name] for side in Side if (name := taken_of(taken, side)) is not None]
+        columns[taken.name] = held[0] if len(held) == 1 else first_of(*held)
+    return columns

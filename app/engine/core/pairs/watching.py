@@ -9,36 +9,38 @@ from dataclasses import replace
 
 import numpy as np
 
-from app.codecs.stored.halves import StoredHalf, WaitingHalf
-from app.domain.pairs.alert import END, START, Alert
+from app.codecs.arrays import Int64s
+from app.codecs.blobs import Blobs
+from app.codecs.stored.halves import NO_HEADERS, Halves, decode_halves, waiting_values
+from app.codecs.weaving import same, spread
+from app.domain.pairs.alert import AT_OFFSET, BEGAN_AT, END_ORIGIN, ENDED_AT, START, START_ORIGIN, TOLD_AT, Alert
 from app.domain.pairs.join import Side
 from app.engine.core.batch import Batch
-from app.engine.core.cells.grouping import APPLIED, DUPLICATE, LATE, OUT_OF_SCOPE
 from app.engine.core.draft import Draft
-from app.engine.core.pairs.alerting import alert_output
-from app.engine.core.pairs.arrivals import Arrived, arrivals
-from app.engine.core.pairs.working_halves import WorkingHalves, keep_halves
+from app.engine.core.pairs.arrivals import Arrivals, arrivals
+from app.engine.core.pairs.changing import forget, keep_walk, pack
+from app.engine.core.pairs.loops import watch_halves
+from app.engine.core.pairs.telling import ToldColumn, carried, outputs_of, values_of
+from app.engine.core.pairs.waiting import waiting_columns
+from app.engine.core.pairs.walking import Times, Walk, earlier
+from app.engine.core.records.fingerprint import origins
 from app.engine.core.records.usable import Usable
+from app.engine.core.rows.halves import NONE, SETTLED
 from app.engine.core.views.folding import LateFor, note_late, with_fates
 
 UPKEEP_WATCHED = 20_000
-"""Most beginnings or ends of a side that leave in one transaction of the upkeep."""
+"""Most beginnings that leave, or of a side are forgotten, in one transaction of the upkeep."""
 
 
 def watch_batch(draft: Draft, alert: Alert, batch: Batch, usable: Usable) -> LateFor:
     """Put the usable records of a batch into what the alert watches."""
-    watching, before = _Watching(draft, alert), draft.state.marker.inputs[batch.topic]
-    watching.let_go(before.watermark_us, before.next_offset)
-    fates = np.full(len(usable), OUT_OF_SCOPE, np.int8)
-    offsets = batch.offsets.tolist()
-    for i, arrival in enumerate(arrivals(alert, batch.topic, usable)):
-        watching.let_go(arrival.watermark_us, offsets[arrival.at])
-        if arrival.half is None:
-            continue
-        fates[i] = fate = watching.fate(arrival.half, arrival.watermark_us)
-        if fate == APPLIED:
-            watching.apply(arrival.half, offsets[arrival.at], arrival.watermark_us)
-    watching.finish()
+    before = draft.state.marker.inputs[batch.topic]
+    first = Arrivals.nothing(before.next_offset, before.watermark_us)  # what it may not have told of by now
+    walk = _walk(draft, alert, arrivals(alert, batch, usable).behind(first))
+    waiting = _waiting(alert, usable, walk)
+    _tell(draft, alert, walk, waiting)
+    keep_walk(draft, alert, walk, waiting)
+    fates = walk.fates[len(first) :]
     draft.move_alert(alert.name, with_fates(draft.marker.alerts[alert.name], batch.topic, fates))
     late_for: LateFor = {}
     note_late(late_for, alert.name, usable, fates)
@@ -47,63 +49,66 @@ def watch_batch(draft: Draft, alert: Alert, batch: Batch, usable: Usable) -> Lat
 
 def keep_up(draft: Draft, alert: Alert) -> None:
     """Tell what has waited long enough since the watermark was raised without a record, and forget what is over."""
-    watching, position = _Watching(draft, alert), draft.marker.inputs[alert.topic]
-    watching.let_go(position.watermark_us, position.next_offset, UPKEEP_WATCHED)
-    over_us = position.watermark_us - alert.held_us
-    for side in Side:
-        for half in draft.state.halves[alert.name].until(side, over_us, waiting=False)[:UPKEEP_WATCHED]:
-            watching.halves.go(half)
-    watching.finish()
+    if pack(draft, alert):
+        return
+    held, position = draft.state.halves[alert.name], draft.marker.inputs[alert.topic]
+    walk = _walk(draft, alert, Arrivals.nothing(position.next_offset, position.watermark_us), UPKEEP_WATCHED)
+    _tell(draft, alert, walk, Blobs.nulls(1))
+    keep_walk(draft, alert, walk, Blobs.nulls(1))
+    over_us = int(earlier(walk.arrivals.watermarks_us, alert.held_us)[0])
+    over = [held.until(over_us, SETTLED, side)[:UPKEEP_WATCHED] for side in range(len(Side))]
+    forget(draft, alert, np.concatenate(over))
 
 
-class _Watching:
-    """One step of an alert: what it watches as it becomes, and what it tells."""
+def _walk(draft: Draft, alert: Alert, came: Arrivals, most: int | None = None) -> Walk:
+    over_us = earlier(came.watermarks_us, alert.held_us)
+    times = Times(over_us, over_us, over_us, alert.longer_than_us)
+    return Walk(alert, draft.state.halves[alert.name], came, watch_halves, times, most)
 
-    def __init__(self, draft: Draft, alert: Alert) -> None:
-        self._draft, self._alert = draft, alert
-        self.halves = WorkingHalves(draft.state.halves[alert.name])
-        self._held_us = alert.held_us
-        self._told = 0
 
-    def let_go(self, watermark_us: int, offset: int, most: int | None = None) -> None:
-        """Tell beginnings that wait in vain at this watermark, which holds from `offset` on; at most so many."""
-        over_us = watermark_us - self._held_us
-        if not self.halves.is_over(over_us):
-            return
-        for half in self.halves.waiting_until(over_us, most):
-            self._tell(half, None, offset, half.at_us + self._held_us)
-            self.halves.go(half)
+def _waiting(alert: Alert, usable: Usable, walk: Walk) -> Blobs:
+    """Values of the beginnings that count, by their rows in the walk: nothing of a record but what alerts carry."""
+    came, begin = walk.arrivals, walk.applied[walk.arrivals.sides[walk.applied] == 0]
+    records, none = begin - (len(came) - len(usable)), Blobs.nulls(len(begin))
+    halves = Halves(
+        waits=np.ones(len(begin), np.bool_),
+        at_us=came.at_us[begin],
+        ids=came.ids.at(begin),
+        timestamps_ms=np.zeros(len(begin), np.int64),
+        columns=waiting_columns(alert, usable, came.sides[begin], records),
+        keys=none,
+        values=none,
+        headers=same(NO_HEADERS, len(begin)),
+    )
+    return spread(waiting_values(halves), begin, len(came))
 
-    def fate(self, half: Arrived, watermark_us: int) -> int:
-        if half.at_us + self._held_us <= watermark_us:
-            return LATE
-        return DUPLICATE if self._held(half.side, half, watermark_us) else APPLIED
 
-    def apply(self, half: Arrived, offset: int, watermark_us: int) -> None:
-        """Let a beginning or an end that counts find the other."""
-        waiting = WaitingHalf(0, None, None, (), half.columns) if half.side is START else None
-        now = StoredHalf(half.side, offset, half.id, half.at_us, waiting)
-        self.halves.come(now)
-        for other in self._held(END if half.side is START else START, half, watermark_us):
-            start, end = (now, other) if half.side is START else (other, now)
-            if start.waiting is None:
-                continue
-            if self._alert.is_long(start.at_us, end.at_us):
-                self._tell(start, end, offset, watermark_us)
-            self.halves.change(start._replace(waiting=None))
+def _tell(draft: Draft, alert: Alert, walk: Walk, waiting: Blobs) -> None:
+    """Send what was told; its Kafka timestamp is the watermark that told it."""
+    told = walk.told
+    if not len(told.left):
+        return
+    began_us, ended_us = walk.at_us_of(told.left), walk.at_us_of(told.right)
+    ended, always = told.right != NONE, np.ones(len(told.left), np.bool_)
+    told_at_us = np.where(ended, walk.arrivals.watermarks_us[told.rows], began_us + alert.held_us)
+    starts = decode_halves(walk.values_of(told.left, waiting))
+    ids = values_of(alert.starts.source.by_name[alert.starts.id].kind, starts.ids)
+    columns: dict[str, ToldColumn] = {
+        alert.starts.id: ids,
+        BEGAN_AT: (began_us, always),
+        ENDED_AT: (ended_us, ended),
+        TOLD_AT: (told_at_us, always),
+        START_ORIGIN: (_origins(draft, alert, walk.offsets_of(told.left)), always),
+        END_ORIGIN: (_origins(draft, alert, walk.offsets_of(told.right)), ended),
+        AT_OFFSET: (walk.arrivals.offsets[told.rows], always),
+        **carried(alert, START, starts.columns),
+    }
+    timestamps_ms = -(-told_at_us // 1000)  # not before the instant itself, or it were ahead of its time
+    schema_id = draft.definition.schema_ids[alert.output.name]
+    draft.send(outputs_of(alert, schema_id, draft.state.partition, columns, timestamps_ms))
+    position = draft.marker.alerts[alert.name]
+    draft.move_alert(alert.name, replace(position, told=position.told + len(told.left)))
 
-    def finish(self) -> None:
-        """Put all of it into the transaction."""
-        keep_halves(self._draft, self._alert, self.halves)
-        if self._told:
-            position = self._draft.marker.alerts[self._alert.name]
-            self._draft.move_alert(self._alert.name, replace(position, told=position.told + self._told))
 
-    def _held(self, side: Side, half: Arrived, watermark_us: int) -> list[StoredHalf]:
-        """What is not over yet of one side and id."""
-        over_us = watermark_us - self._held_us
-        return [h for h in self.halves.of_id(side, half.id) if h.at_us > over_us]
-
-    def _tell(self, start: StoredHalf, end: StoredHalf | None, offset: int, told_at_us: int) -> None:
-        self._draft.outputs.append(alert_output(self._draft, self._alert, start, end, offset, told_at_us))
-        self._told += 1
+def _origins(draft: Draft, alert: Alert, offsets: Int64s) -> Int64s:
+    return origins(alert.starts.source.topic(alert.topic).number, draft.state.partition, offsets)

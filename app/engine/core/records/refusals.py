@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from app.base import names
 from app.codecs.batches.carrying import carried
 from app.codecs.batches.origin_headers import JOIN, REASON, SIDE, VERSIONS, VIEWS, stood
-from app.codecs.stored.halves import StoredHalf
-from app.domain.pairs.join import Join
+from app.codecs.stored.halves import Halves, headers_from_json
+from app.domain.pairs.join import Join, Side
 from app.domain.records import Place
 from app.engine.core.batch import Batch, MadeOutputs, Output
 from app.engine.core.definition import TaskDefinition
@@ -32,14 +32,13 @@ def late_output(definition: TaskDefinition, batch: Batch, index: int, late_for: 
     return _output(names.late_topic(definition.application), batch, index, *why)
 
 
-def unmatched_output(application: str, join: Join, partition: int, half: StoredHalf) -> Output:
+def unmatched_output(application: str, join: Join, side: Side, place: Place, halves: Halves, nth: int) -> Output:
     """A half that nobody met, as its record came."""
-    waiting = half.waiting
-    assert waiting is not None  # what has met does not leave
+    where = stood(place, int(halves.timestamps_ms[nth]))
+    why = ((JOIN, join.name.encode()), (SIDE, side.encode()))
+    came_with = headers_from_json(halves.headers[nth])
     topic = names.unmatched_topic(application)
-    where = stood(Place(join.half(half.side).topic, partition, half.offset), waiting.timestamp_ms)
-    why = ((JOIN, join.name.encode()), (SIDE, half.side.encode()))
-    return Output(topic, *carried(waiting.key, waiting.value, waiting.headers, (*where, *why)))
+    return Output(topic, *carried(halves.keys[nth], halves.values[nth], came_with, (*where, *why)))
 
 
 def _unusable(topic: str, batch: Batch, index: int, reason: str) -> Output:

@@ -31,12 +31,10 @@ async def read_to_end(
     ends: Mapping[int, int],
     take: TakeChanges,
     done: PartitionRead = lambda partition: None,
-    *,
-    step_records: int = STEP_RECORDS,
 ) -> None:
     """Give `take` the committed records of each partition in `[starts[p], ends[p])`, in order, then tell `done`.
 
-    What is taken at once is bounded, by `step_records` too, and the event loop gets its turn in between. `ends` are
+    What is taken at once is bounded, and the event loop gets its turn in between. `ends` are
     high watermarks: StateError if the last stable offset stays below one (an open transaction that nobody ends), for
     then the state would miss what follows; or if the log has lost what is to be read.
     """
@@ -61,7 +59,7 @@ async def read_to_end(
         consumer.assign([TopicPartition(topic, p) for p in reading])
         for partition, start in reading.items():
             consumer.seek(TopicPartition(topic, partition), start)
-        await _read(consumer, topic, reading, ends, take, done, step_records)
+        await _read(consumer, topic, reading, ends, take, done)
     except OffsetOutOfRangeError as error:
         raise _cut_meanwhile(topic, error) from error
     finally:
@@ -84,14 +82,13 @@ async def _read(
     ends: Mapping[int, int],
     take: TakeChanges,
     done: PartitionRead,
-    step_records: int,
 ) -> None:
     progressed = time.monotonic()
     while reading:
         with consumer._fetcher._subscriptions.fetch_context():
             fetch = await next_fetch(consumer._fetcher, timeout=0.2)
         for tp, batch in fetch:
-            for piece in batch.in_pieces(step_records):
+            for piece in batch.in_pieces(STEP_RECORDS):
                 take(piece)
                 progressed = time.monotonic()
                 reading[tp.partition] = piece.next_offset

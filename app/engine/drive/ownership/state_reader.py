@@ -20,14 +20,10 @@ from app.engine.drive.callbacks import Ready
 from app.engine.drive.kafka.changelog_reader import read_to_end
 from app.engine.drive.kafka.connections import Connections
 from app.engine.drive.kafka.inputs import Input, inputs_of
-from app.engine.drive.kafka.kept_batches import STEP_RECORDS
 from app.engine.drive.kafka.markers import begun_of, last_markers
 from app.engine.drive.memory import give_back_freed
 
 log = logging.getLogger(__name__)
-
-HALVES_STEP_RECORDS = 2_000
-"""Taken at once where there may be halves of joins, which are read one by one: 20 to 40 ms of the event loop."""
 
 
 class Progress(NamedTuple):
@@ -102,8 +98,7 @@ class StateReader:
             ready(partition, states[partition])
 
         whole = {p: ends[places[p]] for p in partitions}
-        step_records = HALVES_STEP_RECORDS if self._definition.pairing else STEP_RECORDS
-        await read_to_end(self._connections.client, topic, begins, whole, take, done, step_records=step_records)
+        await read_to_end(self._connections.client, topic, begins, whole, take, done)
         begun = await begun_of(self._definition, self._connections, unmarked)
         if unmarked:
             others = await last_markers(self._definition, self._connections, range(self._count))

@@ -114,6 +114,9 @@ SCHEMAS: Schemas = {1: schema_of(CALLS, 1), 2: schema_of(BILLED, 2)}
 _TIMES = (-90, -80, -79, -61, -60, -59, -21, -20, -19, -1, 0, 0, 0, 0, 1, 5, 20, 60)
 """Seconds between a record's own instant and the sender's clock: every bound, and either side of it."""
 
+IDS = ("c0", "a call of more than twelve letters", 'quoted "\\" \n\x1f', "é漢😀", "")
+"""Short and long, what JSON writes otherwise, and nothing."""
+
 
 def of_kind(join: Join, kind: JoinKind) -> Join:
     return replace(join, kind=kind)
@@ -153,7 +156,7 @@ class CallLog:
             timestamps_ms=np.array([mine[at].timestamp_ms if at in mine else 0 for at in offsets], np.int64),
             keys=[b"k"] * len(offsets),
             values=[encode(self.source, schema_id, mine[at].values) if at in mine else b"?" for at in offsets],
-            headers=[()] * len(offsets),
+            headers=[(("from", b"\xff"),) if at % 5 == 0 else () for at in offsets],
         )
 
 
@@ -173,7 +176,7 @@ def random_log(draws: random.Random, source: Source, topic: str, count: int) -> 
             continue
         ahead = 10_000 if roll > 0.97 else 0
         sent_us = START_US + (clock + ahead) * SECOND_US
-        name = f"c{draws.randrange(5)}"
+        name = draws.choice(IDS)
         at_us = sent_us + draws.choice(_TIMES) * SECOND_US
         values: dict[str, Value]
         if source is CALLS:
