@@ -9,13 +9,12 @@ from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 
-import psutil
 import pytest
 
 from app.base.services import kafka, local, registry
 from app.base.services.archiving import archive_services
 from app.base.settings import Settings
-from tests.support.machine.left_running import await_nothing_left, left
+from tests.support.machine.left_running import LeftRunning, await_nothing_left, left
 from tests.support.machine.services import running_services
 from tests.support.machine.waiting import patient, wait_for
 from tests.support.machine.workers import FLAGFALL
@@ -60,9 +59,9 @@ def test_nothing_runs_or_lies_there_of_archives_that_were_being_made(
     assert {path for path in classes.iterdir() if not path.name.startswith(".")} == paths
 
 
-def archives(process: psutil.Process) -> bool:
+def archives(process: LeftRunning) -> bool:
     """Whether it is a Java that is to write an archive; its shell script is not."""
-    return process.name() == "java"
+    return process.name == "java"
 
 
 def mapped(settings: Settings, name: str) -> set[str]:

@@ -33,6 +33,6 @@ def test_a_worker_ends_with_the_tests_that_started_it(how: signal.Signals, tmp_p
     ) as tests:
         assert tests.stdout is not None
         assert tests.stdout.readline() == b"started\n"
-        assert [process.name() for process in left(tmp_path)] == ["sleep"]
+        assert [process.name for process in left(tmp_path)] == ["sleep"]
         tests.send_signal(how)
     await_nothing_left(tmp_path)
