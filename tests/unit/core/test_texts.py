@@ -58,6 +58,15 @@ def test_equal_texts_are_numbered_alike_as_they_come(texts: list[str | None]) ->
     assert first.tolist() == [texts.index(text) for text in distinct]
 
 
+@pytest.mark.parametrize("secret", [0, 2**63 - 1, 2**63, 2**64 - 1])
+def test_texts_are_told_apart_whatever_the_secret_of_the_process(secret: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is another one at each start, and the loops run as plain Python, too, where a number may not fit its type."""
+    monkeypatch.setattr(of_texts, "_SECRET", type(of_texts._SECRET)(secret))
+    numbers, first = numbered(in_utf8([None, "", "x" * 9, "x" * 8, "", None]))
+    assert numbers.tolist() == [0, 1, 2, 3, 1, 0]
+    assert first.tolist() == [0, 1, 2, 3]
+
+
 def test_two_texts_of_one_digest_are_an_error_and_never_one_text(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
         of_texts, "_digests", lambda data, starts, lengths, secret: np.zeros((len(starts), 2), np.int64)

@@ -28,7 +28,7 @@ UNKNOWN = -1
 _FIRST_CAPACITY = 16
 _LEAST_WASTE_BYTES = 1 << 16
 
-_SECRET = hash("texts")
+_SECRET = np.uint64(hash("texts") % 2**64)
 """Another one in each process, as Python's own are: whoever chooses texts cannot choose two of one digest."""
 _ONE, _OTHER = np.uint64(0xFF51AFD7ED558CCD), np.uint64(0xC4CEB9FE1A85EC53)
 _SHIFT, _BYTE = np.uint64(33), np.uint64(8)
@@ -168,12 +168,12 @@ def _require_same(texts: Blobs, held: Blobs, codes: Int64s) -> None:
         raise StateError(f"the texts {texts[odd]!r} and {held[int(codes[odd])]!r} have one digest")
 
 
-@compiled(f"int64[:,::1]({READABLE}, int64[:], int64[:], int64)")
+@compiled(f"int64[:,::1]({READABLE}, int64[:], int64[:], uint64)")
 def _digests(data: Any, starts: Any, lengths: Any, secret: Any) -> Any:
     """Two times 64 bits of each text, of other bits where its length or any byte is another; null is another, too."""
     told = np.empty((len(starts), 2), np.int64)
     for row in range(len(starts)):
-        one, other = np.uint64(secret) ^ np.uint64(lengths[row]), ~np.uint64(secret)
+        one, other = secret ^ np.uint64(lengths[row]), ~secret
         at, end = starts[row], starts[row] + lengths[row]
         while at < end:
             word, shift = np.uint64(0), np.uint64(0)
