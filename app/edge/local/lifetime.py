@@ -33,14 +33,23 @@ def owned_until_released() -> Iterator[tuple[int, Callable[[int], None]]]:
 
 
 def unwind_on_term() -> None:
-    """Let TERM and HUP run the `finally` blocks, as INT does, and say that they came."""
+    """Let TERM and HUP run the `finally` blocks, as INT does, and say that they came.
+
+    The first one counts. Another, as of a parent that is told to end too, would break off what these blocks do; and
+    Python 3.11 takes a thread whose `join` was broken off for one that has ended, and ends it where it is.
+    """
 
     def leave(number: int, frame: FrameType | None) -> None:
+        _hear(lambda *_: None)  # not SIG_IGN, which programs that are started from now on would inherit
         os.write(2, f"told to end ({signal.Signals(number).name})\n".encode())  # a stream may be amid a write
         raise SystemExit(128 + number)
 
-    signal.signal(signal.SIGTERM, leave)
-    signal.signal(signal.SIGHUP, leave)
+    _hear(leave)
+
+
+def _hear(handler: Callable[[int, FrameType | None], None]) -> None:
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, handler)
 
 
 def die_with_parent() -> None:
