@@ -17,17 +17,20 @@ import os
 import shutil
 import signal
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import FrameType
 
 from scripts.gate.machine import (
+    LIMIT_VARIABLE,
     PATIENCE_VARIABLE,
     environment_of_stages,
     environment_of_tests,
     patience,
     patience_of,
+    slow_until,
     strangers,
 )
 from scripts.gate.outcome import Outcome
@@ -55,6 +58,7 @@ def main(arguments: list[str]) -> int:
         return 2
     try:
         asked = patience_of(os.environ.get(PATIENCE_VARIABLE))
+        for_pytest += slow_until(os.environ.get(LIMIT_VARIABLE), time.time())
     except SystemExit as wrong:
         print(f"gate: {wrong}", file=sys.stderr)
         return 2

@@ -13,6 +13,11 @@ import time
 from collections.abc import Mapping
 
 PATIENCE_VARIABLE = "FLAGFALL_TEST_PATIENCE"
+LIMIT_VARIABLE = "FLAGFALL_TEST_LIMIT_MINUTES"
+"""What the whole gate may take, where somebody ends it then."""
+SLOW_SHARE = 0.7
+"""Of these minutes: slow tests that have not begun by then are left out. The rest is for those that run, and for the
+many fast ones, which take three times their five minutes on the slowest machine seen."""
 LEAST_ASKED = 0.1
 LEAST_PATIENCE = 2.0
 MOST_PATIENCE = 8.0
@@ -52,6 +57,22 @@ def patience_of(told: str | None) -> float:
     if not (math.isfinite(factor) and factor >= LEAST_ASKED):
         raise SystemExit(f"{PATIENCE_VARIABLE} is {told!r}: a number from {LEAST_ASKED} is wanted")
     return factor
+
+
+def slow_until(told: str | None, now: float) -> list[str]:
+    """What says to pytest when slow tests may no longer begin, if a gate that begins now has a limit.
+
+    `told`: the variable's text, of a gate without limit None. SystemExit in words if it is no limit.
+    """
+    if not told:
+        return []
+    try:
+        minutes = float(told)
+    except ValueError:
+        minutes = math.nan
+    if not (math.isfinite(minutes) and minutes > 0):
+        raise SystemExit(f"{LIMIT_VARIABLE} is {told!r}: a number of minutes above 0 is wanted")
+    return [f"--slow-until={now + SLOW_SHARE * minutes * 60:.0f}"]
 
 
 def lanes(memory_bytes: int | None = None) -> int:

@@ -13,6 +13,7 @@ from scripts.gate.machine import (
     lanes,
     patience,
     patience_of,
+    slow_until,
 )
 
 
@@ -50,6 +51,21 @@ def test_no_patience_that_is_asked_for_is_that_of_an_idle_machine(said: str | No
 def test_a_patience_that_is_none_is_told_in_words(said: str) -> None:
     with pytest.raises(SystemExit, match="FLAGFALL_TEST_PATIENCE is"):
         patience_of(said)
+
+
+@pytest.mark.parametrize("said", [None, ""])
+def test_a_gate_without_limit_leaves_nothing_out(said: str | None) -> None:
+    assert slow_until(said, now=1_000) == []
+
+
+def test_slow_tests_begin_within_seven_tenths_of_the_limit() -> None:
+    assert slow_until("10", now=1_000) == ["--slow-until=1420"]
+
+
+@pytest.mark.parametrize("said", ["0", "-1", "nan", "inf", "1h"])
+def test_a_limit_that_is_none_is_told_in_words(said: str) -> None:
+    with pytest.raises(SystemExit, match="FLAGFALL_TEST_LIMIT_MINUTES is"):
+        slow_until(said, now=1_000)
 
 
 def test_patience_is_bounded() -> None:
