@@ -123,13 +123,6 @@ class ColumnArrays:
         kind = self.layout.wanted[place].kind
         return ColumnCells(kind, self.cells[unit : unit + HELD[kind].cells], self.present[place])
 
-    def texts(self, name: str, rows: npt.NDArray[np.intp]) -> list[str | None]:
-        """A wanted column of texts, of some of the records."""
-        cells = self.column(name).at(rows)
-        buffers = [_validity(cells.present), _buffer(cells.values), *self.buffers]
-        array = pa.Array.from_buffers(pa.string_view(), len(rows), buffers)
-        return cast(pl.Series, pl.from_arrow(array)).to_list()
-
     def text_bytes(self, name: str, rows: npt.NDArray[np.intp] | None = None) -> Blobs:
         """A wanted column of texts, in UTF-8 where they stand; of some of the records, None: of all."""
         cells = self.column(name)

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from app.codecs.arrays import Int64s
 from app.codecs.stored.changelog import NULL_INTEGER
+from app.domain.records import Value
 
 META = "flagfall-meta"
 
@@ -40,7 +41,7 @@ def boolean_column(held: npt.NDArray[np.bool_]) -> pa.Array[Any]:
     return pa.Array.from_buffers(pa.bool_(), len(held), [None, _bits(held)])
 
 
-def text_column(texts: npt.NDArray[Any]) -> pa.Array[Any]:
+def text_column(texts: Iterable[Value]) -> pa.Array[Any]:
     """Texts and nulls as a column."""
     encoded = [None if text is None else str(text).encode() for text in texts]
     lengths = np.fromiter((0 if text is None else len(text) for text in encoded), np.int32, len(encoded))

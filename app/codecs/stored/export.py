@@ -25,6 +25,7 @@ from app.codecs.stored.row_keys import encode_keys
 from app.domain.errors import LayoutError
 from app.domain.fingerprint import FOLD_SHIFT, LOW_32, ROUNDS
 from app.domain.marker import Marker
+from app.domain.records import Value
 from app.domain.view import WINDOW_NAME as WINDOW
 from app.domain.view import View
 
@@ -32,8 +33,8 @@ MEDIA_TYPE = "application/vnd.apache.arrow.stream"
 _PREFIX = "flagfall-"
 _DIGEST_MODULUS = 1 << 64
 
-Groups = Sequence[npt.NDArray[Any]]
-"""One array per group column: int64 with NULL_INTEGER for null, or objects (str, None) for text."""
+Groups = Sequence[Sequence[Value] | npt.NDArray[Any]]
+"""One column per group: an array of int64 with NULL_INTEGER for null, or str and None for text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +82,7 @@ def record_batch(view: View, windows: Int64s | None, groups: Groups, cells: Int6
     start = pa.nulls(len(cells), pa.int64()) if windows is None else integer_column(windows)
     columns: list[pa.Array[Any]] = [start]
     for (_, text), held in zip(_groups(view), groups, strict=True):
-        columns.append(text_column(held) if text else integer_column(held, nullable=True))
+        columns.append(text_column(held) if text else integer_column(np.asarray(held), nullable=True))
     columns += [integer_column(np.ascontiguousarray(cells[:, at])) for at in range(cells.shape[1])]
     return pa.record_batch(columns, schema=export_schema(view))
 

@@ -1,6 +1,7 @@
 """Keys of stored rows, many at once by column (docs/formats.md). Layout 1.
 
-Integer groups are held as int64 arrays with NULL_INTEGER for null, text groups as arrays of str and None.
+Integer groups are held as int64 arrays with NULL_INTEGER for null, text groups as sequences of str and None. The worker
+has the same bytes by column (`app.codecs.stored.row_key_columns`).
 """
 
 from __future__ import annotations
@@ -33,7 +34,9 @@ def encode_keys(
 
     `count` matters only to a view without window and groups, whose rows have no column to count.
     """
-    fixed = _heads(view, windows, groups, count)
+    if groups or windows is not None:
+        count = len(groups[0] if groups else windows)  # type: ignore[arg-type]
+    fixed = heads_of(view, windows, count)
     pieces: list[list[bytes]] = []
     for text, values in zip(view.texts, groups, strict=True):
         if text:
@@ -41,22 +44,10 @@ def encode_keys(
             pieces += [_cut(fixed), [encoded[value] for value in values]] if fixed else [[encoded[v] for v in values]]
             fixed = []
         else:
-            fixed += _integer_columns(np.asarray(values))
+            fixed += integer_columns(np.asarray(values))
     if fixed:
         pieces.append(_cut(fixed))
     return pieces[0] if len(pieces) == 1 else list(map(b"".join, zip(*pieces, strict=True)))
-
-
-def key_matrix(
-    view: View, windows: Int64s | None, groups: Sequence[Sequence[Value] | Int64s], count: int = 0
-) -> npt.NDArray[np.uint8] | None:
-    """As `encode_keys`, as a (rows, `key_width`) array of bytes; None where texts make the keys differ in length."""
-    if any(view.texts):
-        return None
-    columns = _heads(view, windows, groups, count)
-    for values in groups:
-        columns += _integer_columns(np.asarray(values))
-    return np.hstack(columns)
 
 
 def decode_key(view: View, key: bytes) -> RowKey:
@@ -85,21 +76,26 @@ def decode_keys(view: View, keys: Sequence[bytes]) -> tuple[Int64s | None, list[
 
     The keys must begin with the view's prefix. LayoutError if one is of another length.
     """
-    width = key_width(view)
-    if width is None or any(len(key) != width for key in keys):
+    width = len(row_prefix(view)) + 8 * view.window.ends + 9 * len(view.texts)
+    if any(view.texts) or any(len(key) != width for key in keys):
         return _decode_one_by_one(view, keys, view.texts)
-    return decode_key_matrix(view, np.frombuffer(b"".join(keys), np.uint8).reshape(len(keys), width))
+    return _decode_matrix(view, np.frombuffer(b"".join(keys), np.uint8).reshape(len(keys), width))
 
 
-def key_width(view: View) -> int | None:
-    """Bytes of each key of the view; None where texts make them differ."""
-    if any(view.texts):
-        return None
-    return len(row_prefix(view)) + 8 * view.window.ends + 9 * len(view.texts)
+def heads_of(view: View, windows: Int64s | None, count: int) -> list[npt.NDArray[np.uint8]]:
+    """What so many keys begin with, up to their groups, side by side."""
+    prefix = np.frombuffer(row_prefix(view), np.uint8)
+    heads = [np.broadcast_to(prefix, (count, len(prefix)))]
+    return heads if windows is None else [*heads, _big_endian(windows)]
 
 
-def decode_key_matrix(view: View, keys: npt.NDArray[np.uint8]) -> tuple[Int64s | None, list[npt.NDArray[Any]]]:
-    """As `decode_keys`, of a (rows, `key_width(view)`) array of bytes."""
+def integer_columns(numbers: Int64s) -> list[npt.NDArray[np.uint8]]:
+    """An integer group in so many keys: tags and values, side by side."""
+    known = numbers != NULL_INTEGER
+    return [known.view(np.uint8)[:, None], _big_endian(np.where(known, numbers, 0))]
+
+
+def _decode_matrix(view: View, keys: npt.NDArray[np.uint8]) -> tuple[Int64s | None, list[npt.NDArray[Any]]]:
     at = len(row_prefix(view))
     windows = None
     if view.window.ends:
@@ -156,24 +152,8 @@ def _decode_group(text: bool, key: bytes, at: int) -> tuple[Value, int]:
     return key[at + 3 : at + 3 + length].decode(), at + 3 + length
 
 
-def _heads(
-    view: View, windows: Int64s | None, groups: Sequence[Sequence[Value] | Int64s], count: int
-) -> list[npt.NDArray[np.uint8]]:
-    """What keys begin with, up to their groups, side by side."""
-    if groups or windows is not None:
-        count = len(groups[0] if groups else windows)  # type: ignore[arg-type]
-    prefix = np.frombuffer(row_prefix(view), np.uint8)
-    heads = [np.broadcast_to(prefix, (count, len(prefix)))]
-    return heads if windows is None else [*heads, _big_endian(windows)]
-
-
 def _big_endian(numbers: Int64s) -> npt.NDArray[np.uint8]:
     return np.ascontiguousarray(numbers, dtype=">i8").view(np.uint8).reshape(-1, 8)
-
-
-def _integer_columns(numbers: Int64s) -> list[npt.NDArray[np.uint8]]:
-    known = numbers != NULL_INTEGER
-    return [known.view(np.uint8)[:, None], _big_endian(np.where(known, numbers, 0))]
 
 
 def _cut(columns: list[npt.NDArray[np.uint8]]) -> list[bytes]:

@@ -17,7 +17,6 @@ from app.domain.marker import CLEARING
 from app.domain.view import View
 from app.engine.core.completing import built_so_far
 from app.engine.core.draft import Draft
-from app.engine.core.kinds.kernels import kernel_of
 from app.engine.core.rows.state import ViewChange
 from app.engine.core.task_state import RowsChanged, TaskState
 
@@ -63,7 +62,6 @@ def _drop(draft: Draft, view: View, slots: Int64s) -> None:
     nothing = rows.at(np.zeros(0, np.intp))
     change = ViewChange(slots[:0], nothing.cells, nothing, slots)
     draft.effects.append(RowsChanged(view.name, change))
-    kernel_of(view).replaced(draft, gone=rows, came=nothing)
 
 
 def _blocks(state: TaskState, view: View) -> Iterator[bytes]:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from app.codecs.blobs import Blobs
 from app.codecs.stored.changelog import marker_key, row_matrix
 from app.codecs.stored.marker import encode_marker
-from app.codecs.stored.row_keys import encode_keys, key_matrix
+from app.codecs.stored.row_key_columns import encode_key_columns
 from app.domain.marker import AlertPosition, BranchPosition, InputPosition, JoinPosition, ViewPosition
 from app.domain.view import View
 from app.engine.core.batch import Changes, Output, Outputs, Transaction
@@ -95,7 +95,4 @@ class Draft:
 
 
 def _keys(view: View, rows: Rows) -> Blobs:
-    matrix = key_matrix(view, rows.windows, rows.groups, len(rows))
-    if matrix is not None:
-        return Blobs.of_rows(matrix)
-    return Blobs.of(encode_keys(view, rows.windows, rows.groups, len(rows)))
+    return encode_key_columns(view, rows.windows, rows.groups, len(rows))

@@ -27,7 +27,6 @@ from app.engine.core.results.restoring import closing_takers
 from app.engine.core.results.revising import with_revision
 from app.engine.core.rows.halves import HeldHalves
 from app.engine.core.rows.open_rows import OpenRows
-from app.engine.core.rows.spans import Spans
 from app.engine.core.rows.state import ViewState
 from app.engine.core.rows.stored_halves import HalfTaker
 from app.engine.core.rows.stored_rows import Taker, latest, row_taker
@@ -156,9 +155,7 @@ class Restorer:
     def _takers_by_head(self) -> dict[bytes, Taker]:
         """Who takes the records whose keys begin so; no method of this object, which would then hold itself."""
         definition, state = self._definition, self._state
-        takers: dict[bytes, Taker] = {
-            row_prefix(view): row_taker(state.views[view.name], state.spans.get(view.name)) for view in definition.views
-        }
+        takers: dict[bytes, Taker] = {row_prefix(view): row_taker(state.views[view.name]) for view in definition.views}
         takers |= {
             changelog.head_of(changelog.MARKER): self._last.take,
             changelog.head_of(changelog.BLOCK): _block_taker(state.blocks),
@@ -189,9 +186,7 @@ def _empty(definition: TaskDefinition) -> TaskState:
     return TaskState(
         marker=Marker(definition.application, definition.number, -1, 0, {}, {}),
         views={view.name: ViewState(view) for view in definition.views},
-        spans={view.name: Spans() for view in definition.views if view.window.merges},
         closings={name: ViewState(definition.by_name[name]) for name in definition.finals},
-        waiting_spans={name: Spans() for name in definition.finals if definition.by_name[name].window.merges},
         open_rows={name: OpenRows() for name in definition.finals},
         marks={name: {} for name in definition.finals},
         finals={name: ViewState(with_revision(definition.by_name[name])) for name in definition.finals},

@@ -15,7 +15,6 @@ from app.codecs.stored.closings import Mark
 from app.domain.marker import Marker
 from app.engine.core.rows.halves import HeldHalves
 from app.engine.core.rows.open_rows import OpenRows
-from app.engine.core.rows.spans import RowSpan, SpanGroup, Spans
 from app.engine.core.rows.state import ViewChange, ViewState
 
 Total = tuple[int, int]
@@ -38,9 +37,9 @@ class TaskState:
     """What queries see and what the next batch builds on.
 
     `marker_offset` is the offset of the marker's record in the task's changelog partition; -1 before any.
-    `spans`: of views whose rows merge, by group. `closings`: rows of closed windows that wait for all tasks'
-    `marks` (by view, then task), with `waiting_spans` where they merge; `open_rows`: what may still become one with
-    them. `finals`: those published, as long as they may be revised. `halves`: what joins remember and alerts watch.
+    `closings`: rows of closed windows that wait for all tasks' `marks` (by view, then task); `open_rows`: what may
+    still become one with them. `finals`: those published, as long as they may be revised. `halves`: what joins
+    remember and alerts watch.
     `looked_to` only saves looking twice, `telling` telling twice. `is_ahead`: the marker says more than its log does,
     as whoever took the task over obeys other rules or keeps other views. `quarantined`: records by topic and reason,
     since the task was taken over.
@@ -50,9 +49,7 @@ class TaskState:
     views: dict[str, ViewState]
     marker_offset: int = -1
     blocks: dict[bytes, Total] = field(default_factory=dict)
-    spans: dict[str, Spans] = field(default_factory=dict)
     closings: dict[str, ViewState] = field(default_factory=dict)
-    waiting_spans: dict[str, Spans] = field(default_factory=dict)
     open_rows: dict[str, OpenRows] = field(default_factory=dict)
     marks: dict[str, dict[int, Mark]] = field(default_factory=dict)
     finals: dict[str, ViewState] = field(default_factory=dict)
@@ -104,19 +101,6 @@ class RowsChanged:
 
     def swap_in(self, state: TaskState) -> None:
         state.views[self.view].swap_in(self.change)
-
-
-@dataclass(frozen=True, slots=True)
-class SpansChanged:
-    """Rows of a view that merge went and came, by group."""
-
-    view: str
-    gone: list[tuple[SpanGroup, RowSpan]]
-    new: list[tuple[SpanGroup, RowSpan]]
-
-    def swap_in(self, state: TaskState) -> None:
-        state.spans[self.view].remove(self.gone)
-        state.spans[self.view].add(self.new)
 
 
 @dataclass(frozen=True, slots=True)

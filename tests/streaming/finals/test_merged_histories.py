@@ -8,6 +8,7 @@ import random
 import zlib
 from collections import Counter
 from collections.abc import Callable
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -16,10 +17,12 @@ from app.base import names
 from app.codecs.stored.advance_requests import encode_request
 from app.domain.advance import AdvanceRequest
 from app.domain.records import TopicPartition
+from app.engine.core.cells.sessions import Touching
 from app.engine.core.definition import TaskDefinition
+from app.engine.core.kinds.kernels import kernel_of
 from app.engine.core.results import closing, gathering, merging, open_rows
-from app.engine.core.results.merging import WaitingSpansChanged
 from app.engine.core.rows.open_rows import OpenRows
+from app.engine.core.rows.state import Rows, ViewState
 from app.testkit.cluster import until_idle
 from app.testkit.cluster.broker import Broker
 from app.testkit.cluster.partition_log import SentRecord
@@ -65,7 +68,12 @@ def open_for_ever(patch: pytest.MonkeyPatch) -> None:
 
 
 def waiting_alone(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(gathering, "WaitingSpansChanged", lambda view, *_: WaitingSpansChanged(view, []))
+    """What comes is one with nothing that waits."""
+
+    def touching(state: ViewState, rows: Rows) -> Touching:
+        return kernel_of(state.view).touching(ViewState(state.view), rows)
+
+    patch.setattr(gathering, "kernel_of", lambda _: SimpleNamespace(touching=touching))
 
 
 def marked_too_soon(patch: pytest.MonkeyPatch) -> None:

@@ -15,13 +15,13 @@ from app.domain.event_time import NO_WATERMARK
 from app.domain.marker import LIVE
 from app.engine.core import completing, task
 from app.engine.core.batch import Batch
-from app.engine.core.cells import sessions
 from app.engine.core.draft import Draft
 from app.engine.core.pairs import changing, joining, watching
 from app.engine.core.pairs.walking import Times, Walk
 from app.engine.core.records import reading
 from app.engine.core.results import corrections
 from app.engine.core.rows.halves import NewHalves
+from app.engine.core.rows.state import ViewState
 from app.engine.core.views.folding import UsableBatch
 
 
@@ -68,7 +68,7 @@ def _use_with(patch: pytest.MonkeyPatch, changed: Callable[..., tuple[Any, ...]]
 
 
 def plant_leave_sessions_apart(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(sessions, "_touched", lambda *_: [])
+    patch.setattr(ViewState, "touching", lambda *_: np.empty(0, np.int64))
 
 
 def plant_forget_ids_of_halves_too_soon(patch: pytest.MonkeyPatch) -> None:

@@ -210,8 +210,8 @@ def test_columns_joined_are_the_records_of_all_parts_with_their_texts() -> None:
     ]
     joined = ColumnArrays.joined([part.columns for part in parts])
     assert joined.frame().to_dicts() == [row for part in parts for row in part.columns.frame().to_dicts()]
-    assert joined.texts("id", np.array([1, 2, 3])) == ["long" * 10, "other" * 9, "a" * 65]
-    texts = joined.texts("id", np.arange(joined.height))
+    texts = joined.frame()["id"].to_list()
+    assert texts[1:4] == ["long" * 10, "other" * 9, "a" * 65]
     assert list(joined.text_bytes("id")) == [None if text is None else text.encode() for text in texts]
     for rows in ([1, 2], [2, 0, 0], [], [0]):
         some = joined.text_bytes("id", np.array(rows, np.intp))

@@ -31,12 +31,13 @@ ABOUT_LOOPS = (
     "unit/codecs/test_changelog_codec.py",
     "unit/codecs/test_halves_codec.py",
     "unit/codecs/test_record_batches.py",
+    "unit/core/test_chains.py",
     "unit/core/test_halves.py",
     "unit/core/test_state_removal.py",
     "unit/core/test_texts.py",
 )
-"""Decoders, views, sessions and panes, joins and alerts, record batches, changelog records, what finds rows, texts and
-halves, and simulated histories."""
+"""Decoders, views, sessions and panes, joins and alerts, record batches, changelog records, what finds rows, sessions,
+texts and halves, and simulated histories."""
 TOO_LARGE = ("test_a_million_keys_are_found_and_no_other", "test_memory_comes_back_when_rows_go")
 """For loops as Python."""
 

@@ -18,7 +18,7 @@ from app.domain.windows.boundaries import Unit
 from app.domain.windows.calendar import Calendar
 from app.domain.windows.contract import Window
 from app.domain.windows.tumbling import Tumbling
-from app.engine.core.rows import asked_keys
+from app.engine.core.rows import table_keys
 from app.engine.core.rows.state import ViewChange, ViewState
 from tests.support.material.stored.tables import state_of
 from tests.support.material.zone_rows import NAMES, PANE_US, TOTAL, VIEW, ZONES, as_table, many
@@ -141,7 +141,7 @@ def test_rows_of_groups_that_are_all_told_are_those_that_a_loop_would_pick(
     low = None if from_us is None else BASE_US + from_us * length_us + offset_us + off_us
     end = None if until_us is None else BASE_US + until_us * length_us + offset_us + off_us
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(asked_keys, "MOST_KEYS", most_keys)
+        patch.setattr(table_keys, "MOST_KEYS", most_keys)
         rows = state_of(view, table).select(from_us=low, until_us=end, groups={"zone": zones, "who": names})
     assert as_table(view, rows) == {
         key: cells

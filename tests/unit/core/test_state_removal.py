@@ -163,7 +163,7 @@ def test_texts_of_removed_rows_are_forgotten() -> None:
     for first in range(0, 30_000, 3_000):
         state.append(many(first, 3_000))
         state.swap_in(ViewChange(none := np.empty(0, np.int64), state.cells_at(none), many(0, 0), state.find()))
-    (codes,) = [codes for codes in state._texts if codes is not None]
+    (codes,) = [codes for codes in state._keys._texts if codes is not None]
     assert len(codes) == 0
     assert codes.capacity < 4_000
 

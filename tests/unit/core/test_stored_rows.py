@@ -15,8 +15,7 @@ from app.domain.errors import LayoutError
 from app.domain.rows import RowKey
 from app.domain.view import View
 from app.domain.windows.session import Session
-from app.engine.core.rows.spans import RowSpan, SpanGroup, Spans, spans_of
-from app.engine.core.rows.state import ViewState
+from app.engine.core.rows.state import Rows, ViewState
 from app.engine.core.rows.stored_rows import take_rows
 from tests.support.material.stored.row_keys import encode_key
 from tests.support.material.zone_rows import PANE_US, TOTAL, VIEW
@@ -32,6 +31,11 @@ KEYS = {
 VIEWS = pytest.mark.parametrize(
     ("view", "keys"), list(zip((VIEW, INTEGERS, TOTAL), KEYS.values(), strict=True)), ids=[*KEYS]
 )
+
+
+def zone_column(key: RowKey) -> np.ndarray:
+    (zone,) = key.group
+    return np.array([NULL_INTEGER if zone is None else zone])
 
 
 @VIEWS
@@ -61,24 +65,24 @@ def test_the_last_record_of_a_key_is_its_row_and_a_tombstone_removes_it(
 
 
 @given(st.data())
-def test_spans_of_restored_sessions_are_those_of_their_rows_wherever_the_log_is_cut(data: st.DataObject) -> None:
+def test_restored_sessions_are_found_by_what_they_touch_wherever_the_log_is_cut(data: st.DataObject) -> None:
     """A session's row is written again whenever it grows: only its last end counts."""
     ends = st.one_of(st.none(), st.integers(0, 3))
     records = data.draw(st.lists(st.tuples(st.sampled_from(KEYS["integers"]), ends), max_size=40))
-    state, spans = ViewState(SESSIONS), Spans()
+    state, held = ViewState(SESSIONS), dict[RowKey, int]()
     while records:
         size = data.draw(st.integers(1, len(records)))
         piece, records = records[:size], records[size:]
         cells = np.zeros((len(piece), len(SESSIONS.cells)), np.int64)
         cells[:, SESSIONS.last_at] = [(key.window_start_us or 0) + (end or 0) for key, end in piece]
         values = [None if end is None else value for (_, end), value in zip(piece, encode_rows(cells), strict=True)]
-        take_rows(state, Blobs.of(encode_key(SESSIONS, key) for key, _ in piece), Blobs.of(values), spans)
-        held: dict[SpanGroup, list[RowSpan]] = {}
-        for group, span in sorted(spans_of(SESSIONS, state.select())):
-            held.setdefault(group, []).append(span)
-        for zone in ZONES:
-            group = (NULL_INTEGER if zone is None else zone,)
-            assert spans.touching(group, -(10**15), 10**15) == held.get(group, [])
+        take_rows(state, Blobs.of(encode_key(SESSIONS, key) for key, _ in piece), Blobs.of(values))
+        held = {key: end for key, end in {**held, **dict(piece)}.items() if end is not None}
+        for key in KEYS["integers"]:
+            start_us = (key.window_start_us or 0) + 2
+            asked = Rows(np.array([start_us]), [zone_column(key)], np.full((1, len(SESSIONS.cells)), start_us))
+            touched = state.rows_at(state.touching(asked, 0))
+            assert len(touched) == (held.get(key, 0) >= 2)
 
 
 @pytest.mark.parametrize(

@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from app.codecs.blobs import Blobs
+from app.codecs.text_column import GroupColumn, TextColumn
 from app.domain.errors import StateError
 from app.engine.core.rows import texts as of_texts
-from app.engine.core.rows.texts import UNKNOWN, TextCodes, in_utf8, numbered, out_of_utf8
+from app.engine.core.rows.texts import UNKNOWN, TextCodes, codes_of, numbered
 
 TEXTS = st.none() | st.text("ab\0", max_size=3) | st.sampled_from(["x" * 7, "x" * 8, "x" * 9, "é" * 40])
 STEPS = st.lists(st.tuples(st.booleans(), st.lists(TEXTS, max_size=12)), max_size=12)
+
+
+def in_utf8(texts: Iterable[str | None]) -> Blobs:
+    return TextColumn.of(texts).utf8
+
+
+def out_of_utf8(texts: Blobs) -> list[str | None]:
+    return TextColumn(texts).tolist()
 
 
 @given(STEPS)
@@ -34,7 +45,7 @@ def test_codes_are_those_of_a_dictionary_that_counts_rows(steps: list[tuple[bool
         found = codes.find(in_utf8([*rows, "never"]))
         assert found[-1] == UNKNOWN
         assert len({*found.tolist()}) == len(rows) + 1
-        assert out_of_utf8(codes.texts(found[:-1])).tolist() == [*rows]
+        assert out_of_utf8(codes.texts(found[:-1])) == [*rows]
 
 
 def test_what_texts_took_is_given_back() -> None:
@@ -47,7 +58,7 @@ def test_what_texts_took_is_given_back() -> None:
         codes.hold(given_)
         codes.release(given_)
     assert codes.nbytes < before + 1_000_000
-    assert out_of_utf8(codes.texts(kept)).tolist() == many[:10]
+    assert out_of_utf8(codes.texts(kept)) == many[:10]
 
 
 @given(st.lists(TEXTS, max_size=20))
@@ -56,6 +67,12 @@ def test_equal_texts_are_numbered_alike_as_they_come(texts: list[str | None]) ->
     distinct = list(dict.fromkeys(texts))
     assert numbers.tolist() == [distinct.index(text) for text in texts]
     assert first.tolist() == [texts.index(text) for text in distinct]
+
+
+@pytest.mark.parametrize("as_group", [TextColumn.of, lambda texts: np.array(texts, object)])
+def test_groups_of_texts_have_codes_however_they_are_held(as_group: Callable[[list[str | None]], GroupColumn]) -> None:
+    assert codes_of(as_group(["b", None, "b", ""])).tolist() == [0, 1, 0, 2]
+    assert codes_of(np.array([7, -1, 7])).tolist() == [7, -1, 7]
 
 
 @pytest.mark.parametrize("secret", [0, 2**63 - 1, 2**63, 2**64 - 1])

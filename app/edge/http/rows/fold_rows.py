@@ -11,10 +11,10 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from app.codecs.arrays import Int64s, Mask
 from app.codecs.stored.changelog import value_of
+from app.codecs.text_column import GroupColumn
 from app.domain.measures.parts import Op
 from app.domain.records import Value
 from app.domain.rows import RowKey
@@ -97,10 +97,10 @@ def group_rank(group: Iterable[Value]) -> tuple[Any, ...]:
     return tuple((value is not None, value) for value in group)
 
 
-def sortable(held: npt.NDArray[Any]) -> Int64s:
+def sortable(held: GroupColumn) -> Int64s:
     """Integers that sort as the values do; NULL_INTEGER is the least integer already."""
     if held.dtype != object:
-        return held
+        return np.asarray(held)
     known = sorted({value for value in held if value is not None}, key=text_place)
     rank = {None: 0} | {value: at for at, value in enumerate(known, 1)}
     return np.fromiter((rank[value] for value in held), np.int64, len(held))

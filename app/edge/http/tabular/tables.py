@@ -38,9 +38,9 @@ def table_of(query: RowsQuery, rows: Rows, closed_to_us: int, names: Names) -> p
         columns["is_corrected"] = boolean_column(none if rows.corrected is None else rows.corrected)
     for group, held in zip(query.arrangement.groups_of(view), rows.groups, strict=True):
         is_text = view.source.by_name[group.column].kind is Kind.TEXT
-        columns[group.name] = text_column(held) if is_text else integer_column(held, nullable=True)
+        columns[group.name] = text_column(held) if is_text else integer_column(np.asarray(held), nullable=True)
         if group.column in ZONE_COLUMNS:
-            columns |= _names(names, group.name, held)
+            columns |= _names(names, group.name, np.asarray(held))
     wanted = query.arrangement.shown or shown_names(view)
     columns |= {one.name: _measure(view, one, rows.cells) for one in view.shown if one.name in wanted}
     columns["count"] = integer_column(np.ascontiguousarray(rows.cells[:, COUNT_AT]))

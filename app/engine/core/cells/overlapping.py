@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from app.codecs.arrays import Int64s
 from app.domain.view import View
@@ -14,6 +13,7 @@ from app.engine.core.cells.grouping import number_groups
 from app.engine.core.cells.mergers import merge_groups
 from app.engine.core.rows.columns import Rows
 from app.engine.core.rows.state import ViewState
+from app.engine.core.rows.texts import codes_of
 
 
 class ClosedWindows(NamedTuple):
@@ -48,7 +48,7 @@ def window_spans(overlap: Overlap, panes: Rows) -> tuple[Int64s, Int64s]:
     assert panes.windows is not None
     _, step_us, offset_us = overlap
     last: Int64s = (panes.windows - offset_us) // step_us * step_us + offset_us
-    return panes.groups[0], last
+    return np.asarray(panes.groups[0]), last
 
 
 def with_first_windows(overlap: Overlap, panes: Rows) -> Rows:
@@ -93,17 +93,9 @@ def _spread(view: View, step_us: int, panes: Rows, first: Int64s, last: Int64s) 
     nth = np.arange(len(of)) - np.repeat(np.cumsum(times) - times, times)
     windows = first[of] + nth * step_us
     groups = [held[of] for held in panes.groups[1:]]
-    keys = np.stack([windows, *(_codes(held)[of] for held in panes.groups[1:])], axis=1)
+    keys = np.stack([windows, *(codes_of(held)[of] for held in panes.groups[1:])], axis=1)
     numbers = np.empty(len(of), np.int64)
     at = number_groups(keys, np.zeros(len(of), np.int8), numbers)
     cells = merge_groups(view, panes.cells[of], numbers, len(at))
     corrected = None if panes.corrected is None else np.bincount(numbers, panes.corrected[of], len(at)) > 0
     return Rows(windows[at], [windows[at], *(held[at] for held in groups)], cells, corrected)
-
-
-def _codes(held: npt.NDArray[Any]) -> Int64s:
-    """Integers that are equal where the group's values are."""
-    if held.dtype != object:
-        return held
-    codes: dict[str | None, int] = {}
-    return np.fromiter((codes.setdefault(text, len(codes)) for text in held), np.int64, len(held))

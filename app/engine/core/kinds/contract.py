@@ -17,7 +17,6 @@ from app.engine.core.cells.sessions import Touching
 from app.engine.core.draft import Draft
 from app.engine.core.kinds.loops import FateCodes
 from app.engine.core.records.usable import Usable
-from app.engine.core.rows.spans import Spans
 from app.engine.core.rows.state import Rows, ViewChange, ViewState
 from app.engine.core.task_state import RowsChanged
 
@@ -78,9 +77,6 @@ class Kernel(ABC, Generic[WindowKind]):
         draft.keep_rows(self.view, rows)
         draft.effects.append(RowsChanged(self.view.name, ViewChange(slots[known], cells[known], rows.at(~known))))
 
-    def replaced(self, draft: Draft, gone: Rows, came: Rows) -> None:
-        """What else must be known of rows that leave, or are set, whole."""
-
     def next_ended(self, state: ViewState, after_us: int | None, to_us: int, most: int) -> FoundRows:
         """Rows whose windows end in `(after_us, to_us]`: the earliest `most`, and those that end with the last."""
         slots = self._that_may_end(state, after_us, to_us)
@@ -98,8 +94,8 @@ class Kernel(ABC, Generic[WindowKind]):
         earliest `most`, and those that begin with the last."""
         return FoundRows(np.empty(0, np.int64), to_us)
 
-    def touching(self, state: ViewState, spans: Spans, rows: Rows) -> Touching:
-        """Rows as one with those of a state that they touch, where rows merge; `spans` are the state's."""
+    def touching(self, state: ViewState, rows: Rows) -> Touching:
+        """Rows as one with those of a state that they touch, where rows merge."""
         raise TypeError(f"rows of {self.view.name} do not merge")
 
     def _that_may_end(self, state: ViewState, after_us: int | None, to_us: int) -> Int64s:

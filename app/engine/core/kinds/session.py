@@ -14,9 +14,8 @@ from app.engine.core.draft import Draft
 from app.engine.core.kinds.contract import FoundRows, Kernel, Placed, earliest, instants_of, windows_of
 from app.engine.core.kinds.loops import place
 from app.engine.core.records.usable import Usable
-from app.engine.core.rows.spans import Spans, spans_of
 from app.engine.core.rows.state import Rows, ViewState
-from app.engine.core.task_state import RowsChanged, SpansChanged
+from app.engine.core.task_state import RowsChanged
 
 
 class SessionKernel(Kernel[Session]):
@@ -41,19 +40,13 @@ class SessionKernel(Kernel[Session]):
     def change(self, draft: Draft, rows: Rows) -> None:
         if not len(rows):
             return
-        state = draft.state
-        met = self.touching(state.views[self.view.name], state.spans[self.view.name], rows)
+        met = self.touching(draft.state.views[self.view.name], rows)
         draft.keep_rows(self.view, met.rows)
         draft.drop_rows(self.view, met.swallowed)
         draft.effects.append(RowsChanged(self.view.name, met.change))
-        draft.effects.append(SpansChanged(self.view.name, met.gone, met.new))
 
-    def touching(self, state: ViewState, spans: Spans, rows: Rows) -> Touching:
-        return touching(self.window.gap_us, state, spans, rows)
-
-    def replaced(self, draft: Draft, gone: Rows, came: Rows) -> None:
-        spans = (list(spans_of(self.view, rows)) for rows in (gone, came))
-        draft.effects.append(SpansChanged(self.view.name, *spans))
+    def touching(self, state: ViewState, rows: Rows) -> Touching:
+        return touching(self.window.gap_us, state, rows)
 
     def ends(self, state: ViewState, slots: Int64s) -> Int64s:
         return state.cell_at(slots, self.view.last_at) + self.window.gap_us

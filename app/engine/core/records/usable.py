@@ -86,13 +86,6 @@ class Usable:
         rows = self.rows if at is None else at if self.rows is None else self.rows[at]
         return self.arrays.text_bytes(name, rows)
 
-    def texts(self, name: str, at: Int64s) -> npt.NDArray[np.object_]:
-        """Texts of some of the records, null as None."""
-        rows = at if self.rows is None else self.rows[at]
-        held = np.empty(len(at), object)
-        held[:] = self.arrays.texts(name, rows)
-        return held
-
     @cached_property
     def frame(self) -> pl.DataFrame:
         """All columns that were read."""

@@ -14,6 +14,7 @@ from app.codecs.stored.changelog import NULL_INTEGER
 from app.codecs.stored.closings import Replaced
 from app.codecs.stored.corrections import read_correction, read_outcome
 from app.codecs.stored.row_keys import encode_keys
+from app.codecs.text_column import GroupColumn
 from app.domain.corrections.corrected import Applied, fold_corrections
 from app.domain.corrections.correction import Correction, Refusal, adds_up, fits, why_not_applied
 from app.domain.corrections.finals import final_keys
@@ -24,9 +25,8 @@ from app.domain.view import View
 from app.engine.core.batch import Batch, Output
 from app.engine.core.completing import begun_again, built_so_far, is_built
 from app.engine.core.draft import Draft
-from app.engine.core.kinds.kernels import kernel_of
 from app.engine.core.results.revising import tell_replaced
-from app.engine.core.rows.state import GroupColumns, Rows, ViewChange
+from app.engine.core.rows.state import Rows, ViewChange
 from app.engine.core.task_state import RowsChanged
 
 
@@ -128,7 +128,6 @@ def _set(draft: Draft, view: View, key: RowKey, row: Cells | None) -> None:
     state, rows = draft.state.views[view.name], _row(view, key, row or view.neutral)
     slots = state.find_slots(rows)
     known, nothing = slots >= 0, rows.at(np.zeros(0, np.intp))
-    old = state.rows_at(slots[known])
     if row is None:
         draft.drop_rows(view, rows)
         change = ViewChange(slots[:0], nothing.cells, nothing, slots[known])
@@ -137,7 +136,6 @@ def _set(draft: Draft, view: View, key: RowKey, row: Cells | None) -> None:
         draft.keep_rows(view, rows)
         change = ViewChange(slots[:0], nothing.cells, rows, slots[known])
     draft.effects.append(RowsChanged(view.name, change))
-    kernel_of(view).replaced(draft, gone=old, came=nothing if row is None else rows)
 
 
 def _tell_replaced(draft: Draft, view: View, key: RowKey, replaced: Replaced, held: Mapping[int, Cells | None]) -> None:
@@ -155,7 +153,7 @@ def _tell_replaced(draft: Draft, view: View, key: RowKey, replaced: Replaced, he
 
 def _row(view: View, key: RowKey, cells: Cells) -> Rows:
     windows = None if key.window_start_us is None else np.array([key.window_start_us], np.int64)
-    groups: GroupColumns = []
+    groups = list[GroupColumn]()
     for text, value in zip(view.texts, key.group, strict=True):
         if text:
             groups.append(np.array([value], object))

@@ -36,7 +36,7 @@ from app.engine.core.draft import Draft
 from app.engine.core.kinds.kernels import kernel_of
 from app.engine.core.possible import is_possible
 from app.engine.core.records.refusals import quarantine
-from app.engine.core.results.merging import ClosingsChanged, WaitingSpansChanged, finals_of
+from app.engine.core.results.merging import ClosingsChanged, finals_of
 from app.engine.core.results.open_rows import take_open
 from app.engine.core.results.revising import Change, replaced_in, revise_finals
 from app.engine.core.rows.state import Rows, ViewChange
@@ -132,14 +132,13 @@ def _take_merging_rows(draft: Draft, view: View, batch: Batch) -> int:
         return 0
     windows, groups = decode_keys(view, [head + key[len(prefix) :] for key in keys])
     rows, state = Rows(windows, groups, decode_rows(values, len(view.cells))), draft.state
-    met = kernel_of(view).touching(state.closings[view.name], state.waiting_spans[view.name], rows)
+    met = kernel_of(view).touching(state.closings[view.name], rows)
     for key in encode_keys(view, met.swallowed.windows, met.swallowed.groups, len(met.swallowed)):
         draft.keep(as_closed_row_key(key), None)
     row_keys = encode_keys(view, met.rows.windows, met.rows.groups, len(met.rows))
     for key, value in zip(row_keys, encode_rows(met.rows.cells), strict=True):
         draft.keep(as_closed_row_key(key), value)
     draft.effects.append(ClosingsChanged(view.name, met.change))
-    draft.effects.append(WaitingSpansChanged(view.name, met.gone, met.new))
     return len(keys)
 
 

@@ -20,7 +20,6 @@ from app.engine.core.batch import Output
 from app.engine.core.draft import Draft
 from app.engine.core.results.open_rows import are_held
 from app.engine.core.results.revising import remember
-from app.engine.core.rows.spans import RowSpan, SpanGroup, spans_of
 from app.engine.core.rows.state import Rows, ViewChange
 from app.engine.core.task_state import TaskState
 from app.engine.core.views.ended import next_ended
@@ -45,19 +44,6 @@ class ClosingsChanged:
             state.note_settled("held", self.view, self.held_to_us)
 
 
-@dataclass(frozen=True, slots=True)
-class WaitingSpansChanged:
-    """Rows that wait and merge went and came, by group."""
-
-    view: str
-    gone: Sequence[tuple[SpanGroup, RowSpan]]
-    new: Sequence[tuple[SpanGroup, RowSpan]] = ()
-
-    def swap_in(self, state: TaskState) -> None:
-        state.waiting_spans[self.view].remove(self.gone)
-        state.waiting_spans[self.view].add(self.new)
-
-
 def publish_finals(draft: Draft, view: View) -> None:
     """Publish the rows of windows that every task has closed, in bounded steps; they stop waiting."""
     marks, state = draft.state.marks[view.name], draft.state.closings[view.name]
@@ -78,8 +64,6 @@ def publish_finals(draft: Draft, view: View) -> None:
     nothing = rows.at(np.zeros(0, np.intp))
     change = ViewChange(slots[:0], nothing.cells, nothing, slots)
     draft.effects.append(ClosingsChanged(view.name, change, held_to_us))
-    if view.window.merges:
-        draft.effects.append(WaitingSpansChanged(view.name, list(spans_of(view, rows))))
 
 
 def _next_finals(state: TaskState, view: View, closed_to_us: int) -> tuple[Int64s, int | None]:

@@ -26,7 +26,7 @@ def closing_takers(view: View, state: TaskState) -> dict[bytes, Taker]:
     """Who takes a view's records, by the beginning of their keys."""
     name = view.name
     return {
-        as_closed_row_key(row_prefix(view)): row_taker(state.closings[name], state.waiting_spans.get(name)),
+        as_closed_row_key(row_prefix(view)): row_taker(state.closings[name]),
         open_head(view): _open_taker(view, state.open_rows[name]),
         mark_head(view): _mark_taker(view, state.marks[name]),
         as_final_key(row_prefix(view)): row_taker(state.finals[name]),

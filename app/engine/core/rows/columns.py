@@ -9,9 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from app.codecs.arrays import Int64s, Mask
-
-GroupColumns = list[npt.NDArray[Any]]
-"""One array per group column: int64 with NULL_INTEGER for null, or objects (str, None) for text."""
+from app.codecs.text_column import GroupColumns
 
 
 class Rows(NamedTuple):

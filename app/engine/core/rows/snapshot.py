@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
 from app.codecs.arrays import Int64s, Mask
-from app.engine.core.rows.columns import GroupColumns, Rows
+from app.codecs.text_column import GroupColumns
+from app.engine.core.rows.columns import Rows
 
 
 class Snapshot:
@@ -22,6 +23,7 @@ class Snapshot:
         self._count = int(np.count_nonzero(wanted))
         self._whole = self._count == len(wanted)
         self._rows = empty(self._count)
+        self._groups = [np.asarray(held) for held in self._rows.groups]
         self._slots = np.empty(0 if self._whole else self._count, np.int32)
         self._seen = self._copied = 0
         self._kept: list[tuple[Int64s, Int64s, Mask | None]] = []
@@ -56,7 +58,7 @@ class Snapshot:
         copied = self._rows_at(slots)
         if self._rows.windows is not None and copied.windows is not None:
             self._rows.windows[at] = copied.windows
-        for held, group in zip(self._rows.groups, copied.groups, strict=True):
+        for held, group in zip(self._groups, copied.groups, strict=True):
             held[at] = group
         self._rows.cells[at] = copied.cells
         self._mark(at, copied.corrected)
@@ -71,7 +73,7 @@ class Snapshot:
             self._rows.corrected[at] = False if corrected is None else corrected
 
 
-def empty_rows(count: int, *, windowed: bool, texts: list[bool], cells: int) -> Rows:
+def empty_rows(count: int, *, windowed: bool, texts: Sequence[bool], cells: int) -> Rows:
     """So many rows without values, to be filled."""
     groups: GroupColumns = [np.empty(count, object if text else np.int64) for text in texts]
     return Rows(np.empty(count, np.int64) if windowed else None, groups, np.empty((count, cells), np.int64))

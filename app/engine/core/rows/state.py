@@ -13,15 +13,16 @@ from contextlib import contextmanager
 import numpy as np
 
 from app.codecs.arrays import Int64s, Mask
-from app.codecs.stored.changelog import NULL_INTEGER, encode_rows
+from app.codecs.stored.changelog import encode_rows
 from app.codecs.stored.row_keys import encode_keys
+from app.codecs.text_column import GroupColumns
 from app.domain.records import Value
 from app.domain.view import View
-from app.engine.core.rows.asked_keys import keys_of, window_starts
-from app.engine.core.rows.columns import GroupColumns, Rows, ViewChange
+from app.engine.core.rows.chains import Chains
+from app.engine.core.rows.columns import Rows, ViewChange
 from app.engine.core.rows.snapshot import Snapshot, empty_rows
 from app.engine.core.rows.table import Table
-from app.engine.core.rows.texts import TextCodes, in_utf8, out_of_utf8
+from app.engine.core.rows.table_keys import TableKeys, keys_of, window_starts
 
 __all__ = ["GroupColumns", "Rows", "ViewChange", "ViewState"]
 
@@ -35,8 +36,9 @@ class ViewState:
     def __init__(self, view: View) -> None:
         self.view = view
         self._windowed = view.window.ends
-        self._texts = [TextCodes() if text else None for text in view.texts]
-        self._table = Table(self._windowed + len(view.texts), len(view.cells), windowed=self._windowed)
+        self._keys = TableKeys(view)
+        self._table = Table(self._keys.columns, len(view.cells), windowed=self._windowed)
+        self._chains = Chains(len(view.texts)) if view.window.merges else None
         self._snapshots: list[Snapshot] = []
         self._gone: list[Int64s] = []
 
@@ -46,39 +48,55 @@ class ViewState:
     @property
     def nbytes(self) -> int:
         """Memory of its arrays, room to grow included; without the texts of groups."""
-        return self._table.nbytes
+        return self._table.nbytes + (self._chains.nbytes if self._chains else 0)
 
     def swap_in(self, change: ViewChange) -> None:
         """Make a committed change visible."""
         for snapshot in self._snapshots:
             snapshot.keep(change.slots, self._changing)
         self._table.set(change.slots, change.cells)
+        if self._chains:
+            self._chains.set_ends(change.slots, change.cells[:, self.view.last_at])
         self._remove(change.removed)
         self.append(change.new_rows)
 
     def pack(self) -> None:
         """Give back the room of removed rows; slots change, unless a snapshot is being copied."""
-        if not self._snapshots:
-            self._table.pack()
+        if self._snapshots:
+            return
+        moves = self._table.pack()
+        if self._chains:
+            for from_slots, to_slots in moves:
+                self._chains.move(from_slots, to_slots)
+            self._chains.fit(self._table.end)
 
     def append(self, rows: Rows) -> None:
         """Add rows whose keys are distinct and not there yet."""
         if len(rows):
-            keys = self._coded(rows, give=True)
-            self._table.add(keys, rows.cells, rows.corrected, reuse=not self._snapshots)
-            self._hold_texts(keys)
+            keys = self._keys.of(rows, give=True)
+            slots = self._table.add(keys, rows.cells, rows.corrected, reuse=not self._snapshots)
+            self._take_up(slots, keys)
 
     def put(self, rows: Rows) -> None:
         """Rows as a log holds them, known or new; of those with the same key the last one counts."""
         for snapshot in self._snapshots:
             slots = self.find_slots(rows)
             snapshot.keep(slots[slots >= 0], self._changing)
-        keys = self._coded(rows, give=True)
-        self._hold_texts(self._table.keys(self._table.put(keys, rows.cells, rows.corrected)))
+        slots, new = self._table.put(self._keys.of(rows, give=True), rows.cells, rows.corrected)
+        self._take_up(new, self._table.keys(new))
+        if self._chains:
+            self._chains.set_ends(slots, rows.cells[:, self.view.last_at])
 
     def find_slots(self, rows: Rows) -> Int64s:
         """The slot of each row's key, -1 where there is none. The cells do not matter."""
-        return self._table.find(self._coded(rows, give=False))
+        return self._table.find(self._keys.of(rows))
+
+    def touching(self, rows: Rows, gap_us: int) -> Int64s:
+        """Slots of rows that become one with one of these where rows merge: of its group, at most the gap away."""
+        assert self._chains is not None
+        assert rows.windows is not None
+        groups = np.ascontiguousarray(self._keys.of(rows)[:, 1:])
+        return self._chains.touching(groups, rows.windows - gap_us, rows.cells[:, self.view.last_at] + gap_us)
 
     def cells_at(self, slots: Int64s) -> Int64s:
         """A copy of the cells of some slots."""
@@ -113,7 +131,7 @@ class ViewState:
         for i, group in enumerate(self.view.stored_groups):
             if groups is not None and group.name in groups:
                 held = self._table.key_column(slots, self._windowed + i)
-                slots = slots[np.isin(held, self._asked(i, groups[group.name]))]
+                slots = slots[np.isin(held, self._keys.asked_for(i, groups[group.name]))]
         return slots
 
     def narrowed(
@@ -135,12 +153,8 @@ class ViewState:
     def rows_at(self, slots: Int64s) -> Rows:
         """A copy of the rows of some slots."""
         keys = self._table.keys(slots)
-        groups: GroupColumns = []
-        for at, codes in enumerate(self._texts, start=self._windowed):
-            held = np.ascontiguousarray(keys[:, at])
-            groups.append(held if codes is None else out_of_utf8(codes.texts(held)))
         windows = np.ascontiguousarray(keys[:, 0]) if self._windowed else None
-        return Rows(windows, groups, *self._changing(slots))
+        return Rows(windows, self._keys.groups(keys), *self._changing(slots))
 
     def windows_at(self, slots: Int64s) -> Int64s | None:
         """A copy of the window starts of some slots; None for all-time views."""
@@ -148,7 +162,7 @@ class ViewState:
 
     def numbers_at(self, slots: Int64s) -> Int64s | None:
         """A copy of the first group's values of some slots; None for views without groups, and where it is a text."""
-        if not self._texts or self._texts[0] is not None:
+        if not self.view.texts or not self._keys.is_number(0):
             return None
         return self._table.key_column(slots, int(self._windowed))
 
@@ -180,6 +194,8 @@ class ViewState:
     def _remove(self, slots: Int64s) -> None:
         if len(slots):
             self._table.remove(slots)
+            if self._chains:
+                self._chains.remove(slots)
             self._gone.append(slots)
             self._forget_texts()
 
@@ -189,32 +205,14 @@ class ViewState:
             return
         gone, self._gone = self._gone, []
         for slots in gone:
-            for at, codes in enumerate(self._texts, start=self._windowed):
-                if codes is not None:
-                    codes.release(self._table.key_column(slots, at))
+            self._keys.release(self._table.keys(slots))
 
-    def _hold_texts(self, keys: Int64s) -> None:
-        for at, codes in enumerate(self._texts, start=self._windowed):
-            if codes is not None:
-                codes.hold(keys[:, at])
-
-    def _coded(self, rows: Rows, *, give: bool) -> Int64s:
-        """The rows' keys, texts as codes; `give` them to texts that have none."""
-        keys = np.empty((len(rows), self._windowed + len(rows.groups)), np.int64)
-        if rows.windows is not None:
-            keys[:, 0] = rows.windows
-        for at, (codes, held) in enumerate(zip(self._texts, rows.groups, strict=True), start=self._windowed):
-            keys[:, at] = held if codes is None else (codes.give if give else codes.find)(in_utf8(held))
-        return keys
-
-    def _asked(self, group: int, values: Sequence[Value]) -> Int64s:
-        """Values of a group as its key column holds them, each once; a text that no row has as a code that none has."""
-        codes = self._texts[group]
-        if codes is None:
-            asked = np.array([NULL_INTEGER if v is None else int(v) for v in values], np.int64)
-        else:
-            asked = codes.find(in_utf8([None if v is None else str(v) for v in values]))
-        return asked if len(asked) < 2 else np.unique(asked)
+    def _take_up(self, slots: Int64s, keys: Int64s) -> None:
+        """Rows have come into the table."""
+        self._keys.hold(keys)
+        if self._chains:
+            ends = self._table.cell_column(slots, self.view.last_at)
+            self._chains.add(slots, np.ascontiguousarray(keys[:, 1:]), keys[:, 0], ends)
 
     def _keys_asked(
         self, from_us: int | None, until_us: int | None, groups: Mapping[str, Sequence[Value]] | None
@@ -223,7 +221,7 @@ class ViewState:
         stored = self.view.stored_groups
         if groups is None or any(group.name not in groups for group in stored):
             return None
-        columns = [self._asked(i, groups[group.name]) for i, group in enumerate(stored)]
+        columns = [self._keys.asked_for(i, groups[group.name]) for i, group in enumerate(stored)]
         if self._windowed:
             first, last = self._table.window_span()
             low = first if from_us is None else max(first, from_us)
@@ -235,5 +233,4 @@ class ViewState:
         return keys_of(columns)
 
     def _empty_rows(self, count: int) -> Rows:
-        texts = [codes is not None for codes in self._texts]
-        return empty_rows(count, windowed=self._windowed, texts=texts, cells=len(self.view.cells))
+        return empty_rows(count, windowed=self._windowed, texts=self.view.texts, cells=len(self.view.cells))

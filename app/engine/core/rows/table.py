@@ -46,6 +46,11 @@ class Table:
         arrays = self._keys, self._cells, self._alive, self._corrected
         return sum(held.nbytes for held in arrays) + self._index.nbytes
 
+    @property
+    def end(self) -> int:
+        """All rows have slots below this one."""
+        return self._end
+
     def find(self, keys: Int64s) -> Int64s:
         """The slot of each key, -1 where there is none."""
         return self._index.find(self._keys, keys)
@@ -122,17 +127,19 @@ class Table:
         """New cells of rows."""
         self._cells[slots] = cells
 
-    def add(self, keys: Int64s, cells: Int64s, corrected: Mask | None, *, reuse: bool) -> None:
-        """Rows whose keys are distinct and not here; `reuse` lets them have slots of removed ones."""
+    def add(self, keys: Int64s, cells: Int64s, corrected: Mask | None, *, reuse: bool) -> Int64s:
+        """Rows whose keys are distinct and not here, and their slots. `reuse` lets them have those of removed ones."""
         slots = self._free(len(keys)) if reuse else np.arange(self._end, self._end + len(keys))
         self._reserve(max(self._end, int(slots.max(initial=-1)) + 1))
         self._keys[slots], self._cells[slots], self._alive[slots] = keys, cells, True
         self._mark(slots, corrected)
         self._index.add(self._keys, slots)
         self._note(slots)
+        return slots
 
-    def put(self, keys: Int64s, cells: Int64s, corrected: Mask | None) -> Int64s:
-        """Rows, known or new: the last of each key counts. Gives the slots of new ones, which use none again."""
+    def put(self, keys: Int64s, cells: Int64s, corrected: Mask | None) -> tuple[Int64s, Int64s]:
+        """Rows, known or new: the last of each key counts. Gives their slots, and those of new ones, which use none
+        again."""
         end = self._end
         self._reserve(end + len(keys))
         slots = self._index.put(self._keys, keys, end)
@@ -142,7 +149,7 @@ class Table:
         self._alive[end : self._end] = True
         new = np.arange(end, self._end)
         self._note(new)
-        return new
+        return slots, new
 
     def remove(self, slots: Int64s) -> None:
         """Rows go; keys and cells stay in their slots until these are used again."""
@@ -150,25 +157,28 @@ class Table:
         self._alive[slots] = False
         self._lowest_free = min(self._lowest_free, int(slots.min(initial=self._end)))
 
-    def pack(self) -> None:
-        """Where less than half of the slots are rows, move some of the last ones down; slots change."""
-        moved = 0
+    def pack(self) -> list[tuple[Int64s, Int64s]]:
+        """Where less than half of the slots are rows, move some of the last ones down: from which slots to which."""
+        moves, moved = list[tuple[Int64s, Int64s]](), 0
         while moved < _MOVED_ROWS and 2 * len(self) < self._end:
             start = max(self._end - _MOVED_ROWS, len(self))
-            moved += self._move_down(start + np.flatnonzero(self._alive[start : self._end]))
+            rows = start + np.flatnonzero(self._alive[start : self._end])
+            moves.append((rows, self._move_down(rows)))
+            moved += len(rows)
             self._end = start
             self._lowest_free = min(self._lowest_free, start)
         if _FIRST_CAPACITY < len(self._alive) > 2 * self._end:
             self._resize(max(_FIRST_CAPACITY, self._end))
+        return moves
 
-    def _move_down(self, rows: Int64s) -> int:
+    def _move_down(self, rows: Int64s) -> Int64s:
         slots = self._free(len(rows))
         self._index.move(self._keys, rows, slots)
         self._keys[slots], self._cells[slots] = self._keys[rows], self._cells[rows]
         self._corrected[slots] = self._corrected[rows]
         self._alive[slots], self._alive[rows] = True, False
         self._note(slots)
-        return len(rows)
+        return slots
 
     def _mark(self, slots: Int64s, corrected: Mask | None) -> None:
         if corrected is not None:

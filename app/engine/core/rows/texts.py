@@ -8,15 +8,14 @@ rows        3        0        1           how many rows hold it; a text without 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from app.codecs.arrays import Bytes, Int64s
 from app.codecs.blobs import Blobs
 from app.codecs.compiled import READABLE, compiled
+from app.codecs.text_column import GroupColumn, TextColumn
 from app.codecs.weaving import copied
 from app.domain.errors import StateError
 from app.engine.core.rows.growing import with_room
@@ -139,16 +138,11 @@ class TextCodes:
         self._data_end, self._wasted = len(packed.data), 0
 
 
-def in_utf8(texts: Iterable[str | None]) -> Blobs:
-    """Texts as their bytes."""
-    return Blobs.of(None if text is None else text.encode() for text in texts)
-
-
-def out_of_utf8(texts: Blobs) -> npt.NDArray[np.object_]:
-    """Bytes as texts (str, None)."""
-    held = np.empty(len(texts), object)
-    held[:] = [None if text is None else text.decode() for text in texts]
-    return held
+def codes_of(group: GroupColumn) -> Int64s:
+    """Integers that are equal where the group's values are."""
+    if group.dtype != object:
+        return np.asarray(group)
+    return numbered(TextColumn.of(group).utf8)[0]
 
 
 def numbered(texts: Blobs) -> tuple[Int64s, Int64s]:

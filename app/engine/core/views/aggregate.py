@@ -13,13 +13,16 @@ import numpy.typing as npt
 from app.codecs.arrays import Int64s
 from app.codecs.avro.column_arrays import INLINE_TEXT_BYTES
 from app.codecs.stored.changelog import NULL_INTEGER
+from app.codecs.text_column import GroupColumn, TextColumn
+from app.codecs.weaving import copied
 from app.domain.source import Kind
 from app.domain.view import View
 from app.engine.core.cells import grouping as g
 from app.engine.core.cells.mergers import program, read_by
 from app.engine.core.kinds.kernels import kernel_of
 from app.engine.core.records.usable import Usable
-from app.engine.core.rows.columns import GroupColumns, Rows
+from app.engine.core.rows.columns import Rows
+from app.engine.core.rows.texts import numbered
 from app.engine.core.views.placing import placed
 
 
@@ -46,8 +49,8 @@ def aggregate(view: View, usable: Usable) -> Aggregated:
     columns, present = _columns(view, usable)
     g.fold_parts(numbers, columns, present, program(view), cells)
     found = windows[first] if view.window.ends else None
-    groups = [] if first_windows is None else [first_windows[first]]
-    return Aggregated(Rows(found, groups + _groups(view, usable, first), cells), fates)
+    of_window = [] if first_windows is None else [first_windows[first]]
+    return Aggregated(Rows(found, [*of_window, *_groups(view, usable, first)], cells), fates)
 
 
 def _key_columns(usable: Usable, name: str) -> list[Int64s]:
@@ -58,9 +61,7 @@ def _key_columns(usable: Usable, name: str) -> list[Int64s]:
     views = np.where(cells.present[:, None], cells.views, -1)  # no text has a length of -1
     if not len(usable) or (views[:, 0] & 0xFFFFFFFF).astype(np.int32).max() <= INLINE_TEXT_BYTES:
         return list(views.T)
-    codes: dict[str | None, int] = {}
-    texts = usable.texts(name, np.arange(len(usable)))
-    return [np.fromiter((codes.setdefault(text, len(codes)) for text in texts), np.int64, len(texts))]
+    return [numbered(usable.text_bytes(name))[0]]
 
 
 def _columns(view: View, usable: Usable) -> tuple[Int64s, npt.NDArray[np.bool_]]:
@@ -72,12 +73,12 @@ def _columns(view: View, usable: Usable) -> tuple[Int64s, npt.NDArray[np.bool_]]
     return columns, np.stack([always, always, always, *(cells.present for cells in read)])
 
 
-def _groups(view: View, usable: Usable, first: Int64s) -> GroupColumns:
+def _groups(view: View, usable: Usable, first: Int64s) -> list[GroupColumn]:
     """The groups' values, from the first record of each row."""
-    groups: GroupColumns = []
+    groups = list[GroupColumn]()
     for group in view.groups:
         if view.source.by_name[group.column].kind is Kind.TEXT:
-            groups.append(usable.texts(group.column, first))
+            groups.append(TextColumn(copied(usable.text_bytes(group.column, first))))
         else:
             cells = usable.column(group.column)
             groups.append(np.where(cells.present[first], cells.values[0][first], NULL_INTEGER))

@@ -62,6 +62,7 @@ def _equal(usable: Usable, column: str, value: Value, at: Int64s) -> npt.NDArray
     if value is None:
         return ~known
     if cells.kind is Kind.TEXT:
-        return np.array([text == value for text in usable.texts(column, at)], np.bool_)
+        utf8 = str(value).encode()
+        return np.array([text == utf8 for text in usable.text_bytes(column, at)], np.bool_)
     equal: npt.NDArray[np.bool_] = cells.values[0][at] == int(value)
     return known & equal

@@ -9,7 +9,6 @@ import numpy as np
 from app.domain.marker import LIVE
 from app.domain.view import View
 from app.engine.core.draft import Draft
-from app.engine.core.kinds.kernels import kernel_of
 from app.engine.core.rows.state import ViewChange
 from app.engine.core.task_state import RowsChanged
 from app.engine.core.views.ended import closable_to_us, next_ended
@@ -35,7 +34,6 @@ def expire_rows(draft: Draft, view: View) -> None:
     nothing = rows.at(np.zeros(0, np.intp))
     change = ViewChange(ended.slots[:0], nothing.cells, nothing, ended.slots)
     draft.effects.append(RowsChanged(view.name, change))
-    kernel_of(view).replaced(draft, gone=rows, came=nothing)
     draft.move_view(view.name, replace(position, expired_to_us=ended.to_us))
 
 
