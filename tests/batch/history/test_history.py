@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from datetime import date
 from pathlib import Path
 
 import duckdb
@@ -35,6 +34,7 @@ from spark_batch.stored.cut import Span
 from tests.support.machine.asking import results
 from tests.support.material.histories import START_US
 from tests.support.material.stored.folded import fold_tasks
+from tests.support.material.stored.gold import day_of
 from tests.support.material.stored.world import PARTITIONS, World, new_world
 from tests.support.material.stored.written import write_poison, write_random_rides, write_refused
 from tests.support.reconciled import SEED, Checked, check, known_too_late, poison
@@ -100,7 +100,7 @@ def test_gold_has_the_final_rows_of_views_by_day(world: World, nights: list[Chec
         }
         assert rows == _final_rows(world, view)
         assert len(found) == len(rows) > 0
-        assert all(row["window_day"] == date.fromtimestamp(row["window_start_us"] // 1_000_000) for row in found)
+        assert all(row["window_day"] == day_of(row["window_start_us"]) for row in found)
         days = {f"window_day={row['window_day']}" for row in found}
         assert {folder.name for folder in gold.folder.glob("window_day=*")} == days
 

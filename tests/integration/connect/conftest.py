@@ -8,6 +8,7 @@ import shutil
 import signal
 import subprocess
 import tempfile
+import time
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -31,12 +32,21 @@ TIME_ZONE = "America/New_York"
 
 
 @pytest.fixture
-def connected(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> Iterator[Settings]:
+def far_from_utc() -> Iterator[None]:
+    """Of this process and of those it starts. C keeps the zone that it read last, whatever has become of `TZ`."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setenv("TZ", TIME_ZONE)
+        time.tzset()
+        yield
+    time.tzset()
+
+
+@pytest.fixture
+def connected(settings: Settings, monkeypatch: pytest.MonkeyPatch, far_from_utc: None) -> Iterator[Settings]:
     """A world that takes records, with a Connect worker that knows no connector yet; commands find it all."""
     taking = settings.model_copy(update={"http": HttpSettings(intake=True)})
     for name, value in taking.environment().items():
         monkeypatch.setenv(name, value)
-    monkeypatch.setenv("TZ", TIME_ZONE)
     monkeypatch.setenv("PGPASSWORD", "nobody asks for it")
     with lent_world(taking), local.supervised(taking, wanted=[connect.NAME]) as started:
         assert started == [connect.NAME]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from pathlib import Path
 
 import pyarrow as pa
@@ -19,7 +19,7 @@ def write_gold(history: Path, view: View, rows: TableRows, final_to_us: int) -> 
     """Final rows of windows, by a run that found them right, in the place of what is there."""
     names = [group.name for group in view.groups]
     told = [
-        {WINDOW_NAME: start_us, WINDOW_END: view.window.window_end(start_us), WINDOW_DAY: _day(start_us)}
+        {WINDOW_NAME: start_us, WINDOW_END: view.window.window_end(start_us), WINDOW_DAY: day_of(start_us)}
         | dict(zip(names, key.group, strict=True))
         | dict(zip(view.cells, cells, strict=True))
         for key, cells in rows.items()
@@ -36,5 +36,5 @@ def write_gold(history: Path, view: View, rows: TableRows, final_to_us: int) -> 
     write_deltalake(folder, table, mode="overwrite", partition_by=[WINDOW_DAY], commit_properties=told_so)
 
 
-def _day(start_us: int) -> object:
+def day_of(start_us: int) -> date:
     return datetime.fromtimestamp(start_us // 1_000_000, UTC).date()
