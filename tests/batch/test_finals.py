@@ -94,7 +94,7 @@ def publish(world: World, view: View, finals: Table, *, topic: str | None = None
     rows = rows_of_table(view, {keys[key]: cells for key, cells in finals.items()})
     producer = new_producer(world)
     with transaction(producer):
-        for output in finals_of(view, rows, {}, [revision] * len(finals)):
+        for output in finals_of(view, rows, {}, np.full(len(finals), revision)):
             producer.produce(topic or output.topic, output.value, output.key)
 
 

@@ -7,7 +7,8 @@ from aiokafka.partitioner import DefaultPartitioner
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.codecs.batches.key_hash import key_hash, partition_of
+from app.codecs.batches.key_hash import key_hash, partition_of, partitions_of
+from app.codecs.blobs import Blobs
 
 pytestmark = pytest.mark.laws
 
@@ -16,6 +17,12 @@ pytestmark = pytest.mark.laws
 def test_a_partition_is_that_of_aiokafka(key: bytes, partitions: int) -> None:
     everywhere = range(partitions)
     assert partition_of(key, partitions) == DefaultPartitioner()(key, everywhere, everywhere)
+
+
+@given(keys=st.lists(st.binary(max_size=30)), partitions=st.integers(1, 200))
+def test_partitions_of_many_keys_are_those_of_each(keys: list[bytes], partitions: int) -> None:
+    several = Blobs.of([b"before", *keys, b"behind"])[1:-1]
+    assert partitions_of(several, partitions).tolist() == [partition_of(key, partitions) for key in keys]
 
 
 @pytest.mark.parametrize(

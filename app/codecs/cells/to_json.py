@@ -2,6 +2,7 @@
 
 numbers  [ 7 | null ]        flags  [ true | false ]       texts  [ "a" | "\\n" | null ]
 objects  [ {"n":7,"t":"a"} | {"n":null,"t":null} ]         names in one order, no blanks
+lists    [ [7,8] | [null,9] ]                              hex      [ "00000000000000ff" ]
 """
 
 from __future__ import annotations
@@ -51,6 +52,20 @@ def objects_of(names: Sequence[str], columns: Sequence[Blobs], count: int) -> Bl
     for head, column in zip(heads(names), columns, strict=True):
         parts += [same(head, count), column]
     return woven([*parts, same(b"}", count)])
+
+
+def lists_of(columns: Sequence[Blobs], count: int) -> Blobs:
+    """So many lists, their values already JSON."""
+    parts = [part for column in columns for part in (same(b",", count), column)]
+    return woven([same(b"[", count), *parts[1:], same(b"]", count)])
+
+
+def hex_as_json(values: Int64s) -> Blobs:
+    """The 64 bits of each number as 16 hex digits between quotes."""
+    digits = np.full((len(values), 18), QUOTE, np.uint8)
+    octets = np.ascontiguousarray(values, ">i8").view(np.uint8).reshape(len(values), 8)
+    digits[:, 1:17:2], digits[:, 2:17:2] = _HEX[octets >> 4], _HEX[octets & 15]
+    return Blobs.of_rows(digits)
 
 
 @compiled("void(int64[::1], boolean[::1], uint8[::1], int64[::1])")

@@ -30,9 +30,11 @@ from app.domain.rows import Cells
 from app.domain.view import View
 
 _MARK_KEY = struct.Struct(">BBH4sH")
-_HEAD_BYTES = ROW_HEAD.size + 1
-"""Of a row's key, and of what is made of it: all before its window's start."""
 _START, _TASK, _OPEN_VALUE = struct.Struct(">q"), struct.Struct(">H"), struct.Struct("<Bq")
+START_AT = ROW_HEAD.size + 1
+"""Where in a row's key, and in what is made of it, its window's start is, of a view whose windows end."""
+GROUP_AT, TASK_BYTES = START_AT + _START.size, _TASK.size
+OPEN_VALUE_BYTES = _OPEN_VALUE.size
 
 
 class Mark(NamedTuple):
@@ -109,13 +111,13 @@ class OpenKey(NamedTuple):
 
 def group_in(row_key: bytes) -> bytes:
     """The group in a row's key, as it stands there, of a view whose windows end."""
-    return row_key[_HEAD_BYTES + _START.size :]
+    return row_key[GROUP_AT:]
 
 
 def partition_of(view: View, row_key: bytes, count: int) -> int:
     """Which of the closing topic's partitions takes the row. All of a group go to one where rows of several windows may
     become one."""
-    place = row_key[:_HEAD_BYTES] + group_in(row_key) if view.window.merges else row_key
+    place = row_key[:START_AT] + group_in(row_key) if view.window.merges else row_key
     return zlib.crc32(place) % count
 
 
@@ -124,17 +126,12 @@ def open_head(view: View) -> bytes:
     return bytes((LAYOUT, OPEN_ROW)) + row_prefix(view)[2:]
 
 
-def as_open_key(row_key: bytes, task: int) -> bytes:
-    """The changelog key of a row as the key by which its task tells that it is open."""
-    return bytes((LAYOUT, OPEN_ROW)) + row_key[2:] + _TASK.pack(task)
-
-
 def read_open_key(key: bytes) -> OpenKey:
     """LayoutError if it is too short."""
-    if len(key) < _HEAD_BYTES + _START.size + _TASK.size:
+    if len(key) < GROUP_AT + TASK_BYTES:
         raise LayoutError(f"key {key.hex()} of an open row ends too soon")
-    (start_us,), (task,) = _START.unpack_from(key, _HEAD_BYTES), _TASK.unpack_from(key, len(key) - _TASK.size)
-    return OpenKey(key[_HEAD_BYTES + _START.size : -_TASK.size], start_us, task)
+    (start_us,), (task,) = _START.unpack_from(key, START_AT), _TASK.unpack_from(key, len(key) - TASK_BYTES)
+    return OpenKey(key[GROUP_AT:-TASK_BYTES], start_us, task)
 
 
 def encode_open(closed_to_us: int) -> bytes:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import chain
+from itertools import chain, groupby
 from typing import NamedTuple, overload
 
 import numpy as np
@@ -145,9 +145,11 @@ class MadeOutputs(Sequence[Output]):
 
 
 class OutputColumns(Sequence[Output]):
-    """Records for one topic-partition in columns, without headers; each an object only for whoever asks for it."""
+    """Records for one topic in columns, without headers; each an `Output` only for whoever asks for it."""
 
-    def __init__(self, topic: str, partition: int, keys: Blobs, values: Blobs, timestamps_ms: Int64s) -> None:
+    def __init__(
+        self, topic: str, partition: int | None, keys: Blobs, values: Blobs, timestamps_ms: Int64s | None = None
+    ) -> None:
         self.topic, self.partition = topic, partition
         self.keys, self.values, self.timestamps_ms = keys, values, timestamps_ms
 
@@ -160,9 +162,15 @@ class OutputColumns(Sequence[Output]):
     def __getitem__(self, at: slice) -> OutputColumns: ...
     def __getitem__(self, at: int | slice) -> Output | OutputColumns:
         if isinstance(at, slice):
-            columns = self.keys[at], self.values[at], self.timestamps_ms[at]
-            return OutputColumns(self.topic, self.partition, *columns)
-        return Output(self.topic, self.keys[at], self.values[at], (), self.partition, int(self.timestamps_ms[at]))
+            times = None if self.timestamps_ms is None else self.timestamps_ms[at]
+            return OutputColumns(self.topic, self.partition, self.keys[at], self.values[at], times)
+        time_ms = None if self.timestamps_ms is None else int(self.timestamps_ms[at])
+        return Output(self.topic, self.keys[at], self.values[at], (), self.partition, time_ms)
+
+    def at(self, which: Int64s) -> OutputColumns:
+        """Some of them, by number."""
+        times = None if self.timestamps_ms is None else self.timestamps_ms[which]
+        return OutputColumns(self.topic, self.partition, self.keys.at(which), self.values.at(which), times)
 
 
 class Outputs(Sequence[Output]):
@@ -185,11 +193,14 @@ class Outputs(Sequence[Output]):
         return list(self)[at]
 
 
-def in_columns(outputs: Sequence[Output]) -> tuple[list[OutputColumns], Sequence[Output]]:
-    """What is in columns of a transaction's outputs, and all others."""
+def in_parts(outputs: Sequence[Output]) -> Iterator[Sequence[Output]]:
+    """A transaction's outputs in their order: each part that is in columns, and between them what is not."""
     parts = outputs.parts if isinstance(outputs, Outputs) else [outputs]
-    columns = [part for part in parts if isinstance(part, OutputColumns)]
-    return columns, Outputs([part for part in parts if not isinstance(part, OutputColumns)])
+    for are_columns, some in groupby(filter(len, parts), lambda part: isinstance(part, OutputColumns)):
+        if are_columns:
+            yield from some
+        else:
+            yield Outputs([*some])
 
 
 class Changes(Sequence[tuple[bytes, bytes | None]]):

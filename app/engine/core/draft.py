@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from app.codecs.blobs import Blobs
-from app.codecs.stored.changelog import marker_key, row_matrix
+from app.codecs.stored.changelog import ROW, marker_key, row_matrix
+from app.codecs.stored.closing_columns import of_kind
 from app.codecs.stored.marker import encode_marker
 from app.codecs.stored.row_key_columns import encode_key_columns
 from app.domain.marker import AlertPosition, BranchPosition, InputPosition, JoinPosition, ViewPosition
@@ -49,13 +50,14 @@ class Draft:
     def keep_all(self, changes: Changes) -> None:
         """Records of the changelog, in columns."""
         self._gather()
-        self._changes.append(changes)
+        if len(changes):
+            self._changes.append(changes)
 
-    def keep_rows(self, view: View, rows: Rows) -> None:
-        self.keep_all(Changes(_keys(view, rows), Blobs.of_rows(row_matrix(rows.cells, rows.corrected))))
+    def keep_rows(self, view: View, rows: Rows, kind: int = ROW) -> None:
+        self.keep_all(Changes(_keys(view, rows, kind), Blobs.of_rows(row_matrix(rows.cells, rows.corrected))))
 
-    def drop_rows(self, view: View, rows: Rows) -> None:
-        self.keep_all(Changes(_keys(view, rows), Blobs.nulls(len(rows))))
+    def drop_rows(self, view: View, rows: Rows, kind: int = ROW) -> None:
+        self.keep_all(Changes(_keys(view, rows, kind), Blobs.nulls(len(rows))))
 
     def _gather(self) -> None:
         """Records that were kept one by one stay before those that follow."""
@@ -64,9 +66,10 @@ class Draft:
             self._single = []
 
     def send(self, outputs: Sequence[Output]) -> None:
-        """Outputs as many as records, made only when they are written, behind those that are there."""
-        self._outputs += [self.outputs, outputs]
-        self.outputs = []
+        """Outputs in columns, or made only when they are written, behind those that are there."""
+        if len(outputs):
+            self._outputs += [self.outputs, outputs]
+            self.outputs = []
 
     def move_input(self, topic: str, position: InputPosition) -> None:
         self.marker = replace(self.marker, inputs=self.marker.inputs | {topic: position})
@@ -94,5 +97,6 @@ class Draft:
         return Transaction(marker, Changes.joined(self._changes), outputs, self.effects)
 
 
-def _keys(view: View, rows: Rows) -> Blobs:
-    return encode_key_columns(view, rows.windows, rows.groups, len(rows))
+def _keys(view: View, rows: Rows, kind: int) -> Blobs:
+    keys = encode_key_columns(view, rows.windows, rows.groups, len(rows))
+    return keys if kind == ROW else of_kind(keys, kind)

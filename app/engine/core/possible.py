@@ -5,6 +5,9 @@ They are not obeyed: a task that has one stops in words, and what is counted aga
 
 from __future__ import annotations
 
+import numpy as np
+
+from app.codecs.arrays import Int64s, Mask
 from app.domain.errors import StateError
 from app.domain.marker import Marker
 from app.domain.view import View
@@ -30,3 +33,10 @@ def require_possible(definition: TaskDefinition, marker: Marker) -> None:
 def is_possible(view: View, closed_to_us: int) -> bool:
     """Whether a task can have closed the view's windows so far."""
     return view.source.may_reach(closed_to_us)
+
+
+def are_possible(view: View, closed_to_us: Int64s) -> Mask:
+    """Whether each is; most of them are the same."""
+    told, which = np.unique(closed_to_us, return_inverse=True)
+    possible: Mask = np.array([is_possible(view, one) for one in told.tolist()], np.bool_)[which]
+    return possible

@@ -187,7 +187,7 @@ def _empty(definition: TaskDefinition) -> TaskState:
         marker=Marker(definition.application, definition.number, -1, 0, {}, {}),
         views={view.name: ViewState(view) for view in definition.views},
         closings={name: ViewState(definition.by_name[name]) for name in definition.finals},
-        open_rows={name: OpenRows() for name in definition.finals},
+        open_rows={name: OpenRows(definition.by_name[name]) for name in definition.finals},
         marks={name: {} for name in definition.finals},
         finals={name: ViewState(with_revision(definition.by_name[name])) for name in definition.finals},
         halves={one.name: HeldHalves() for one in definition.pairing},

@@ -77,8 +77,9 @@ class TaskState:
 
     def pack(self) -> None:
         """Give back the room of removed rows, once all changes of a transaction, which name slots, are swapped in."""
-        for rows in (*self.views.values(), *self.closings.values(), *self.finals.values()):
-            rows.pack()
+        for held in (self.views, self.closings, self.finals, self.open_rows):
+            for rows in held.values():
+                rows.pack()
 
     @property
     def partition(self) -> int:

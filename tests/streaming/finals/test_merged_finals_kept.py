@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from app.base import names
-from app.codecs.stored.closings import Replaced, as_final_key, as_open_key, encode_open, encode_replaced
+from app.codecs.stored.closings import Replaced, as_final_key, encode_open, encode_replaced
 from app.codecs.stored.row_keys import encode_keys
 from app.domain.errors import DefinitionError
 from app.domain.view import Group
@@ -16,6 +16,7 @@ from app.engine.core.results import closing, merging, open_rows
 from app.testkit.cluster.partition_log import SentRecord
 from tests.support.material.merging_tasks import SESSIONS, Tasks, in_minutes
 from tests.support.material.parcel import AIR
+from tests.support.material.stored.row_keys import as_open_key
 
 
 @pytest.mark.parametrize("compact", [False, True])

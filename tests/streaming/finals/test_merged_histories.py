@@ -14,13 +14,15 @@ import numpy as np
 import pytest
 
 from app.base import names
+from app.codecs.blobs import Blobs
 from app.codecs.stored.advance_requests import encode_request
 from app.domain.advance import AdvanceRequest
 from app.domain.records import TopicPartition
+from app.domain.view import View
 from app.engine.core.cells.sessions import Touching
 from app.engine.core.definition import TaskDefinition
 from app.engine.core.kinds.kernels import kernel_of
-from app.engine.core.results import closing, gathering, merging, open_rows
+from app.engine.core.results import closing, gathering, merging, open_rows, sending
 from app.engine.core.rows.open_rows import OpenRows
 from app.engine.core.rows.state import Rows, ViewState
 from app.testkit.cluster import until_idle
@@ -51,8 +53,10 @@ def test_finals_are_the_sessions_of_all_tasks_each_once(most: int, pytestconfig:
 
 
 def whole_keys(patch: pytest.MonkeyPatch) -> None:
-    for module in (closing, open_rows):
-        patch.setattr(module, "partition_of", lambda _, key, count: zlib.crc32(key) % count)
+    def places(_: View, row_keys: Blobs, count: int) -> np.ndarray:
+        return np.array([zlib.crc32(key or b"") % count for key in row_keys], np.int64)
+
+    patch.setattr(sending, "partitions_of", places)
 
 
 def held_by_nothing(patch: pytest.MonkeyPatch) -> None:
@@ -60,11 +64,12 @@ def held_by_nothing(patch: pytest.MonkeyPatch) -> None:
 
 
 def overtaken_at_once(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(OpenRows, "overtaken", lambda self, *_: [key for key, _ in self.items()])
+    overtaken, far = OpenRows.overtaken, dict.fromkeys(range(100), 1 << 62)
+    patch.setattr(OpenRows, "overtaken", lambda self, _, most: overtaken(self, far, most))
 
 
 def open_for_ever(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(OpenRows, "overtaken", lambda *_: [])
+    patch.setattr(OpenRows, "overtaken", lambda *_: Blobs.nulls(0))
 
 
 def waiting_alone(patch: pytest.MonkeyPatch) -> None:

@@ -84,9 +84,10 @@ def plant_send_a_closed_row_to_one_partition(patch: pytest.MonkeyPatch) -> None:
     close = task.close_windows
 
     def close_for_one(draft: Draft, view: Any) -> None:
-        before = len(draft.outputs)
-        close(draft, view)
-        draft.outputs[before:] = [output for output in draft.outputs[before:] if not output.partition]
+        send = draft.send
+        with pytest.MonkeyPatch.context() as meanwhile:
+            meanwhile.setattr(draft, "send", lambda outputs: None if outputs.partition else send(outputs))
+            close(draft, view)
 
     patch.setattr(task, "close_windows", close_for_one)
 

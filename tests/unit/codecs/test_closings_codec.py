@@ -15,7 +15,7 @@ from app.domain.rows import RowKey
 from app.domain.view import Group, View
 from app.domain.windows.session import Session
 from app.testkit.simulation.parcels import HUB_LOAD, PARCELS, ROUNDS
-from tests.support.material.stored.row_keys import encode_key
+from tests.support.material.stored.row_keys import as_open_key, encode_key
 
 BOTH: View = replace(ROUNDS, groups=(Group("hub", "hub"), Group("carrier", "carrier")))
 ALONE: View = replace(ROUNDS, groups=())
@@ -27,7 +27,7 @@ TASKS = st.integers(0, 4095)
 
 
 def test_an_open_row_is_written_as_it_is_documented() -> None:
-    key = codec.as_open_key(encode_key(PINNED, RowKey(3, (None, "é"))), 513)
+    key = as_open_key(encode_key(PINNED, RowKey(3, (None, "é"))), 513)
     written = "010a01020a0b0c0d020000000000000003000000000000000000020002c3a90201"
     assert key.hex() == written
     assert codec.encode_open(-2).hex() == "01feffffffffffffff"
@@ -37,14 +37,14 @@ def test_an_open_row_is_written_as_it_is_documented() -> None:
 def test_an_open_row_is_read_as_it_was_written(start_us: int, hub: int | None, carrier: str | None, task: int) -> None:
     for view, group in ((BOTH, (hub, carrier)), (ROUNDS, (carrier,)), (ALONE, ())):
         row_key = encode_key(view, RowKey(start_us, group))
-        key = codec.as_open_key(row_key, task)
+        key = as_open_key(row_key, task)
         assert key.startswith(codec.open_head(view))
         assert codec.read_open_key(key) == (codec.group_in(row_key), start_us, task)
         assert codec.decode_open(codec.encode_open(start_us)) == start_us
 
 
 def test_what_is_no_open_row_is_refused() -> None:
-    key = codec.as_open_key(encode_key(ALONE, RowKey(3, ())), 1)
+    key = as_open_key(encode_key(ALONE, RowKey(3, ())), 1)
     with pytest.raises(LayoutError, match="ends too soon"):
         codec.read_open_key(key[:-1])
     for value in (b"", b"\x01", codec.encode_open(5)[:-1], b"\x02" + codec.encode_open(5)[1:]):

@@ -75,8 +75,8 @@ def test_where_nothing_can_be_written_the_process_compiles_for_itself() -> None:
 
 
 def test_loops_are_known_to_be_kept_from_when_they_were_compiled_for_this_processor(tmp_path: Path) -> None:
-    """`key_hash` has one."""
-    module, place = "app.codecs.batches.key_hash", {"NUMBA_CACHE_DIR": str(tmp_path)}
+    """`blobs` has one."""
+    module, place = "app.codecs.blobs", {"NUMBA_CACHE_DIR": str(tmp_path)}
     before, after, every, where = kept(module, **place)
     assert (before, after, where) == ("0", "1", str(tmp_path))
     assert int(every) > 30
@@ -85,7 +85,7 @@ def test_loops_are_known_to_be_kept_from_when_they_were_compiled_for_this_proces
 
 
 def test_loops_without_a_place_are_not_kept() -> None:
-    before, after, _, where = kept("app.codecs.batches.key_hash", **NOWHERE)
+    before, after, _, where = kept("app.codecs.blobs", **NOWHERE)
     assert (before, after, where) == ("0", "0", "None")
 
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.codecs.blobs import Blobs
-from app.engine.core.batch import Batch, MadeOutputs, Output, OutputColumns, Outputs, in_columns
+from app.engine.core.batch import Batch, MadeOutputs, Output, OutputColumns, Outputs, in_parts
 
 
 @given(st.lists(st.integers(1, 4), min_size=1, max_size=40), st.integers(1, 12))
@@ -53,6 +53,18 @@ def test_outputs_in_columns_read_like_any_and_are_told_from_the_others() -> None
     paid = [Output("paid", b"a", b"1", (), 3, 7), Output("paid", None, b"2", (), 3, 8)]
     assert list(outputs) == [one, *paid]
     assert list(columns[1:]) == paid[1:]
-    told, others = in_columns(outputs)
-    assert (told, list(others)) == ([columns], [one])
-    assert [list(part) for part in in_columns([one])] == [[], [one]]
+    others, told = in_parts(outputs)
+    assert told is columns
+    assert list(others) == [one]
+    assert [list(part) for part in in_parts([one])] == [[one]]
+
+
+def test_outputs_are_parted_in_their_order() -> None:
+    """What stands in columns is not put before what stood before it, nor behind what stood behind it."""
+    columns = OutputColumns("paid", None, Blobs.of([b"a", b"b", b"c"]), Blobs.of([b"1", b"2", b"3"]))
+    first, second, third = (Output("late", name, b"v") for name in (b"k", b"l", b"m"))
+    parts = in_parts(
+        Outputs([[], columns, columns[:0], [first], [], MadeOutputs(1, lambda _: second), columns, [third]])
+    )
+    assert [list(part) for part in parts] == [[*columns], [first, second], [*columns], [third]]
+    assert list(columns.at(np.array([2, 0]))) == [Output("paid", b"c", b"3"), Output("paid", b"a", b"1")]

@@ -33,6 +33,7 @@ ABOUT_LOOPS = (
     "unit/codecs/test_record_batches.py",
     "unit/core/test_chains.py",
     "unit/core/test_halves.py",
+    "unit/core/test_open_rows.py",
     "unit/core/test_state_removal.py",
     "unit/core/test_texts.py",
 )

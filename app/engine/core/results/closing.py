@@ -4,19 +4,22 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from app.codecs.stored.changelog import encode_rows
-from app.codecs.stored.closings import Mark, as_closed_row_key, encode_mark, mark_key, partition_of
-from app.codecs.stored.row_keys import encode_keys
+from app.codecs.blobs import Blobs
+from app.codecs.stored.changelog import CLOSED_ROW, row_matrix
+from app.codecs.stored.closing_columns import of_kind
+from app.codecs.stored.closings import Mark, encode_mark, mark_key
+from app.codecs.stored.row_key_columns import encode_key_columns
 from app.domain.marker import LIVE
 from app.domain.view import View
-from app.engine.core.batch import Output
+from app.engine.core.batch import Changes
 from app.engine.core.draft import Draft
 from app.engine.core.kinds.kernels import kernel_of
 from app.engine.core.results.open_rows import TellingMoved, tell_open
+from app.engine.core.results.sending import send_closings
 from app.engine.core.views.ended import closable_to_us
 
 CLOSED_ROWS = 5_000
-"""About how many are closed in one transaction: 3 µs each."""
+"""About how many are closed in one transaction."""
 
 
 def close_windows(draft: Draft, view: View) -> None:
@@ -36,15 +39,13 @@ def close_windows(draft: Draft, view: View) -> None:
         return
     state = draft.state.views[view.name]
     rows, closed_to_us = kernel_of(view).next_closed(state, position.closed_to_us, telling.to_us, CLOSED_ROWS)
-    topic, count = draft.definition.closings, draft.marker.closing_partitions
-    keys = encode_keys(view, rows.windows, rows.groups, len(rows))
-    for key, value in zip(keys, encode_rows(rows.cells), strict=True):
-        draft.outputs.append(Output(topic, as_closed_row_key(key), value, partition=partition_of(view, key, count)))
-    is_whole = closed_to_us == telling.to_us
+    keys = encode_key_columns(view, rows.windows, rows.groups, len(rows))
+    closed = Changes(of_kind(keys, CLOSED_ROW), Blobs.of_rows(row_matrix(rows.cells)))
+    is_whole, mark = closed_to_us == telling.to_us, Changes.of(())
     if is_whole or not view.window.merges:
-        mark = encode_mark(Mark(closed_to_us, draft.marker.next_offsets))
-        key = mark_key(view, draft.state.partition)
-        draft.outputs += (Output(topic, key, mark, partition=p) for p in range(count))
+        told = encode_mark(Mark(closed_to_us, draft.marker.next_offsets))
+        mark = Changes.of([(mark_key(view, draft.state.partition), told)])
+    send_closings(draft, view, keys, closed, behind=mark)
     if view.window.merges:
         draft.effects.append(TellingMoved(view.name, None if is_whole else telling))
     draft.move_view(view.name, replace(position, closed_to_us=closed_to_us))

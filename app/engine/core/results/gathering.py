@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import cast
 
 import numpy as np
 import numpy.typing as npt
 
 from app.codecs.arrays import Int64s
 from app.codecs.blobs import NULL, Blobs
-from app.codecs.stored.changelog import decode_rows, encode_rows
+from app.codecs.stored.changelog import CLOSED_ROW
 from app.codecs.stored.closings import (
     Mark,
-    as_closed_row_key,
     as_final_key,
+    closed_row_prefix,
     decode_mark,
     decode_replaced,
     encode_mark,
@@ -24,7 +23,8 @@ from app.codecs.stored.closings import (
     open_head,
     task_of,
 )
-from app.codecs.stored.row_keys import decode_keys, encode_keys, row_prefix
+from app.codecs.stored.row_key_columns import decode_key_columns
+from app.codecs.stored.row_keys import row_prefix
 from app.domain.corrections.revision import NOT_REVISABLE
 from app.domain.errors import LayoutError
 from app.domain.marker import LIVE, ViewPosition
@@ -40,6 +40,8 @@ from app.engine.core.results.merging import ClosingsChanged, finals_of
 from app.engine.core.results.open_rows import take_open
 from app.engine.core.results.revising import Change, replaced_in, revise_finals
 from app.engine.core.rows.state import Rows, ViewChange
+from app.engine.core.rows.stored_rows import cells_of, last_of_each
+from app.engine.core.rows.texts import numbered
 from app.engine.core.task_state import TaskState
 
 BoolArray = npt.NDArray[np.bool_]
@@ -96,55 +98,56 @@ def _take(draft: Draft, view: View, batch: Batch, lost: list[int]) -> int:
 
 def _count(view: View, batch: Batch) -> int:
     """How many records are the view's."""
-    heads = [as_closed_row_key(row_prefix(view)), as_final_key(row_prefix(view)), open_head(view), mark_head(view)]
+    heads = [closed_row_prefix(view), as_final_key(row_prefix(view)), open_head(view), mark_head(view)]
     return int((Blobs.of(batch.keys).beginning_with(heads) >= 0).sum())
 
 
 def _take_rows(draft: Draft, view: View, batch: Batch, changes: Sequence[Change], lost: list[int]) -> int:
     """Rows that tasks have closed, and the changes of rows that they sent before."""
-    prefix = as_closed_row_key(row_prefix(view))
-    keys, values = _beginning_with(batch, prefix)
-    if not keys and not changes:
+    keys, values = _beginning_with(batch, closed_row_prefix(view))
+    if not len(keys) and not changes:
         return 0
-    head = row_prefix(view)
-    row_keys = [head + key[len(prefix) :] for key in keys]
-    distinct = {key: at for at, key in enumerate(dict.fromkeys([*row_keys, *(c.row_key for c in changes)]))}
-    windows, groups = decode_keys(view, list(distinct))
-    cells = decode_rows(values, len(view.cells))
-    numbers = np.array([distinct[key] for key in row_keys], np.int64)
-    rows = Rows(windows, groups, merge_groups(view, cells, numbers, len(distinct)))
+    numbers, distinct = _row_numbers(view, keys, changes)
+    windows, groups = decode_key_columns(view, distinct)
+    cells, _ = cells_of(view, values)
+    rows = Rows(windows, groups, merge_groups(view, cells, numbers[: len(keys)], len(distinct)))
     state = draft.state.closings[view.name]
     slots = state.find_slots(rows)
     known = slots >= 0
     rows.cells[known] = merge(view, state.cells_at(slots[known]), rows.cells[known])
     waits = known.copy()
-    waits[numbers] = True
-    _replace(draft, view, rows, waits, [(distinct[change.row_key], change) for change in changes], lost)
+    waits[numbers[: len(keys)]] = True
+    _replace(draft, view, rows, waits, [*zip(numbers[len(keys) :].tolist(), changes, strict=True)], lost)
     _keep_waiting(draft, view, rows, slots, waits)
     return len(keys)
 
 
+def _row_numbers(view: View, keys: Blobs, changes: Sequence[Change]) -> tuple[Int64s, Blobs]:
+    """The number of each closed row, and of each row that was changed, and a key of each number."""
+    all_keys = Blobs.joined([keys, [change.row_key for change in changes]]) if changes else keys
+    head = len(row_prefix(view))
+    numbers, first = numbered(Blobs(all_keys.data, all_keys.starts + head, all_keys.lengths - head))
+    return numbers, all_keys.at(first)
+
+
 def _take_merging_rows(draft: Draft, view: View, batch: Batch) -> int:
     """Rows that tasks have closed: what touches waits as one, whichever task's it was."""
-    prefix, head = as_closed_row_key(row_prefix(view)), row_prefix(view)
-    keys, values = _beginning_with(batch, prefix)
-    if not keys:
+    keys, values = _beginning_with(batch, closed_row_prefix(view))
+    if not len(keys):
         return 0
-    windows, groups = decode_keys(view, [head + key[len(prefix) :] for key in keys])
-    rows, state = Rows(windows, groups, decode_rows(values, len(view.cells))), draft.state
-    met = kernel_of(view).touching(state.closings[view.name], rows)
-    for key in encode_keys(view, met.swallowed.windows, met.swallowed.groups, len(met.swallowed)):
-        draft.keep(as_closed_row_key(key), None)
-    row_keys = encode_keys(view, met.rows.windows, met.rows.groups, len(met.rows))
-    for key, value in zip(row_keys, encode_rows(met.rows.cells), strict=True):
-        draft.keep(as_closed_row_key(key), value)
+    windows, groups = decode_key_columns(view, keys)
+    cells, _ = cells_of(view, values)
+    met = kernel_of(view).touching(draft.state.closings[view.name], Rows(windows, groups, cells))
+    draft.drop_rows(view, met.swallowed, CLOSED_ROW)
+    draft.keep_rows(view, met.rows, CLOSED_ROW)
     draft.effects.append(ClosingsChanged(view.name, met.change))
     return len(keys)
 
 
 def _take_open_rows(draft: Draft, view: View, batch: Batch) -> int:
     keys, values = _beginning_with(batch, open_head(view))
-    take_open(draft, view, keys, values)
+    last = last_of_each(keys)
+    take_open(draft, view, keys.at(last), values.at(last))
     return len(keys)
 
 
@@ -168,17 +171,15 @@ def _replace(
         revised, not_remembered = revise_finals(draft, view, published)
         lost += not_remembered
         shown = Rows(revised.windows, revised.groups, revised.cells[:, :-1])
-        draft.outputs += finals_of(view, shown, draft.state.marks[view.name], revised.cells[:, -1].tolist())
+        draft.send(finals_of(view, shown, draft.state.marks[view.name], revised.cells[:, -1]))
 
 
 def _keep_waiting(draft: Draft, view: View, rows: Rows, slots: Int64s, waits: BoolArray) -> None:
     """Keep the rows that wait; of one that has lost its last record nothing is to be published."""
     gone = waits & (rows.cells[:, COUNT_AT] == 0)
     kept = waits & ~gone
-    keys = encode_keys(view, rows.windows, rows.groups, len(rows))
-    values = encode_rows(rows.cells)
-    for number in np.flatnonzero(waits).tolist():
-        draft.keep(as_closed_row_key(keys[number]), None if gone[number] else values[number])
+    draft.keep_rows(view, rows.at(np.flatnonzero(kept)), CLOSED_ROW)
+    draft.drop_rows(view, rows.at(np.flatnonzero(gone)), CLOSED_ROW)
     known, new = kept & (slots >= 0), kept & (slots < 0)
     removed = slots[gone & (slots >= 0)]
     change = ViewChange(slots[known], rows.cells[known], rows.at(new), removed)
@@ -197,7 +198,7 @@ def _changes(view: View, batch: Batch) -> list[Change]:
 
 def _take_marks(draft: Draft, view: View, batch: Batch) -> int:
     keys, values = _beginning_with(batch, mark_head(view))
-    told = {task_of(key): decode_mark(value) for key, value in zip(keys, values, strict=True)}
+    told = {task_of(key or b""): decode_mark(value or b"") for key, value in zip(keys, values, strict=True)}
     marks = {task: mark for task, mark in told.items() if is_possible(view, mark.closed_to_us)}
     for task, mark in marks.items():
         draft.keep(mark_key(view, task), encode_mark(mark))
@@ -206,7 +207,7 @@ def _take_marks(draft: Draft, view: View, batch: Batch) -> int:
     return len(keys)
 
 
-def _beginning_with(batch: Batch, head: bytes) -> tuple[list[bytes], list[bytes]]:
+def _beginning_with(batch: Batch, head: bytes) -> tuple[Blobs, Blobs]:
     """Keys that begin so, and their values. LayoutError if one has none."""
     all_keys, all_values = Blobs.of(batch.keys), Blobs.of(batch.values)
     at = np.flatnonzero(all_keys.beginning_with([head]) == 0)
@@ -215,5 +216,4 @@ def _beginning_with(batch: Batch, head: bytes) -> tuple[list[bytes], list[bytes]
         raise LayoutError(
             f"{batch.topic}-{batch.partition} at offset {batch.offsets[nulls[0]]}: a closing without value"
         )
-    keys, values = list(all_keys.at(at)), list(all_values.at(at))
-    return cast(list[bytes], keys), cast(list[bytes], values)
+    return all_keys.at(at), all_values.at(at)

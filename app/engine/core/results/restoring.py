@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from app.codecs.arrays import Int64s
-from app.codecs.blobs import Blobs
+from app.codecs.blobs import NULL, Blobs
+from app.codecs.stored.closing_columns import decode_opens
 from app.codecs.stored.closings import (
     Mark,
     as_closed_row_key,
     as_final_key,
     decode_mark,
-    decode_open,
     mark_head,
     open_head,
     task_of,
 )
 from app.codecs.stored.row_keys import row_prefix
 from app.domain.view import View
-from app.engine.core.possible import is_possible
+from app.engine.core.possible import are_possible, is_possible
 from app.engine.core.rows.open_rows import OpenRows
-from app.engine.core.rows.stored_rows import Taker, latest, row_taker
+from app.engine.core.rows.stored_rows import Taker, last_of_each, latest, row_taker
 from app.engine.core.task_state import TaskState
 
 
@@ -35,10 +37,14 @@ def closing_takers(view: View, state: TaskState) -> dict[bytes, Taker]:
 
 def _open_taker(view: View, open_rows: OpenRows) -> Taker:
     def take(keys: Blobs, values: Blobs, _: Int64s) -> None:
-        last = latest(keys, values)
-        told = ((key, decode_open(value)) for key, value in last if value is not None)
-        open_rows.remove(key for key, _ in last)
-        open_rows.put((key, closed_to_us) for key, closed_to_us in told if is_possible(view, closed_to_us))
+        last = last_of_each(keys)
+        keys, values = keys.at(last), values.at(last)
+        told = np.flatnonzero(values.lengths != NULL)
+        closed_to_us = decode_opens(values.at(told))
+        possible = are_possible(view, closed_to_us)
+        open_rows.remove(keys)
+        open_rows.put(keys.at(told[possible]), closed_to_us[possible])
+        open_rows.pack()
 
     return take
 

@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from app.codecs.stored.changelog import encode_rows
+from app.codecs.stored import changelog
 from app.codecs.stored.closings import Replaced, as_final_key, encode_replaced, partition_of
-from app.codecs.stored.row_keys import decode_keys, encode_keys
+from app.codecs.stored.row_keys import decode_keys
 from app.domain.corrections.revision import REVISION, revise
 from app.domain.measures.kinds import Max
 from app.domain.rows import Cells
@@ -120,8 +120,7 @@ def forget_finals(draft: Draft, view: View) -> None:
         draft.state.note_settled("revisable", view.name, to_us)
         return
     rows = state.rows_at(slots)
-    for key in encode_keys(view, rows.windows, rows.groups, len(rows)):
-        draft.keep(as_final_key(key), None)
+    draft.drop_rows(view, rows, changelog.REVISION)
     nothing = rows.at(np.zeros(0, np.intp))
     draft.effects.append(FinalsChanged(view.name, ViewChange(slots[:0], nothing.cells, nothing, slots)))
 
@@ -130,9 +129,7 @@ def _keep(draft: Draft, view: View, rows: Rows, slots: np.ndarray) -> None:
     """Rows with their revisions, at these slots; -1 for new ones."""
     if not len(rows):
         return
-    keys = encode_keys(view, rows.windows, rows.groups, len(rows))
-    for key, value in zip(keys, encode_rows(rows.cells), strict=True):
-        draft.keep(as_final_key(key), value)
+    draft.keep_rows(view, rows, changelog.REVISION)
     known = slots >= 0
     change = ViewChange(slots[known], rows.cells[known], rows.at(~known))
     draft.effects.append(FinalsChanged(view.name, change))

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from app.codecs.arrays import Int64s
+from app.codecs.arrays import Int64s, Mask
 from app.codecs.compiled import compiled
 from app.engine.core.rows.growing import with_room
 from app.engine.core.rows.slot_index import SlotIndex, last_of_each
@@ -37,7 +37,7 @@ class Chains:
         return self._groups.nbytes + self._rows.nbytes + self._newest.nbytes
 
     def add(self, slots: Int64s, groups: Int64s, starts_us: Int64s, ends_us: Int64s) -> None:
-        """Rows that are not here; no two of a group begin at once."""
+        """Rows that are not here."""
         end = int(slots.max(initial=_NONE)) + 1
         self._groups, self._rows = with_room(self._groups, end), with_room(self._rows, end)
         self._groups[slots] = groups
@@ -92,6 +92,11 @@ class Chains:
             found = np.empty(count, np.int64)
             _find(self._rows, *asked, found)
         return np.unique(found[:count])
+
+    def begin_by(self, groups: Int64s, instants_us: Int64s) -> Mask:
+        """Whether a row of each of these groups begins at its instant or before."""
+        begun: Mask = _begin_by(self._rows, self._newest.find(self._groups, np.ascontiguousarray(groups)), instants_us)
+        return begun
 
 
 @compiled("int64[:,::1](int64[:,::1], int64[::1], int64[::1])")
@@ -164,3 +169,14 @@ def _find(rows: Any, newest: Any, from_us: Any, to_us: Any, found: Any) -> Any:
             count += 1
             at = rows[at, _OLDER]
     return count
+
+
+@compiled("boolean[::1](int64[:,::1], int64[::1], int64[::1])")
+def _begin_by(rows: Any, newest: Any, instants_us: Any) -> Any:
+    begun = np.zeros(len(newest), np.bool_)
+    for i in range(len(newest)):
+        here = newest[i]
+        while here != _NONE and rows[here, _START] > instants_us[i]:
+            here = rows[here, _OLDER]
+        begun[i] = here != _NONE
+    return begun

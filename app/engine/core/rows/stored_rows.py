@@ -36,7 +36,7 @@ def take_rows(state: ViewState, keys: Blobs, values: Blobs) -> None:
     view = state.view
     windows, groups = decode_key_columns(view, keys)
     stored = values.lengths != NULL
-    cells, corrected = _cells(view, values if stored.all() else values.at(stored))
+    cells, corrected = cells_of(view, values if stored.all() else values.at(stored))
     if len(cells) == len(keys):
         state.put(Rows(windows, groups, cells, corrected))
         return
@@ -45,7 +45,7 @@ def take_rows(state: ViewState, keys: Blobs, values: Blobs) -> None:
     rows.cells[stored] = cells
     if marks is not None:
         marks[stored] = corrected
-    last = _last_of_each(keys)
+    last = last_of_each(keys)
     rows, stored = rows.at(last), stored[last]
     slots = state.find_slots(rows)
     none = rows.at(np.zeros(0, np.intp))
@@ -54,7 +54,8 @@ def take_rows(state: ViewState, keys: Blobs, values: Blobs) -> None:
     state.pack()
 
 
-def _cells(view: View, values: Blobs) -> tuple[Int64s, Mask | None]:
+def cells_of(view: View, values: Blobs) -> tuple[Int64s, Mask | None]:
+    """Rows in their changelog's form, and which of them a correction has set. LayoutError if one is none."""
     width = row_width(len(view.cells))
     for value in values.at(values.lengths != width):
         raise odd_row(value or b"", len(view.cells))
@@ -62,7 +63,7 @@ def _cells(view: View, values: Blobs) -> tuple[Int64s, Mask | None]:
     return decode_row_matrix(matrix), corrected_of(matrix)
 
 
-def _last_of_each(keys: Blobs) -> Int64s:
+def last_of_each(keys: Blobs) -> Int64s:
     """Places of the keys that do not come again, rising."""
     numbers, first = numbered(keys)
     last = np.empty(len(first), np.int64)

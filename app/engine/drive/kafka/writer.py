@@ -14,10 +14,10 @@ from aiokafka.errors import IllegalOperation, InvalidProducerEpoch, KafkaError, 
 from aiokafka.producer import sender
 
 from app.base.kafka.clients import TRANSACTION_TIMEOUT_MS
-from app.codecs.batches.key_hash import partition_of
+from app.codecs.batches.key_hash import partition_of, partitions_of
 from app.codecs.batches.written_records import pieces
 from app.domain.errors import FlagfallError
-from app.engine.core.batch import Output, OutputColumns, Transaction, in_columns
+from app.engine.core.batch import Output, OutputColumns, Transaction, in_parts
 from app.engine.drive import failpoints
 from app.engine.drive.kafka.prepared import prepare
 from app.engine.drive.kafka.written_batch import WrittenBatch
@@ -29,7 +29,7 @@ transaction from 25 ms to 2 ms."""
 BATCH_BYTES = 900_000
 """Below the broker's default message.max.bytes; a transaction holds as many batches as it needs."""
 STEP_RECORDS = 500
-"""So many are put into batches before others have their turn on the event loop: a final takes 10 to 20 µs."""
+"""So many single ones are put into batches before others have their turn on the event loop: each takes 10 to 20 µs."""
 
 ProducedRecord = tuple[int, bytes | None, bytes | None, list[tuple[str, bytes]]]
 """Timestamp in milliseconds, key, value, headers."""
@@ -84,10 +84,12 @@ class TaskWriter:
                 await self._send_half(transaction)
             failpoints.reached(failpoints.TRANSACTION_HALF_SENT)
             changelog = await self._send_changelog(transaction)
-            columns, single = in_columns(transaction.outputs)
-            outputs = await self._send_outputs(single)
-            for part in columns:
-                outputs += await self._send_columns(part)
+            outputs = list[SentBatch]()
+            for part in in_parts(transaction.outputs):
+                if isinstance(part, OutputColumns):
+                    outputs += await self._send_columns(part)
+                else:
+                    outputs += await self._send_outputs(part)
             offsets = [told.offset for told in await asyncio.gather(*(s.future for s in changelog + outputs))]
             failpoints.reached(failpoints.TRANSACTION_SENT)
             await self._commit()
@@ -148,14 +150,23 @@ class TaskWriter:
         return sent
 
     async def _send_columns(self, outputs: OutputColumns) -> list[SentBatch]:
-        """What goes to one topic-partition as it is: no record of it is looked at."""
-        sent = []
+        """No record of them is made an object."""
+        if outputs.partition is not None:
+            return await self._send_to_one(outputs, outputs.partition)
+        places = partitions_of(outputs.keys, len(await self._producer.partitions_for(outputs.topic)))
+        parts = [(place, outputs.at(np.flatnonzero(places == place))) for place in np.unique(places).tolist()]
+        return [sent for place, part in parts for sent in await self._send_to_one(part, place)]
+
+    async def _send_to_one(self, outputs: OutputColumns, partition: int) -> list[SentBatch]:
+        """To one topic-partition."""
+        sent, now_ms = [], _now_ms()
         for piece in pieces(outputs.keys, outputs.values, BATCH_BYTES):
             some = outputs[piece]
             if (largest := int(some.values.lengths.max())) > BATCH_BYTES:
                 raise _too_large(some.topic, largest)
-            batch = WrittenBatch(some.keys, some.values, some.timestamps_ms)
-            sent.append(await self._send_batch(batch, some.topic, some.partition))
+            times_ms = np.full(len(some), now_ms) if some.timestamps_ms is None else some.timestamps_ms
+            batch = WrittenBatch(some.keys, some.values, times_ms)
+            sent.append(await self._send_batch(batch, some.topic, partition))
             await asyncio.sleep(0)
         return sent
 

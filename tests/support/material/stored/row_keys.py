@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import struct
 
-from app.codecs.stored.changelog import INTEGER_TAG, NULL_TAG, TEXT_TAG
+from app.codecs.stored.changelog import INTEGER_TAG, LAYOUT, NULL_TAG, OPEN_ROW, TEXT_TAG
 from app.codecs.stored.row_keys import row_prefix
 from app.domain.records import Value
 from app.domain.rows import RowKey
@@ -27,3 +27,8 @@ def _text(value: Value) -> bytes:
 
 def _number(value: Value) -> bytes:
     return struct.pack(">Bq", NULL_TAG, 0) if value is None else struct.pack(">Bq", INTEGER_TAG, int(value))
+
+
+def as_open_key(row_key: bytes, task: int) -> bytes:
+    """The changelog key of a row as the key by which its task tells that it is open."""
+    return bytes((LAYOUT, OPEN_ROW)) + row_key[2:] + task.to_bytes(2, "big")
