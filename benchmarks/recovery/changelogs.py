@@ -30,7 +30,7 @@ from app.engine.core.rows.columns import Rows
 from app.engine.drive.kafka.connections import Connections
 from app.engine.drive.kafka.inputs import inputs_of
 from app.engine.drive.kafka.schemas import SchemaCache
-from app.engine.drive.kafka.writer import TaskWriter
+from app.engine.drive.transactions.writer import TaskWriter
 from app.rides.ride import RIDES
 
 PANE_SECONDS, ZONES = 300, 250

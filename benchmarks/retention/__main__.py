@@ -42,8 +42,8 @@ from app.edge.local.lifetime import owned, unwind_on_term
 from app.edge.local.workers import await_ready
 from app.engine.core.batch import Changes, Transaction
 from app.engine.core.task_state import TaskState
-from app.engine.drive.kafka.writer import TaskWriter
 from app.engine.drive.ownership.state_reader import StateReader
+from app.engine.drive.transactions.writer import TaskWriter
 from app.rides.ride import RIDES, SERVICES
 from app.rides.shipped import shipped
 from app.topics import topics

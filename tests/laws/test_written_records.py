@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from app.codecs.batches.written_records import pieces, written_records
 from app.codecs.blobs import Blobs
-from app.engine.drive.kafka.written_batch import WrittenBatch
+from app.engine.drive.transactions.written_batch import WrittenBatch
 
 pytestmark = pytest.mark.laws
 

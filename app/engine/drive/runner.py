@@ -16,8 +16,8 @@ from app.engine.drive.budget import TransactionBudget
 from app.engine.drive.callbacks import AskLogEnds, BackPressure, Done, OnGap, Reread
 from app.engine.drive.folding_threads import FoldingThreads
 from app.engine.drive.kafka.schemas import SchemaCache
-from app.engine.drive.kafka.writer import TaskWriter
 from app.engine.drive.standing import Doing, Stood
+from app.engine.drive.transactions.writer import TaskWriter
 from app.engine.drive.waiting import TakenBatch, TakenParts, WaitingBatches
 from app.engine.drive.withheld import Withheld, schema_ids
 

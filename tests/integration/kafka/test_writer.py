@@ -18,7 +18,7 @@ from app.base.kafka.clients import aiokafka_options
 from app.base.settings import Settings
 from app.domain.marker import Marker
 from app.engine.core.batch import Changes, Output, Transaction
-from app.engine.drive.kafka.writer import Fenced, SentBatch, TaskWriter
+from app.engine.drive.transactions.writer import Fenced, SentBatch, TaskWriter
 from app.rides.ride import RIDES
 
 

@@ -15,7 +15,7 @@ from typing import Any
 from app.base.settings import Settings
 from app.edge.worker import create_catalogue_worker
 from app.engine.drive.faust_parts import driver
-from app.engine.drive.kafka.writer import TaskWriter
+from app.engine.drive.transactions.writer import TaskWriter
 
 STALL_FILE = Path(os.environ["FLAGFALL_TEST_STALL_FILE"])
 LOOK_SECONDS = 0.05

@@ -87,7 +87,7 @@ def test_what_ended_before_it_was_asked_for_its_time_counts_for_nothing() -> Non
         (["app.engine.drive.runner", "app.engine.core.task", "app.codecs.avro.decode", "numpy.core"], DECODE),
         (["app.engine.core.task", "app.engine.core.views.folding", "app.engine.core.rows.table"], FOLD),
         (["app.engine.core.task", "app.engine.core.results.merging", "app.engine.core.rows.table"], CLOSE),
-        (["app.engine.drive.kafka.writer", "app.codecs.batches.written_records"], WRITE),
+        (["app.engine.drive.transactions.writer", "app.codecs.batches.written_records"], WRITE),
         (["threading", "app.engine.drive.kafka.fetching"], LOOP),
         (["runpy", "queue"], OTHER),
     ],

@@ -25,7 +25,7 @@ from app.codecs.batches.origin_headers import SHORTENED
 from app.codecs.batches.record_headers import Headers
 from app.codecs.blobs import Blobs
 from app.codecs.stored.halves import Halves, headers_as_json, waiting_values
-from app.engine.drive.kafka.writer import BATCH_BYTES
+from app.engine.drive.transactions.writer import BATCH_BYTES
 
 OURS: Headers = (("flagfall-topic", b"rides.yellow"), ("flagfall-reason", b"bad_magic"))
 LARGE = bytes(4_000_000)

@@ -19,7 +19,7 @@ from app.base.kafka.cluster import ClusterError
 from app.engine.drive.faust_parts.driver import ColumnarConsumerThread
 from app.engine.drive.kafka import prepared
 from app.engine.drive.kafka.prepared import prepare
-from app.engine.drive.kafka.writer import TaskWriter
+from app.engine.drive.transactions.writer import TaskWriter
 
 NO_ANSWER = KafkaConnectionError("Unable to bootstrap from one:9092")
 BROKER = BrokerMetadata(1, "one", 9092, None)

@@ -8,7 +8,7 @@ import pytest
 from polars.exceptions import PanicException
 
 from app.engine.drive import failpoints, waiting
-from app.engine.drive.kafka.writer import Fenced
+from app.engine.drive.transactions.writer import Fenced
 from tests.support.tasks.runner_world import World, green
 from tests.support.tasks.runners import GREEN, HOLD_RECORDS, VALUE, YELLOW, yellow
 

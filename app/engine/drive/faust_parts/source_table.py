@@ -26,13 +26,13 @@ from app.engine.drive.folding_threads import FoldingThreads
 from app.engine.drive.kafka.connections import Connections
 from app.engine.drive.kafka.refetch import Refetch
 from app.engine.drive.kafka.rereading import Rereader
-from app.engine.drive.kafka.writer import Fenced, TaskWriter
 from app.engine.drive.ownership.directory import Directory
 from app.engine.drive.ownership.retaking import Retaking
 from app.engine.drive.ownership.standby import Standby
 from app.engine.drive.ownership.take_over import TakeOver, listed
 from app.engine.drive.runner import TaskRunner
 from app.engine.drive.standing import GroupStanding, ProgressSample
+from app.engine.drive.transactions.writer import Fenced, TaskWriter
 from app.engine.drive.watch.failures import Failures
 
 log = logging.getLogger(__name__)

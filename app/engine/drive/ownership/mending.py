@@ -20,8 +20,8 @@ from app.engine.drive.callbacks import WriteInPlace
 from app.engine.drive.kafka.connections import Connections
 from app.engine.drive.kafka.inputs import Input, inputs_of
 from app.engine.drive.kafka.markers import begun_of, last_markers
-from app.engine.drive.kafka.writer import TaskWriter
 from app.engine.drive.questions import AskMembers
+from app.engine.drive.transactions.writer import TaskWriter
 
 PATIENCE_SECONDS = 30.0
 """A coordinator that says nothing for so long has no word of who runs: nothing is written then."""

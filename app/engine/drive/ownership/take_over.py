@@ -13,10 +13,10 @@ from app.engine.core.definition import TaskDefinition
 from app.engine.core.task_state import TaskState
 from app.engine.drive.callbacks import Heartbeat
 from app.engine.drive.kafka.connections import Connections
-from app.engine.drive.kafka.writer import TaskWriter
 from app.engine.drive.ownership.directory import Directory
 from app.engine.drive.ownership.state_reader import Progress, StateReader
 from app.engine.drive.standing import GroupStanding
+from app.engine.drive.transactions.writer import TaskWriter
 
 log = logging.getLogger(__name__)
 

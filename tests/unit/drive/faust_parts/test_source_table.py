@@ -9,8 +9,8 @@ import pytest
 
 from app.base.settings import Settings
 from app.edge.worker import create_catalogue_worker
-from app.engine.drive.kafka.writer import Fenced
 from app.engine.drive.runner import TaskRunner
+from app.engine.drive.transactions.writer import Fenced
 from app.rides.ride import RIDES
 from app.rides.views import VIEWS
 from tests.support.material.stored.tables import task_of

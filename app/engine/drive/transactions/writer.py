@@ -20,7 +20,7 @@ from app.domain.errors import FlagfallError
 from app.engine.core.batch import Output, OutputColumns, Transaction, in_parts
 from app.engine.drive import failpoints
 from app.engine.drive.kafka.prepared import prepare
-from app.engine.drive.kafka.written_batch import WrittenBatch
+from app.engine.drive.transactions.written_batch import WrittenBatch
 
 sender.BACKOFF_OVERRIDE = 0.002
 """aiokafka waits 20 ms when the broker still writes the last transaction's marker; 2 ms bring a small
