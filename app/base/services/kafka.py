@@ -121,6 +121,9 @@ def configuration(settings: Settings) -> dict[str, str | int]:
         # a group of two workers need not wait three seconds for a third
         "group.initial.rebalance.delay.ms": 0,
         "group.min.session.timeout.ms": services.min_session_timeout_ms,
+        # where a task's transactions follow each other closely, the end of one is still being written when rows of the
+        # next arrive; Kafka's own 20 ms are ten times what a small one takes
+        "add.partitions.to.txn.retry.backoff.ms": 2,
         # of a small heap; Kafka's own 128 MB would be a quarter of it
         "log.cleaner.dedupe.buffer.size": 16 * 1024 * 1024,
         "num.network.threads": 2,

@@ -1,4 +1,5 @@
-"""A task's writer against a real broker: whoever was fenced is told so, however far it had come."""
+"""A task's writer against a real broker, by either protocol of transactions: whoever was fenced is told so, however far
+it had come."""
 
 from __future__ import annotations
 
@@ -10,16 +11,89 @@ from typing import Any
 
 import pytest
 from aiokafka import TopicPartition
-from aiokafka.errors import UnknownError
+from aiokafka.errors import NodeNotReadyError, RequestTimedOutError, UnknownError
 from aiokafka.producer import sender
+from aiokafka.protocol.transaction import EndTxnRequest
 
 from app.base import names
 from app.base.kafka.clients import aiokafka_options
 from app.base.settings import Settings
 from app.domain.marker import Marker
 from app.engine.core.batch import Changes, Output, Transaction
+from app.engine.drive.transactions import writer
+from app.engine.drive.transactions.epoch_requests import AskedFeatures
 from app.engine.drive.transactions.writer import Fenced, SentBatch, TaskWriter
 from app.rides.ride import RIDES
+
+
+@pytest.fixture(params=["an epoch for each", "one epoch"], autouse=True)
+def protocol(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """The broker has both."""
+    if request.param == "one epoch":
+        monkeypatch.setattr(writer, "end_with_epochs", _as_aiokafka_does)
+    return str(request.param)
+
+
+async def test_each_transaction_has_an_epoch_of_its_own_where_the_cluster_gives_them(
+    world: Settings, protocol: str
+) -> None:
+    task, epochs = _writer(world), list[int]()
+    try:
+        await task.fence()
+        for _ in range(3):
+            await task.write(_transaction(world, []))
+            epochs.append(task._producer._txn_manager.producer_epoch)
+    finally:
+        await task.stop()
+    step = int(protocol == "an epoch for each")
+    assert [later - epochs[0] for later in epochs] == [0, step, 2 * step]
+
+
+@pytest.mark.parametrize("protocol", ["an epoch for each"], indirect=True)
+async def test_a_broker_that_goes_as_it_is_asked_what_the_cluster_has_is_asked_again(world: Settings) -> None:
+    task, failures = _writer(world), [RequestTimedOutError(), NodeNotReadyError()]
+    ask = task._producer.client.send
+
+    async def fail_at_first(node_id: int, request: Any, **others: Any) -> Any:
+        if isinstance(request, AskedFeatures) and failures:
+            raise failures.pop()
+        return await ask(node_id, request, **others)
+
+    task._producer.client.send = fail_at_first
+    try:
+        await task.fence()
+        assert not failures
+        assert await task.write(_transaction(world, [])) == 1
+        assert await task.write(_transaction(world, [])) > 1
+    finally:
+        await task.stop()
+
+
+async def test_a_commit_whose_answer_is_lost_is_asked_for_again(
+    world: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The broker has done it by then, and given the next epoch to nobody."""
+    task = _writer(world)
+    try:
+        await task.fence()
+        assert await task.write(_transaction(world, [])) == 1
+        client = task._producer.client
+        ask, lost = client.send, list[object]()
+
+        async def lose_the_first(node_id: int, request: Any, **others: Any) -> Any:
+            answer = await ask(node_id, request, **others)
+            if request.API_KEY == EndTxnRequest.API_KEY and not lost:
+                lost.append(answer)
+                raise RequestTimedOutError
+            return answer
+
+        with monkeypatch.context() as patch:
+            patch.setattr(client, "send", lose_the_first)
+            at = await task.write(_transaction(world, []))
+        assert len(lost) == 1
+        assert await task.write(_transaction(world, [])) > at
+    finally:
+        await task.stop()
 
 
 @pytest.mark.parametrize("late_records", [0, 60_000])
@@ -42,8 +116,10 @@ async def test_a_fenced_writer_says_so_whatever_it_was_about_to_send(world: Sett
     assert complaints == []
 
 
+@pytest.mark.parametrize("protocol", ["one epoch"], indirect=True)
 async def test_a_fenced_writer_says_so_though_none_of_its_batches_was_told(world: Settings) -> None:
-    """aiokafka ends a transaction first and tells its batches a turn of the event loop later."""
+    """aiokafka ends a transaction first, by its request to add partitions to it, and tells its batches a turn of the
+    event loop later."""
     former, present = _writer(world, _Ended), _writer(world)
     with _complaints() as complaints:
         try:
@@ -84,10 +160,10 @@ async def test_a_writer_keeps_hearing_of_the_topics_it_writes_to(
 ) -> None:
     """A broker goes before the first transaction: aiokafka then hears of all topics, and asks for one meanwhile. From
     the next time on it hears of that one only; a batch for another has no leader any more, and fails after 40 s."""
-    late, writer = names.late_topic(world.app_id), _writer(world)
+    late, task = names.late_topic(world.app_id), _writer(world)
     try:
-        await writer.fence()
-        client, asked = writer._producer.client, asyncio.Event()
+        await task.fence()
+        client, asked = task._producer.client, asyncio.Event()
         with monkeypatch.context() as patch:
             ask = client._metadata_update
 
@@ -98,13 +174,17 @@ async def test_a_writer_keeps_hearing_of_the_topics_it_writes_to(
             patch.setattr(client, "_metadata_update", tell)
             all_told = client.force_metadata_update()
             await asked.wait()
-            await writer.write(_transaction(world, []))
+            await task.write(_transaction(world, []))
             assert await all_told
-        await writer.write(_transaction(world, [Output(late, b"key", b"late", partition=0)]))
+        await task.write(_transaction(world, [Output(late, b"key", b"late", partition=0)]))
         assert await client.force_metadata_update()
         assert client.cluster.partitions_for_topic(late)
     finally:
-        await writer.stop()
+        await task.stop()
+
+
+async def _as_aiokafka_does(_: object) -> bool:
+    return False
 
 
 def _fails(*_: object) -> None:

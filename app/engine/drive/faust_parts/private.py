@@ -42,6 +42,8 @@ class Body:
 
 
 _FETCHER = "aiokafka.consumer.fetcher"
+_SENDER = "aiokafka.producer.sender"
+_TRANSACTIONS = "aiokafka.producer.transaction_manager.TransactionManager"
 _CONSUMER = "aiokafka.consumer.consumer.AIOKafkaConsumer"
 _COORDINATOR = "aiokafka.consumer.group_coordinator.GroupCoordinator"
 _DRIVER = "faust.transport.drivers.aiokafka"
@@ -80,7 +82,16 @@ ATTRIBUTES = (
     Attribute("aiokafka.producer.producer.AIOKafkaProducer", "_message_accumulator", "has the batches not sent"),
     Attribute("aiokafka.producer.message_accumulator.MessageAccumulator", "_batches", "the batches not sent"),
     Attribute("aiokafka.producer.message_accumulator.MessageBatch", "_drain_waiter", "is told why a batch is not sent"),
-    Attribute("aiokafka.producer.sender", "BACKOFF_OVERRIDE", "20 ms between transactions, made 2"),
+    Attribute(_SENDER, "BACKOFF_OVERRIDE", "20 ms between transactions, made 2"),
+    Attribute(f"{_SENDER}.Sender", "_in_flight", "brokers that are asked, as its own requests note them"),
+    Attribute(f"{_SENDER}.Sender", "_muted_partitions", "partitions with a batch under way"),
+    Attribute(f"{_SENDER}.Sender", "_request_timeout_ms", "how long a broker may wait for its copies"),
+    Attribute(f"{_SENDER}.BaseHandler", "_sender", "whose transactions a request is about"),
+    Attribute(f"{_SENDER}.SendProduceReqHandler", "_batches", "what a request holds"),
+    Attribute(f"{_SENDER}.EndTxnHandler", "_commit_result", "whether a transaction is committed"),
+    Attribute(_TRANSACTIONS, "_txn_partitions", "partitions that have joined by what was produced to them"),
+    Attribute(_TRANSACTIONS, "_pid_and_epoch", "the epoch of the next transaction"),
+    Attribute(_TRANSACTIONS, "_sequence_numbers", "begin anew with it"),
     Attribute(_FETCHER, "MemoryRecords", "replaced by one that keeps the fetched bytes"),
     Attribute(f"{_DRIVER}.AIOKafkaConsumerThread", "_consumer", "the aiokafka consumer in Faust's thread"),
     Attribute("faust.transport.consumer.ThreadDelegateConsumer", "_thread", "the consumer's thread"),
@@ -90,6 +101,9 @@ ATTRIBUTES = (
 )
 
 METHODS = (
+    Method(f"{_SENDER}.Sender", "_send_produce_req", ("node_id", "batches"), "by Kafka 4's protocol"),
+    Method(f"{_SENDER}.Sender", "_do_txn_commit", ("commit_result",), "by Kafka 4's protocol"),
+    Method(f"{_SENDER}.Sender", "_find_coordinator", ("coordinator_type", "coordinator_key"), "ends transactions"),
     Method(f"{_FETCHER}.Fetcher", "_create_fetch_waiter", (), "waits for the next fetch"),
     Method(f"{_FETCHER}.Fetcher", "_notify", ("future",), "wakes the fetch routine"),
     Method(f"{_FETCHER}.FetchResult", "_update_position", (), "moves the consumer behind what was handed on"),
@@ -155,6 +169,12 @@ BODIES = (
     Body(f"{_FETCHER}.FetchResult.getall", "3e717e30de5068d5", "fetch"),
     Body(f"{_FETCHER}.PartitionRecords._unpack_records", "b803e6d46480732c", "fetch"),
     Body(f"{_FETCHER}.PartitionRecords._consume_aborted_up_to", "56876530cd6412f3", "fetch"),
+    Body(f"{_SENDER}.Sender._send_produce_req", "aea01ae4b6c794cc", "transactions/epochs.py"),
+    Body(f"{_SENDER}.Sender._do_txn_commit", "8263eaebb7c30ea1", "transactions/epochs.py"),
+    Body(f"{_SENDER}.SendProduceReqHandler.create_request", "807639a952058369", "transactions/epochs.py"),
+    Body(f"{_SENDER}.SendProduceReqHandler.handle_response", "850323cc8f77abc3", "transactions/epochs.py"),
+    Body(f"{_SENDER}.EndTxnHandler.create_request", "64cc61237ba8e7be", "transactions/epochs.py"),
+    Body(f"{_SENDER}.EndTxnHandler.handle_response", "89bd9721c28ec792", "transactions/epochs.py"),
     Body("aiokafka.client.AIOKafkaClient.bootstrap", "198943b004e55849", "prepared"),
     Body("aiokafka.client.AIOKafkaClient._get_conn", "68ce5d8391719d33", "prepared"),
     Body("aiokafka.client.AIOKafkaClient.close", "02119d4d618ae493", "prepared"),

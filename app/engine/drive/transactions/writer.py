@@ -20,6 +20,7 @@ from app.domain.errors import FlagfallError
 from app.engine.core.batch import Output, OutputColumns, Transaction, in_parts
 from app.engine.drive import failpoints
 from app.engine.drive.kafka.prepared import prepare
+from app.engine.drive.transactions.epochs import end_with_epochs
 from app.engine.drive.transactions.written_batch import WrittenBatch
 
 sender.BACKOFF_OVERRIDE = 0.002
@@ -71,6 +72,7 @@ class TaskWriter:
         """
         failpoints.reached(failpoints.TASK_FENCING)
         await self._producer.start()
+        await end_with_epochs(self._producer)
         self._producer._sender.sender_task.add_done_callback(self._see_ended)
         failpoints.reached(failpoints.TASK_FENCED)
 

@@ -149,6 +149,8 @@ def test_the_engine_shadows_no_name_of_a_base_class_by_accident() -> None:
 PUBLIC_OVERRIDES = {
     *("loads_key", "loads_value", "persisted_offset", "on_recovery_completed", "apply_changelog_batch"),  # documented
     *("on_start", "on_stop", "enable_web", "Consumer", "BootStrategy", "_recovery", "changelog_name", "abstract"),
+    *("API_KEY", "API_VERSION", "FLEXIBLE_VERSION", "RESPONSE_TYPE", "SCHEMA"),  # how aiokafka's requests are declared
+    *("build", "parse_response_header", "create_request", "handle_response"),
 }
 
 
