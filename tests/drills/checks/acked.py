@@ -11,9 +11,13 @@ from tests.drills.world.expected import not_equal
 
 
 def differences(evidence: Evidence) -> Iterator[str]:
-    expected = {place: (r.key, r.value) for place, r in evidence.expected.acked.items()}
+    expected = {place: (r.key, r.value, r.timestamp_ms) for place, r in evidence.expected.acked.items()}
     found = {
-        Place(topic.name, message.partition(), message.offset()): (message.key(), message.value())
+        Place(topic.name, message.partition(), message.offset()): (
+            message.key(),
+            message.value(),
+            message.timestamp()[1],
+        )
         for topic in RIDES.topics
         for message in evidence.observed.messages(topic.name)
     }

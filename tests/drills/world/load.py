@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import random
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import polars as pl
@@ -56,6 +56,25 @@ class Unplaced(NamedTuple):
     record: Acked
 
 
+class NotingClient(Client):
+    """A producer that tells `note` of each record with the timestamp that it was given.
+
+    The delivery report has another one where a broker answers a repeated batch: the largest of that batch.
+    """
+
+    def __init__(self, options: dict[str, Any], note: Callable[[KafkaError | None, Message, int], None]) -> None:
+        super().__init__(options)
+        self._noted = note
+
+    def produce(
+        self, topic: str, value: bytes | None, key: bytes | None, partition: int = -1, *, timestamp: int
+    ) -> None:
+        """As the client's own, to which the report goes."""
+        super().produce(
+            topic, value, key, partition, timestamp=timestamp, on_delivery=lambda e, m: self._noted(e, m, timestamp)
+        )
+
+
 class Load:
     """Writes until it is stopped. `acked`, `unplaced`: what the delivery reports told; `schemas`: in use, by id."""
 
@@ -70,14 +89,14 @@ class Load:
         self._rides = 0
         self._stop = threading.Event()
         self._error: BaseException | None = None
-        self._client = Client(
+        self._client = NotingClient(
             {
                 **librdkafka_options(settings.kafka),
                 **OPTIONS,
                 "message.timeout.ms": int(patient(UNCONFIRMED_SECONDS) * 1000),
                 "delivery.report.only.error": False,
-                "on_delivery": self._note,
-            }
+            },
+            self._note,
         )
         self._producer = Producer(settings.kafka, self._client)
         self._register(Registry(settings))
@@ -169,11 +188,11 @@ class Load:
         (value,) = encode_frame(ride.select(c.name for c in RIDE_COLUMNS), avro_schema(), self._ids[0][topic])
         return bytes(value)
 
-    def _note(self, error: KafkaError | None, message: Message) -> None:
+    def _note(self, error: KafkaError | None, message: Message, timestamp_ms: int) -> None:
         if error is not None:
             self._failures.append(f"{message.topic()}: {error.str()}")
             return
-        record = Acked(message.key(), message.value(), message.timestamp()[1])
+        record = Acked(message.key(), message.value(), timestamp_ms)
         partition: Any = (message.topic(), message.partition())
         offset = message.offset()
         if offset is None:
