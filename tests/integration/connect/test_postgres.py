@@ -20,15 +20,18 @@ from app.base.settings import Settings
 from app.edge.connectors import frames
 from app.edge.connectors.columns import final_columns, key_columns
 from app.edge.connectors.comparison import compare
+from app.rides.ride import RIDES
 from app.rides.views import ZONE_DEMAND
 from tests.integration.connect.asking import asked, begin
 from tests.integration.connect.conftest import Postgres
-from tests.support.machine.closing import are_closed, close_all
+from tests.support.flow import by_task
+from tests.support.machine.closing import close_all
 from tests.support.machine.cluster import write_rides
 from tests.support.machine.waiting import patient, wait_for
-from tests.support.machine.world import covers, ready_worker
+from tests.support.machine.world import covers, messages, ready_worker
+from tests.support.truth import records_of
 
-RIDES = 6_000
+RIDES_WRITTEN = 6_000
 TABLE = "demand"
 SLOWLY = {"batch.size": "10", "consumer.override.max.poll.records": "10"}
 FIRST_OF = (
@@ -41,14 +44,18 @@ LAST_OF = FIRST_OF.replace("min", "max")
 @pytest.fixture
 def published(connected: Settings, database: str, tmp_path: Path) -> Settings:
     """With finals of all rides in `windows.zone_demand`, behind them a record of somebody's without a value, and an
-    empty table."""
-    write_rides(connected, 0, RIDES)
+    empty table. Nothing is under way there: a transaction that a killed worker leaves open hides what is behind it."""
+    topic = finals_topic(ZONE_DEMAND.name)
+    write_rides(connected, 0, RIDES_WRITTEN)
     with ready_worker(connected, tmp_path) as worker:
         wait_for(lambda: covers(connected, worker, ZONE_DEMAND), "all rides are covered", [worker])
         close_all(connected)
-        wait_for(lambda: are_closed(connected), "all windows are closed", [worker])
+        rows = {key for _, key in by_task(ZONE_DEMAND, records_of(connected, RIDES))}
+        wait_for(lambda: len(messages(connected, topic)) >= len(rows), "all rows are finals", [worker])
+        assert worker.stop() == 0
+    assert len(messages(connected, topic)) == len(rows)
     producer = Producer(librdkafka_options(connected.kafka))
-    producer.produce(finals_topic(ZONE_DEMAND.name), partition=0)
+    producer.produce(topic, partition=0)
     assert producer.flush(patient(30)) == 0
     run(database, f"drop table if exists {TABLE} cascade", asked("table", "zone_demand", "--table", TABLE))
     return connected
