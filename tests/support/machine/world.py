@@ -19,6 +19,7 @@ from confluent_kafka.admin import AdminClient
 from app.base import names
 from app.base.kafka.administrator import told_by_each
 from app.base.kafka.clients import librdkafka_options
+from app.base.kafka.committed import await_decided
 from app.base.kafka.topic_admin import create_topics, topic_states
 from app.base.settings import Settings
 from app.codecs.stored.changelog import marker_key
@@ -46,12 +47,14 @@ def own_world(settings: Settings) -> None:
     """Ride topics and finals without a record, the application's topics, schemas.
 
     The former are shared by all tests: their records are deleted, which is quicker than the topics, and lets logs
-    begin above zero.
+    begin above zero. What a former test's killed worker has left open there hides whatever comes behind it, until the
+    broker ends it, and so is waited for.
     """
     put_back(settings)
     create_topics(settings.kafka, topics(settings))
-    delete_records(settings, log_ends(settings, RIDES))
-    delete_records(settings, log_ends_of(settings, [topic.name for topic in finals_topics(settings, SHIPPED.finals)]))
+    shared = [topic.name for topic in (*RIDES.topics, *finals_topics(settings, SHIPPED.finals))]
+    await_decided(cluster_of(settings.kafka), places_of(settings, shared))
+    delete_records(settings, log_ends_of(settings, shared))
     register_schemas(settings, (RIDES,))
 
 
@@ -212,10 +215,13 @@ def messages(settings: Settings, topic: str) -> list:
     return [m for p in range(settings.topics.partitions) for m in read(settings, topic, p)]
 
 
+def places_of(settings: Settings, topics: Sequence[str]) -> list[TopicPartition]:
+    return [TopicPartition(topic, p) for topic in topics for p in range(settings.topics.partitions)]
+
+
 def log_ends_of(settings: Settings, topics: Sequence[str]) -> dict[tuple[str, int], int]:
     """Where each partition of these topics ends now."""
-    places = [TopicPartition(topic, p) for topic in topics for p in range(settings.topics.partitions)]
-    ends = cluster_of(settings.kafka).log_ends(places, committed=True)
+    ends = cluster_of(settings.kafka).log_ends(places_of(settings, topics), committed=True)
     return {(p.topic, p.partition): end for p, end in ends.items()}
 
 
