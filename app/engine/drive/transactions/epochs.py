@@ -13,7 +13,14 @@ from typing import Any
 
 from aiokafka import TopicPartition
 from aiokafka.client import CoordinationType
-from aiokafka.errors import ConcurrentTransactions, InvalidProducerEpoch, KafkaError, NotEnoughReplicasError
+from aiokafka.errors import (
+    ConcurrentTransactions,
+    InvalidProducerEpoch,
+    InvalidProducerIdMapping,
+    InvalidTxnState,
+    KafkaError,
+    NotEnoughReplicasError,
+)
 from aiokafka.producer.sender import EndTxnHandler, SendProduceReqHandler
 from aiokafka.producer.transaction_manager import PidAndEpoch
 from aiokafka.protocol.produce import ProduceResponse_v5
@@ -23,8 +30,9 @@ from app.base.kafka.cluster import ASK_AGAIN_SECONDS
 from app.engine.drive.transactions.epoch_requests import AskedFeatures, EpochEnd, JoiningProduce
 
 FEATURE, LEVEL = "transaction.version", 2
-_FENCED = (90, 120)
-"""PRODUCER_FENCED and TRANSACTION_ABORTABLE, which aiokafka does not know: the transaction is lost, maybe the task."""
+_LOST = (InvalidTxnState.errno, InvalidProducerIdMapping.errno, 90, 120)
+"""Answers by which the transaction is lost, maybe the task: it was aborted by whoever is about to fence the task, the
+task's id has another producer id or none (a week unused), PRODUCER_FENCED, TRANSACTION_ABORTABLE."""
 
 
 async def end_with_epochs(producer: Any) -> bool:
@@ -106,7 +114,7 @@ class _Ending(EndTxnHandler):
 
 
 def _known(code: int) -> int:
-    return InvalidProducerEpoch.errno if code in _FENCED else code
+    return InvalidProducerEpoch.errno if code in _LOST else code
 
 
 def _in_produce(code: int) -> int:

@@ -99,7 +99,8 @@ class TaskWriter:
         except (ProducerFenced, InvalidProducerEpoch, IllegalOperation) as error:
             if isinstance(error, IllegalOperation) and not self._was_fenced():
                 raise
-            raise Fenced(f"{self._changelog}-{self._partition}: another worker has taken this task over") from error
+            place = f"{self._changelog}-{self._partition}"
+            raise Fenced(f"{place}: another worker has taken this task over, or its id has expired") from error
         return int(offsets[len(changelog) - 1]) + changelog[-1].records - 1
 
     async def _commit(self) -> None:
