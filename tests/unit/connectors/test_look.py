@@ -25,8 +25,8 @@ VALUES: dict[CellType, Any] = {CellType.INTEGER: 1, CellType.TEXT: "x", CellType
 TABLE = SinkTable(ZONE_DEMAND, "postgresql://taxi@127.0.0.1/taxi", "demand", "connect-demand")
 
 
-def final(offset: int, zone: int) -> Any:
-    told = {column.name: VALUES[column.type] for column in COLUMNS} | {"zone": zone}
+def final(offset: int, zone: int, **others: Any) -> Any:
+    told = {column.name: VALUES[column.type] for column in COLUMNS} | {"zone": zone} | others
     return record(offset, json.dumps(told).encode())
 
 
@@ -91,6 +91,16 @@ def test_only_finals_that_were_there_at_the_beginning_are_waited_for(finals: Fin
 def test_rows_that_say_that_they_are_newer_than_they_can_be_are_found(finals: Finals) -> None:
     finals.forged = [final(77, 900)]
     assert look(Settings(), TABLE, 60.0).found.foreign["zone"].to_list() == [900]
+
+
+def test_rows_of_a_difference_are_shown_as_a_table_has_them(finals: Finals, capsys: pytest.CaptureFixture[str]) -> None:
+    finals.forged = [final(77, 900, dearest_cents_values=None)]
+    show(TABLE, look(Settings(), TABLE, 60.0))
+    told = capsys.readouterr().out
+    assert "1 rows were never published:\n  view=x  version=x  " in told
+    assert "  zone=900  " in told
+    assert "  dearest_cents_values=NULL  duration_minutes=[1]  " in told
+    assert told.endswith("  published_at=1970-01-01 00:00:00\n")
 
 
 @pytest.mark.parametrize("value", [None, b"", b"{}", b"[1]", b"no JSON", b'{"view": 1}'])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import Enum
 from typing import Any
 
@@ -62,11 +63,15 @@ def show(kept: SinkTable, seen: TableSeen) -> None:
         if len(rows):
             click.echo(f"{len(rows):,} {what}:")
             for row in rows.head(MOST_SHOWN).to_dicts():
-                click.echo(f"  {row}")
+                click.echo(f"  {_cells(row)}")
     if seen.no_finals:
         click.echo(f"{len(seen.no_finals):,} records of the topic are no finals, and not compared:")
         for one in seen.no_finals[:MOST_SHOWN]:
             click.echo(f"  {_told(kept, one)}")
+
+
+def _cells(row: Mapping[str, Any]) -> str:
+    return "  ".join(f"{column}={'NULL' if value is None else value}" for column, value in row.items())
 
 
 def _to_come(kept: SinkTable, seen: TableSeen) -> str:
