@@ -36,8 +36,16 @@ def broker_demands(settings: Settings) -> Iterator[Requirement]:
         least=TRANSACTION_TIMEOUT_MS,
     )
     yield Requirement(
+        "add.partitions.to.txn.retry.backoff.ms",
+        "So long a leader waits where rows of a task's next transaction arrive while the end of the one before is "
+        "still being written (by transaction.version 2). With Kafka's own 20 a small transaction on three brokers "
+        "takes 36 to 40 ms instead of 19 to 20.",
+        most=2,
+        required=False,
+    )
+    yield Requirement(
         "transactional.id.expiration.ms",
-        "A task that wrote nothing for longer is forgotten: its next transaction is refused, and its worker ends once. "
+        "A task that wrote nothing for longer is forgotten: its next transaction is refused, and it is taken again. "
         f"A topic may be quiet for a week: 7 x {DAY_MS}.",
         least=7 * DAY_MS,
         required=False,
