@@ -10,7 +10,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from aiokafka import AIOKafkaProducer
-from aiokafka.errors import IllegalOperation, InvalidProducerEpoch, KafkaError, ProducerFenced, UnknownError
+from aiokafka.errors import (
+    IllegalOperation,
+    InvalidProducerEpoch,
+    InvalidProducerIdMapping,
+    KafkaError,
+    ProducerFenced,
+    UnknownError,
+)
 from aiokafka.producer import sender
 
 from app.base.kafka.clients import TRANSACTION_TIMEOUT_MS
@@ -94,32 +101,29 @@ class TaskWriter:
                     outputs += await self._send_outputs(part)
             offsets = [told.offset for told in await asyncio.gather(*(s.future for s in changelog + outputs))]
             failpoints.reached(failpoints.TRANSACTION_SENT)
-            await self._commit()
+            await self._producer.commit_transaction()
             failpoints.reached(failpoints.TRANSACTION_COMMITTED)
-        except (ProducerFenced, InvalidProducerEpoch, IllegalOperation) as error:
-            if isinstance(error, IllegalOperation) and not self._was_fenced():
+        except (KafkaError, IllegalOperation) as error:
+            if (why := self._lost_by(error)) is None:
                 raise
-            place = f"{self._changelog}-{self._partition}"
-            raise Fenced(f"{place}: another worker has taken this task over, or its id has expired") from error
+            raise Fenced(f"{self._changelog}-{self._partition}: {why}") from error
         return int(offsets[len(changelog) - 1]) + changelog[-1].records - 1
 
-    async def _commit(self) -> None:
-        """Kafka's coordinator fails, and says no more, where somebody fences the task in this very moment."""
-        try:
-            await self._producer.commit_transaction()
-        except KafkaError as error:
-            if isinstance(error.__cause__, UnknownError):
-                place = f"{self._changelog}-{self._partition}"
-                raise Fenced(f"{place}: the broker does not say what became of a transaction of this task") from error
-            raise
+    def _lost_by(self, error: Exception) -> str | None:
+        """How the task may have been lost, if the error says so.
 
-    def _was_fenced(self) -> bool:
-        """Whether aiokafka's sender ended so: it then takes no further batch, and does not say why.
-
-        The batches under way are no witness: each is told a turn of the event loop later, or never.
+        When aiokafka's sender has ended it takes no further batch, and does not say why; the batches under way are no
+        witness: each is told a turn of the event loop later, or never.
         """
         ended = self._producer._sender.sender_task
-        return ended.done() and not ended.cancelled() and isinstance(ended.exception(), ProducerFenced)
+        if isinstance(error, IllegalOperation) and ended.done() and not ended.cancelled():
+            error = ended.exception() or error
+        told = {type(error), type(error.__cause__)}
+        if told & {ProducerFenced, InvalidProducerEpoch, InvalidProducerIdMapping}:
+            return "another worker has taken this task over, or its id has expired"
+        if UnknownError in told:  # the coordinator fails so where somebody fences the task in this very moment
+            return "the broker does not say what became of a transaction of this task"
+        return None
 
     def _see_ended(self, _: asyncio.Task[None]) -> None:
         """See the error that ended aiokafka's sender in futures of its own for which nobody waits any more: the
